@@ -60,7 +60,8 @@ class Timed:
         self.kernels = [
             (module, name, value)
             for key, module in list(sys.modules.items()) if key.startswith("numpy_attention")
-            for name, value in list(vars(module).items()) if isinstance(value, (CPUDispatcher, Guarded))]
+            for name, value in list(vars(module).items())
+            if isinstance(value, (CPUDispatcher, Guarded))]
 
     def __enter__(self):
         timed = {id(kernel): self.clock.timed(kernel) for _, _, kernel in self.kernels}

@@ -16,7 +16,7 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-# ---- cells: x (B, I), state → state, cache; and back, adding to grads -----------------------------
+# ---- cells: x (B, I), state → state, cache; and back, adding to grads --
 
 
 def lstm(cell, x, state):

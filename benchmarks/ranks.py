@@ -38,8 +38,8 @@ from sides import MODELS, our_step, our_trainer
 from versus_pytorch import names_of
 from worker import warm
 
-from numpy_attention.training.distributed import row_sums
 from numpy_attention.training import trainer as loop
+from numpy_attention.training.distributed import row_sums
 from numpy_attention.training.distributed.ranks import world
 
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]

@@ -429,7 +429,7 @@ class PlainMultiHead(Module):
         B, h, T, width = x.shape
         return x.transpose(0, 2, 1, 3).reshape(B, T, h * width)
 
-    def look(self, X, M, visible):
+    def attend(self, X, M, visible):
         """→ the heads' outputs (B, h, T, d / h), their weights (B, h, T, S), cache."""
         q = self.split(X @ self.W_q + self.b_q)
         k = self.split(M @ self.W_k)

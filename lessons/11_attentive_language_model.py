@@ -553,8 +553,8 @@ copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
 assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 
 # %% [markdown]
-# It is used, very much. To put all weight on the largest costs almost nothing: this model points. (For
-# a run that you have trained, `numpy-attention ablate RUN` prints the same.)
+# It is used, very much. To put all weight on the largest costs almost nothing: this model points.
+# (For a run that you have trained, `numpy-attention ablate RUN` prints the same.)
 #
 # ## The Bible, soberly
 #

@@ -11,8 +11,8 @@
 # step is the hardest. Two guesses before you start: will attention by distance be sharper than
 # additive attention, will its largest weights be larger? And if so, is distance the reason?
 #
-# Afterwards it is your turn: the guide `docs/custom_mechanisms.md` takes you from an equation of your own to a
-# heatmap.
+# Afterwards it is your turn: the guide `docs/custom_mechanisms.md` takes you from an equation of
+# your own to a heatmap.
 #
 # | from the package | what it is |
 # |---|---|
@@ -595,7 +595,8 @@ show(figure, "13_attention")
 #
 # ## Yours
 #
-# Open `docs/custom_mechanisms.md` and make one: an equation that you have not seen anywhere, a file, the command
+# Open `docs/custom_mechanisms.md` and make one: an equation that you have not seen anywhere, a
+# file, the command
 # `numpy-attention gradcheck mine.py:Name` until it is content, then `train`, `heatmap`, and
 # `compare` beside what it should beat. Before you train, square it out, or whatever it takes, and
 # say which old score it is in disguise, what is new, and which control would tell.

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_numbers, check_generator, check_number
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import as_numbers, check_generator, check_number
 from numpy_attention.validation.arrays import check_whole
 
 DRAWS = 1000

@@ -7,10 +7,10 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_function, check_generator, check_number
-from numpy_attention.validation.messages import short_repr
 from numpy_attention.registry import INITIAL_VALUES
+from numpy_attention.validation.arguments import check_function, check_generator, check_number
 from numpy_attention.validation.arrays import check_floating
+from numpy_attention.validation.messages import short_repr
 
 FINITE = "a finite number of at least 0"
 HIGHEST = float(np.finfo(np.float32).max)

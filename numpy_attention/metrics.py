@@ -16,13 +16,19 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence, Sized
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
-from numpy_attention.validation.arguments import (as_numbers, check_generator, check_name, check_number,
-                                       is_list, as_list)
 from numpy_attention.bootstrap import DRAWS, ends
-from numpy_attention.validation.messages import typed_repr, short_repr
 from numpy_attention.data.pairs import Pair, as_set, check_pairs
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import (
+    as_list,
+    as_numbers,
+    check_generator,
+    check_name,
+    check_number,
+    is_list,
+)
 from numpy_attention.validation.arrays import check_whole
+from numpy_attention.validation.messages import short_repr, typed_repr
 
 Sentence = str | Sequence[str]          # a string, or its tokens
 Link = tuple[int, int]                  # source position, target position
@@ -148,8 +154,9 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
     for n, (hypothesis, reference) in enumerate(zip(hypotheses, references)):
         for sentence in (hypothesis, reference):
             if not isinstance(sentence, str) and not is_list(sentence):
-                raise TypeError(f"sentence {n} is {typed_repr(sentence)}: expected a string or a list "
-                                "of tokens")
+                raise TypeError(
+    f"sentence {n} is {typed_repr(sentence)}: expected a string or a list "
+    "of tokens")
         if isinstance(hypothesis, str) != isinstance(reference, str):
             raise ValueError(f"sentence {n}: cannot compare {hypothesis!r} with {reference!r}: "
                              "give both as strings or both as token lists")

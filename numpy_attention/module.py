@@ -4,7 +4,7 @@ Array fields are parameters, Module fields (also in lists and tuples) are parts,
 hyperparameter.
 
     grads = model.zeros_like()            the gradient twin: grads.decoder.attention.W_a is ∂L/∂W_a
-    model.vector, grads.vector            all parameters as one flat vector; the fields are its views
+    model.vector, grads.vector           all parameters as one flat vector; the fields are its views
 
 Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use
 of a shared part adds its gradient to the same place in the twin.

@@ -135,7 +135,7 @@ def resolve(what, name, table):
 
 def accepted_kwargs(create, **offered):
     """Those of the offered arguments that a function has a parameter for, by name."""
-    from inspect import signature       # here, so that `--help` does not wait for it
+    from inspect import signature  # here, so that `--help` does not wait for it
     parameters = signature(create).parameters
     return {name: value for name, value in offered.items() if name in parameters}
 

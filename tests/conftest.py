@@ -5,7 +5,8 @@ locked; ranks; a browser.
 import errno
 import os
 
-# one BLAS thread for each of pytest's workers, before NumPy reads it; the trainer has threads of its own
+# one BLAS thread for each of pytest's workers, before NumPy reads it; the
+# trainer has threads of its own
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 

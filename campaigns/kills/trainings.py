@@ -44,8 +44,14 @@ def write_texts(folder):
 # ---- through the library ------------------------------------------------------------------------
 
 
-def translator(folder, name="rnnsearch", settings=SMALL, corpus=None, threads=1, ranks=SINGLE_PROCESS,
-               **training):
+def translator(
+    folder,
+    name="rnnsearch",
+    settings=SMALL,
+    corpus=None,
+    threads=1,
+    ranks=SINGLE_PROCESS,
+     **training):
     how = {"epochs": 4, "batch_size": 8, "learning_rate": 0.01, "save_steps": 3} | training
     learn, valid = pairs(90, 1), pairs(20, 2)
     if corpus is not None:

@@ -8,7 +8,7 @@ from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import check_parameters, check_sizes, as_rows
+from numpy_attention.validation.arrays import as_rows, check_parameters, check_sizes
 
 
 @dataclass(eq=False)

@@ -4,11 +4,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags
 from numpy_attention.attention.local import SEVERAL_SUMS
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Module
-from numpy_attention.registry import SCORES, WINDOWS, resolve, build
+from numpy_attention.registry import SCORES, WINDOWS, build, resolve
+from numpy_attention.validation.arguments import check_flags
 from numpy_attention.validation.arrays import at_least, check_sizes
 
 NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
@@ -26,8 +26,8 @@ REFUSED = {
 class AttentionConfig:
     """What may be chosen of a decoder's attention; `create` makes it.
 
-    attention, window: names of `registry.SCORES` and `registry.WINDOWS`, or a class on the protocol for
-    the score; width: a window has
+    attention, window: names of `registry.SCORES` and `registry.WINDOWS`, or a class on the protocol
+    for the score; width: a window has
     2 · width + 1 positions; backwards: the sources are reversed, so local-m starts at their end;
     alignment: the size of hidden layers, local-p's too, by default the query's; longest: the source
     positions that location knows, </s> included; heads: multi-head's. A class gets what its own
@@ -78,7 +78,8 @@ class AttentionConfig:
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
     """The attention that a decoder asks: one of these settings, or one that is made already.
 
-    attention: a name of `registry.SCORES`, a class, or a Module on the protocol; settings: what else
+    attention: a name of `registry.SCORES`, a class, or a Module on the protocol; settings: what
+    else
     an AttentionConfig takes; initial: initial values, by the names that a score's `create` has for
     them.
 

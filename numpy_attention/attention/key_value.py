@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_name
 from numpy_attention.attention import history
 from numpy_attention.attention.history import HistoryAttention, causal
 from numpy_attention.attention.readout import HistoryReadout, activate, activate_backward, last
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
-from numpy_attention.registry import ACTIVATIONS, HISTORY_SCORES, resolve, build
-from numpy_attention.validation.arrays import at_least, check_parameters, check_sizes, as_rows
+from numpy_attention.registry import ACTIVATIONS, HISTORY_SCORES, build, resolve
+from numpy_attention.validation.arguments import check_name
+from numpy_attention.validation.arrays import as_rows, at_least, check_parameters, check_sizes
 
 # states that a reader without a window remembers while a text is written word by word
 WITHOUT_WINDOW = 64

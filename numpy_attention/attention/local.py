@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_methods
 from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values, sum_over_steps
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import at_least, check_parameters, check_sizes, as_rows
+from numpy_attention.validation.arguments import check_methods
+from numpy_attention.validation.arrays import as_rows, at_least, check_parameters, check_sizes
 
 SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head attention mixes "
                 "several: choose window 'global' or 'local-m', or another score")

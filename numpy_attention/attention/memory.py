@@ -7,7 +7,7 @@ import numpy as np
 
 from numpy_attention.kernels import softmax as kernels
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import check_shape, check_mask, check_real
+from numpy_attention.validation.arrays import check_mask, check_real, check_shape
 
 
 @dataclass
@@ -19,7 +19,8 @@ class Memory:
     mask: Array         # (B, S)
 
     def __post_init__(self):
-        check_shape("values", self.values, (None, None, None), "(B, S, D)", "memories are batch-major")
+        check_shape("values", self.values, (None, None, None),
+                    "(B, S, D)", "memories are batch-major")
         check_real("values", self.values)
         check_mask(self.mask, self.values.shape[:2], "(B, S)")
 

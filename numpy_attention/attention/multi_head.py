@@ -10,8 +10,14 @@ from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (at_least, check_shape, check_dtype, check_parameters,
-                                               check_sizes, as_rows)
+from numpy_attention.validation.arrays import (
+    as_rows,
+    at_least,
+    check_dtype,
+    check_parameters,
+    check_shape,
+    check_sizes,
+)
 
 
 class AttendCache(NamedTuple):

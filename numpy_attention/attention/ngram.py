@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_name
 from numpy_attention.attention.readout import HistoryReadout, activate, activate_backward, last
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
 from numpy_attention.registry import ACTIVATIONS
-from numpy_attention.validation.arrays import check_parameters, check_sizes, as_rows
+from numpy_attention.validation.arguments import check_name
+from numpy_attention.validation.arrays import as_rows, check_parameters, check_sizes
 
 
 class Cache(NamedTuple):

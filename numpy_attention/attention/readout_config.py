@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_name
 from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.initializers import glorot
 from numpy_attention.registry import ACTIVATIONS, HISTORY_READOUTS
+from numpy_attention.validation.arguments import check_name
 from numpy_attention.validation.arrays import at_least, check_sizes
 
 # the papers' own forms: roles of a state, score, whether there is a bias

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values, sum_over_steps
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import check_shape, check_dtype, as_rows
+from numpy_attention.validation.arrays import as_rows, check_dtype, check_shape
 
 
 class Cache(NamedTuple):

@@ -33,7 +33,10 @@ class Bidirectional(Module):
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache; rng, row_ids: a stack's."""
+        """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache.
+
+        rng, row_ids: used by a stack only.
+        """
         before, after = (None, None) if state is None else state
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
         reversed_mask = None if mask is None else mask[::-1]

@@ -7,8 +7,14 @@ import numpy as np
 
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (check_shape, check_dtype, check_mask,
-                                               check_parameters, as_rows, contiguous_transpose)
+from numpy_attention.validation.arrays import (
+    as_rows,
+    check_dtype,
+    check_mask,
+    check_parameters,
+    check_shape,
+    contiguous_transpose,
+)
 
 
 @dataclass

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from numpy_attention.validation.messages import short_repr
 from numpy_attention.cells.cell import Cell, Steps
 from numpy_attention.initializers import check_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
 from numpy_attention.registry import RESETS, UPDATES
-from numpy_attention.validation.arrays import check_parameters, check_sizes, as_rows
+from numpy_attention.validation.arrays import as_rows, check_parameters, check_sizes
+from numpy_attention.validation.messages import short_repr
 
 
 @dataclass

@@ -11,10 +11,10 @@ from numpy_attention.course import lessons
 from numpy_attention.course.exercises import progress as course
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.course.exercises.notebook import after, find, told
 from numpy_attention.course.exercises.process import checked
 from numpy_attention.course.exercises.records import Folder, Record
-from numpy_attention.course.exercises.notebook import after, find, told
-from numpy_attention.validation.paths import as_path, short_path, exists, make_folder
+from numpy_attention.validation.paths import as_path, exists, make_folder, short_path
 
 PAUSE = 0.3         # seconds between two looks at a watched file
 OUTPUTS = "NUMPY_ATTENTION_OUTPUTS"         # where a lesson saves its figures

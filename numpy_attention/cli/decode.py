@@ -11,7 +11,7 @@ from numpy_attention.cli.shared import END, load_run, warn_of_unknown_words
 from numpy_attention.data.selection import selected
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.experiments.runs.translator import Translation, Translator
-from numpy_attention.experiments.runs.writer import Word, LanguageModelRun
+from numpy_attention.experiments.runs.writer import LanguageModelRun, Word
 from numpy_attention.training.threads import Threads
 
 # ---- translate ----------------------------------------------------------------------------------
@@ -103,7 +103,11 @@ def generate(options: Namespace) -> None:
         print(f"saved {options.heatmap}", file=sys.stderr)
 
 
-def write(writer: LanguageModelRun, prompt: list[str], form: TextForm, options: Namespace) -> list[Word]:
+def write(
+    writer: LanguageModelRun,
+    prompt: list[str],
+    form: TextForm,
+     options: Namespace) -> list[Word]:
     """Print the prompt, and each word as soon as it is chosen; → the words written."""
     chosen = writer.generate(
         np.random.default_rng(options.seed), prompt, options.length, options.sentences,

@@ -35,7 +35,8 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
     """→ the pairs or the text that the options name, or the run's own; its name; its split."""
     if options.text:
         text = running_text.read(options.text, selected(run.corpus).form())
-        return replace(text, has_articles=True), Path(options.text).name, None     # a file is one article
+        return replace(text, has_articles=True), Path(
+            options.text).name, None     # a file is one article
     if getattr(options, "source", None):
         name = Path(options.source).name
         pairs = selected(run.corpus).form().pairs(options.source, options.target)
@@ -92,7 +93,7 @@ def how_read(how: LanguageModelTraining) -> dict[str, Any]:
 
 def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
             known: bool = False) -> dict[str, Any]:
-    """The figures of a run's `measure`, and what describes them; known: of `evaluate_without_unk`."""
+    """Figures of a run's `measure` with their description; known: of `evaluate_without_unk`."""
     rng = confidence.draws(run.training.seed)
     if run.KIND == "writer":
         unknown = run.vocabulary.unknown_share(data.sentences)

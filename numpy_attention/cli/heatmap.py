@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.cli.shared import (
-    END, example_of, load_run, part_of, warn_of_unknown_words)
+from numpy_attention.cli.shared import END, example_of, load_run, part_of, warn_of_unknown_words
 from numpy_attention.course.trace import stepping, traced
 from numpy_attention.course.trace.lessons import lesson_named, reference_cell, reference_of
 from numpy_attention.course.trace.weights import weight_gradients

@@ -5,8 +5,20 @@ from dataclasses import replace
 from numpy_attention import registry
 from numpy_attention.cli.parser import Option, file, flag, positional
 from numpy_attention.cli.values import (
-    files, folders, names, not_negative, page_name, picture, positive, seconds, seed, seeds,
-    share_kept, thread_count, whole)
+    files,
+    folders,
+    names,
+    not_negative,
+    page_name,
+    picture,
+    positive,
+    seconds,
+    seed,
+    seeds,
+    share_kept,
+    thread_count,
+    whole,
+)
 
 Groups = dict[str, tuple[Option, ...]]      # {title of the help, or "": options}
 

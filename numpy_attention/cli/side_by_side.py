@@ -12,7 +12,12 @@ from numpy_attention.cli.shared import print_json
 from numpy_attention.experiments.analysis import recovery
 from numpy_attention.experiments.analysis.distance import loss_by_distance
 from numpy_attention.experiments.reports import (
-    describe, describe_reading, group_of, lines_of_distances, lines_of_recovery)
+    describe,
+    describe_reading,
+    group_of,
+    lines_of_distances,
+    lines_of_recovery,
+)
 from numpy_attention.experiments.runs.ensemble import load_alike
 from numpy_attention.experiments.runs.writer import LanguageModelRun
 
@@ -26,7 +31,8 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
         if options.runs.count(folder) > 1:
             raise ValueError(f"{folder} is given {options.runs.count(folder)} times: expected each "
                              "run once")
-    writers = dict(zip(options.runs, load_alike(LanguageModelRun, options.runs, "compared", options.code)))
+    writers = dict(zip(options.runs, load_alike(
+        LanguageModelRun, options.runs, "compared", options.code)))
     first = writers[options.runs[0]]
     text, corpus, split = data_to_measure(options, first)
     return writers, first.batches(text), {"corpus": corpus, "split": split}

@@ -17,16 +17,20 @@ from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.user_text import UserPairs, UserText
 from numpy_attention.experiments import choices
 from numpy_attention.experiments.reports import (
-    describe, describe_reading, lines_of_figures, save_curves)
+    describe,
+    describe_reading,
+    lines_of_figures,
+    save_curves,
+)
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.translator import Translator, vocabularies_of
 from numpy_attention.experiments.runs.writer import LanguageModelRun
-from numpy_attention.training.lock import check_free
 from numpy_attention.training.distributed.ranks import world
-from numpy_attention.training.settings import Training, TranslatorTraining, LanguageModelTraining
+from numpy_attention.training.lock import check_free
+from numpy_attention.training.settings import LanguageModelTraining, Training, TranslatorTraining
 from numpy_attention.validation.messages import plural
-from numpy_attention.validation.paths import short_path, exists, is_folder, make_folder
+from numpy_attention.validation.paths import exists, is_folder, make_folder, short_path
 
 Settings = TypeVar("Settings", bound=Training)
 
@@ -81,8 +85,8 @@ def settings_of(options: Namespace) -> dict[str, Any]:
     """The settings of the translator that the options describe."""
     given = {setting_of(options.model, option.name): getattr(options, option.name)
              for option in TRANSLATOR[1:] if option.name in options.given}
-    settings = choices.with_classes(registry.SMALL_MODEL_DEFAULTS[options.model] | given, attention=ATTENTION,
-                                    cell=CELL)
+    settings = choices.with_classes(
+        registry.SMALL_MODEL_DEFAULTS[options.model] | given, attention=ATTENTION, cell=CELL)
     if settings.get("window") == "local-m" and options.reverse_source:
         settings["backwards"] = True
     return settings

@@ -1,10 +1,10 @@
 """The options of `train` and `train lm`: of a model, and of its training.
 
-Translators and their defaults come from registry.SMALL_MODEL_DEFAULTS, trainings from training/settings.py. To
-add an option, name it as the library names its argument, and add
+Translators and their defaults come from registry.SMALL_MODEL_DEFAULTS, trainings from
+training/settings.py. To add an option, name it as the library names its argument, and add
 
-    for a translator            its default to registry.SMALL_MODEL_DEFAULTS, and a line to TRANSLATOR
-    for a language model        a line to LANGUAGE_MODEL
+    for a translator            its default to registry.SMALL_MODEL_DEFAULTS, and a line to
+    TRANSLATOR for a language model        a line to LANGUAGE_MODEL
     for a training              a field to training/settings.py, and nothing here
 """
 
@@ -16,7 +16,7 @@ from numpy_attention.cli.messages import ARGUMENTS
 from numpy_attention.cli.options import PARALLEL, PREPARED, RUNNING, THREADS, Groups
 from numpy_attention.cli.parser import Option
 from numpy_attention.cli.values import not_negative, positive, share, whole
-from numpy_attention.training.settings import Training, TranslatorTraining, LanguageModelTraining
+from numpy_attention.training.settings import LanguageModelTraining, Training, TranslatorTraining
 
 LAYERS = whole(1, 1000)     # a typing mistake must not build a model for hours
 
@@ -30,9 +30,10 @@ def setting_of(model: str, name: str) -> str:
 
 
 def of_models(name: str, help: str, **more: Any) -> Option:
-    """An option of the translators that have this setting in registry.SMALL_MODEL_DEFAULTS, with its defaults."""
+    """An option of the translators whose SMALL_MODEL_DEFAULTS have this setting."""
     defaults = {model: settings[setting_of(model, name)]
-                for model, settings in registry.SMALL_MODEL_DEFAULTS.items() if setting_of(model, name)}
+                for model, settings in registry.SMALL_MODEL_DEFAULTS.items()
+                if setting_of(model, name)}
     if len(defaults) < len(registry.SMALL_MODEL_DEFAULTS):
         more["needs"] = {"model": list(defaults)} | more.get("needs", {})
     return Option(name, help, default=defaults, by="model", **more)

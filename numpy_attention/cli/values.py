@@ -40,8 +40,9 @@ def seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
-                         f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
+        raise ValueError(
+    f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
+    f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
     return tuple(found)
 
 
@@ -72,7 +73,8 @@ def writable(*endings: str) -> Callable[[str], str]:
                              f"{last}")
         folder = os.path.dirname(text)
         if folder and not os.path.isdir(folder):
-            raise ValueError(f"{short_path(text)!r}: there is no folder {short_path(folder)}; make it first")
+            raise ValueError(
+                f"{short_path(text)!r}: there is no folder {short_path(folder)}; make it first")
         return text
     return read
 

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from numpy_attention.validation.messages import short_repr
-from numpy_attention.validation.paths import short_path, exists, make_folder, path_errors
+from numpy_attention.validation.paths import exists, make_folder, path_errors, short_path
 
 CHECKOUT = Path(__file__).resolve().parents[2] / "lessons"
 PROJECT = "numpy_attention"
@@ -64,8 +64,9 @@ def chosen(numbers: Collection[str]) -> list[Lesson]:
     known = [lesson.number for lesson in every]
     unknown = [number for number, full in zip(numbers, wanted) if full not in known]
     if unknown:
-        raise ValueError(f"no lesson has the number {', '.join(map(short_repr, unknown))}: expected "
-                         f"some of {' '.join(known)}")
+        raise ValueError(
+    f"no lesson has the number {', '.join(map(short_repr, unknown))}: expected "
+    f"some of {' '.join(known)}")
     return [lesson for lesson in every if not wanted or lesson.number in wanted]
 
 
@@ -86,8 +87,9 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     there = [path.name for path in [*copies, *(folder / one for one in beside)] if exists(path)]
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
-        raise FileExistsError(f"{short_path(folder)} has {', '.join(there[:3])}{more} already: choose "
-                              "another folder, or write over them with force")
+        raise FileExistsError(
+    f"{short_path(folder)} has {', '.join(there[:3])}{more} already: choose "
+    "another folder, or write over them with force")
     write = notebook_writer() if notebooks else shutil.copyfile
     make_folder(folder)
     with path_errors(folder, "written"):

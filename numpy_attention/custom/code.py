@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from numpy_attention.validation.arguments import check_kind
-from numpy_attention.validation.messages import EXPECTED, cut, short_repr, format_error
-from numpy_attention.validation.paths import as_path, short_path, existing_file, path_errors
+from numpy_attention.validation.messages import EXPECTED, cut, format_error, short_repr
+from numpy_attention.validation.paths import as_path, existing_file, path_errors, short_path
 
 # "mine.py:Bilinear", as a run keeps it: no folder, so that no file is searched for, and no
 # character that is special to a shell
@@ -107,12 +107,14 @@ def read(path: str | Path) -> Code:
     if file.suffix != ".py":
         raise ValueError(f"{short_path(file)}: expected a file whose name ends with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
-        raise ValueError(f"{short_path(file)}: expected a file whose name has letters, digits, _, ., + "
-                         "and - alone, 103 at most")
+        raise ValueError(
+    f"{short_path(file)}: expected a file whose name has letters, digits, _, ., + "
+    "and - alone, 103 at most")
     with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:
-        raise ValueError(f"{short_path(file)} has more than {MOST:,} bytes: expected a file of Python")
+        raise ValueError(
+            f"{short_path(file)} has more than {MOST:,} bytes: expected a file of Python")
     return Code(file, text)
 
 

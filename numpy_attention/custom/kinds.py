@@ -7,8 +7,8 @@ from typing import Any
 from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.cells.cell import Cell
-from numpy_attention.module import Module
 from numpy_attention.custom.code import Code, parted, read
+from numpy_attention.module import Module
 
 ATTENTION = "attention"
 SCORE = "score of a language model"

@@ -21,12 +21,18 @@ import numpy as np
 from numpy_attention.data.reading import read_lines
 from numpy_attention.data.running_text import Sentence, Text
 from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.validation.arguments import (encodable, check_all, check_flags,
-                                                  check_generator, check_kind, check_list,
-                                                  check_tokens)
+from numpy_attention.validation.arguments import (
+    check_all,
+    check_flags,
+    check_generator,
+    check_kind,
+    check_list,
+    check_tokens,
+    encodable,
+)
 from numpy_attention.validation.arrays import check_sizes, check_whole
 from numpy_attention.validation.messages import short_repr
-from numpy_attention.validation.paths import short_path, atomic_write
+from numpy_attention.validation.paths import atomic_write, short_path
 
 Tokens = tuple[str, ...]
 
@@ -183,8 +189,9 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
         else:
             raise ValueError(f"{where}: a number alone, expected a sentence after it")
     if not questions:
-        raise ValueError(f"{short_path(path)} holds no questions; each needs numbered sentences, the "
-                         f"last with {GAP} in it")
+        raise ValueError(
+    f"{short_path(path)} holds no questions; each needs numbered sentences, the "
+    f"last with {GAP} in it")
     return questions
 
 
@@ -205,8 +212,9 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
     words = tuple(dict.fromkeys(_in_case([field[0] for field in fields if field], lowercase)))
     answer, = _in_case([columns[0].strip()], lowercase)
     if answer not in words:
-        raise ValueError(f"{where}: the answer {short_repr(answer)} is none of the candidates: put it "
-                         "among them, or take the question out")
+        raise ValueError(
+    f"{where}: the answer {short_repr(answer)} is none of the candidates: put it "
+    "among them, or take the question out")
     if len(words) < 2:
         raise ValueError(f"{where}: one candidate, expected at least two")
     gap = query.index(GAP)
@@ -242,8 +250,9 @@ def _lines_of(question: Question) -> str:
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         if token.split() != [token] or "\0" in token or not encodable(token):
-            raise ValueError(f"the token {short_repr(token)}: expected text without spaces, which part "
-                             "tokens in a file")
+            raise ValueError(
+    f"the token {short_repr(token)}: expected text without spaces, which part "
+    "tokens in a file")
     if query.count(GAP) > 1 or any("|" in word for word in question.candidates):
         raise ValueError(f"{GAP} as a token of the query, or a candidate with | in it: expected "
                          "neither, for the file means something else by them")

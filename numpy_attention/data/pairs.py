@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_all, check_list, check_tokens, as_list
+from numpy_attention.validation.arguments import as_list, check_all, check_list, check_tokens
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.validation.messages import typed_repr
 
@@ -72,7 +72,8 @@ def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
         whole = isinstance(link, tuple) and len(link) == 2 and all(
             isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in link)
         if not whole:
-            raise TypeError(f"a link is {typed_repr(link)}: expected (source position, target position)")
+            raise TypeError(
+                f"a link is {typed_repr(link)}: expected (source position, target position)")
     return frozenset(links)
 
 

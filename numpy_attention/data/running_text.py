@@ -9,8 +9,14 @@ from numpy_attention.data.reading import read_lines, read_text
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.registry import STATES, UNITS
-from numpy_attention.validation.arguments import (check_flags, check_kind, check_list,
-                                                  check_methods, check_name, check_tokens)
+from numpy_attention.validation.arguments import (
+    check_flags,
+    check_kind,
+    check_list,
+    check_methods,
+    check_name,
+    check_tokens,
+)
 from numpy_attention.validation.arrays import at_least
 
 Sentence = list[str]

@@ -38,8 +38,9 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(f"an argument {short_repr(name)} does not belong to what a run learns "
-                                 "from: leave it out")
+                raise ValueError(
+    f"an argument {short_repr(name)} does not belong to what a run learns "
+    "from: leave it out")
 
     @property
     def label(self) -> str:

@@ -9,10 +9,14 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from numpy_attention.data.vocabulary import (BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary,
-                                             check_id)
-from numpy_attention.validation.arguments import (encodable, check_kind, check_text,
-                                                  check_tokens, as_list)
+from numpy_attention.data.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary, check_id
+from numpy_attention.validation.arguments import (
+    as_list,
+    check_kind,
+    check_text,
+    check_tokens,
+    encodable,
+)
 from numpy_attention.validation.arrays import check_whole
 
 START = "▁"     # begins the first piece of a word

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import Tokens, read_pairs
-from numpy_attention.validation.arguments import (check_flags, check_kind, check_name,
-                                                  check_tokens)
+from numpy_attention.validation.arguments import check_flags, check_kind, check_name, check_tokens
 
 
 @functools.lru_cache(maxsize=None)

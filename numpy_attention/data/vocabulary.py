@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_tokens, as_list
+from numpy_attention.validation.arguments import as_list, check_tokens
 from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.validation.messages import typed_repr
 

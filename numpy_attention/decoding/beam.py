@@ -6,8 +6,15 @@ from itertools import groupby
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS
-from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, check_penalty, check_sources,
-                                                 forbid, longest, never_chosen)
+from numpy_attention.decoding.hypothesis import (
+    Hypothesis,
+    Prefix,
+    check_penalty,
+    check_sources,
+    forbid,
+    longest,
+    never_chosen,
+)
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.kernels import largest as kernels
 from numpy_attention.module import Array

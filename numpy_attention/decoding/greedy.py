@@ -5,8 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from numpy_attention.data.vocabulary import BOS
-from numpy_attention.decoding.hypothesis import (Hypothesis, Prefix, check_sources, forbid,
-                                                 longest, never_chosen)
+from numpy_attention.decoding.hypothesis import (
+    Hypothesis,
+    Prefix,
+    check_sources,
+    forbid,
+    longest,
+    never_chosen,
+)
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.module import Array
 

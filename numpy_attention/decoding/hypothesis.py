@@ -5,9 +5,9 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import as_integers, check_methods, check_number
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import as_integers, check_methods, check_number
 from numpy_attention.validation.arrays import at_least, check_integers, check_mask
 
 

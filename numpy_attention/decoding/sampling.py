@@ -4,14 +4,20 @@ from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (as_integers, check_flags, check_generator, check_kind,
-                                       check_methods, check_number)
-from numpy_attention.validation.messages import typed_repr
 from numpy_attention.data.vocabulary import EOS, UNK
 from numpy_attention.decoding.hypothesis import forbid, never_chosen
 from numpy_attention.decoding.protocols import LanguageModel
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import (
+    as_integers,
+    check_flags,
+    check_generator,
+    check_kind,
+    check_methods,
+    check_number,
+)
 from numpy_attention.validation.arrays import at_least, check_shape, check_whole
+from numpy_attention.validation.messages import typed_repr
 
 
 class Reading(NamedTuple):
@@ -135,6 +141,7 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
     """Ids that are never chosen. TypeError: no Reading. ValueError: ids that there are not."""
     if not isinstance(start.log_probabilities, np.ndarray):
-        raise TypeError(f"start holds {typed_repr(start.log_probabilities)}: expected a Reading, as "
-                        "`read` gives")
+        raise TypeError(
+    f"start holds {typed_repr(start.log_probabilities)}: expected a Reading, as "
+    "`read` gives")
     return never_chosen(never, len(start.log_probabilities))

@@ -21,10 +21,10 @@ from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.metrics import LengthBucket
 from numpy_attention.module import Array
 from numpy_attention.training.distributed.jobs import handed_out
-from numpy_attention.training.lock import check_free
 from numpy_attention.training.distributed.ranks import SingleProcess
+from numpy_attention.training.lock import check_free
 from numpy_attention.training.settings import Training
-from numpy_attention.validation.messages import EXPECTED, plural, format_error
+from numpy_attention.validation.messages import EXPECTED, format_error, plural
 
 Sentences = Sequence[Sequence[str]]
 
@@ -103,7 +103,8 @@ def budget_of(training: Training) -> str:
 
 def run_name(recipe: Recipe, seed: int) -> str:
     """The folder that `reproduce` trains in, or another one if the budget is not the recipe's."""
-    usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe("clauses-dot").training
+    usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe(
+        "clauses-dot").training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(usual, name)]
     return "-".join([recipe.name, *budget, f"seed{seed}"])

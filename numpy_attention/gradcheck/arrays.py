@@ -22,8 +22,9 @@ def outputs_of(forward, inputs):
                         "so end it with: return y, cache")
     for output in found[:-1]:
         if not is_tree(output):
-            raise TypeError(f"forward gives {typed_repr(output)}: expected arrays of numbers, tuples of "
-                            "them, or None")
+            raise TypeError(
+    f"forward gives {typed_repr(output)}: expected arrays of numbers, tuples of "
+    "them, or None")
     return found
 
 

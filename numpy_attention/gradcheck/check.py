@@ -22,22 +22,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_generator, check_number
 from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copy_arrays, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import EPSILON, ROUNDING, TOLERANCE, check_epsilon
-from numpy_attention.gradcheck.harness import protocol
-from numpy_attention.gradcheck.faults import (check_elements, check_passes, gradients_of_inputs,
-                                              warn_of_numbers)
-from numpy_attention.gradcheck.laws.no_mutation import first_nan
-from numpy_attention.gradcheck.laws.masking import check_causal
-from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
-from numpy_attention.gradcheck.passes import describe_place, source_line
 from numpy_attention.gradcheck.errors import GradientError
-from numpy_attention.gradcheck.report.report import Report, explain, explain_forward, stop_error
+from numpy_attention.gradcheck.faults import (
+    check_elements,
+    check_passes,
+    gradients_of_inputs,
+    warn_of_numbers,
+)
+from numpy_attention.gradcheck.harness import protocol
+from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
+from numpy_attention.gradcheck.laws.masking import check_causal
+from numpy_attention.gradcheck.laws.no_mutation import first_nan
 from numpy_attention.gradcheck.locate.rewriting import failing_place
 from numpy_attention.gradcheck.locate.watching import Watch, arrays_within
+from numpy_attention.gradcheck.passes import describe_place, source_line
+from numpy_attention.gradcheck.report.report import Report, explain, explain_forward, stop_error
 from numpy_attention.module import Module
+from numpy_attention.validation.arguments import check_generator, check_number
 
 
 def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLERANCE,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy_attention.gradcheck.arrays import float_arrays
 from numpy_attention.gradcheck.errors import GradientError, NotAParameter
 from numpy_attention.gradcheck.locate.watching import arrays_within
-from numpy_attention.validation.messages import typed_repr
 from numpy_attention.module import Module, join
+from numpy_attention.validation.messages import typed_repr
 
 # numbers that nobody means to train
 SETTINGS = {"rate", "dropout", "epsilon", "eps", "smoothing"}
@@ -34,8 +34,9 @@ def check_passes(target, forward, backward):
         if callable(function):
             continue
         if function is not None or target is None:
-            raise TypeError(f"{name} is {typed_repr(function)}: expected a function, or a target that "
-                            "has one")
+            raise TypeError(
+    f"{name} is {typed_repr(function)}: expected a function, or a target that "
+    "has one")
         raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
 
 

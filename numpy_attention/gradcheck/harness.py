@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_generator, check_kind, check_number
 from numpy_attention.gradcheck.faults import check_attention
 from numpy_attention.module import Module
+from numpy_attention.validation.arguments import check_generator, check_kind, check_number
 
 
 def randomize(module, rng, scale=0.5):

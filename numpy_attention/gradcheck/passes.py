@@ -9,8 +9,8 @@ import numpy as np
 
 from numpy_attention.gradcheck.arrays import copy_arrays, outputs_of
 from numpy_attention.gradcheck.faults import gradients_of_inputs
-from numpy_attention.gradcheck.report.notebooks import file_label
 from numpy_attention.gradcheck.locate.rewriting import Place
+from numpy_attention.gradcheck.report.notebooks import file_label
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy_attention.custom.code import parted, read, text_of
 from numpy_attention.custom.kinds import cases, class_in
 from numpy_attention.custom.processes import ended, where
-from numpy_attention.gradcheck.differences import TOLERANCE
 from numpy_attention.gradcheck import GradientError
+from numpy_attention.gradcheck.differences import TOLERANCE
 
 PASSED, FAILED, STOPPED, LEFT = 40, 41, 42, 43     # exit statuses of the process
 PATIENCE = 60       # seconds after the time limit until the process is killed

@@ -20,7 +20,7 @@ def scatter_add(ids, rows, table):
             out[e] += row[e]
 
 
-@guarded(x="N D", names="N int", y="N D")
+@guarded(x="N D", row_ids="N int", y="N D")
 @kernel
 def dropout(x, row_ids, key, threshold, scale, y):
     """y_nj = scale · x_nj where a hash of (key, names_n, j) is at least threshold, else 0.

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_number
 from numpy_attention.kernels import rows as kernels
 from numpy_attention.module import Array, Module
+from numpy_attention.validation.arguments import check_number
 from numpy_attention.validation.arrays import as_rows
 
 BELOW_ONE = math.nextafter(1, 0)

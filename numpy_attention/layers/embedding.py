@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.initializers import check_initial, normal
 from numpy_attention.kernels.rows import scatter_add
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import check_ids, check_parameters, check_sizes, as_rows
+from numpy_attention.validation.arrays import as_rows, check_ids, check_parameters, check_sizes
 
 
 @dataclass(eq=False)

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import (check_floating, check_parameters, check_sizes,
-                                               as_rows)
+from numpy_attention.validation.arrays import as_rows, check_floating, check_parameters, check_sizes
 
 
 class Cache(NamedTuple):

@@ -3,7 +3,7 @@
 What training asks of a model stands in `training/protocols.py`, what decoding asks of a translator
 in `decoding/protocols.py`:
 
-    loss, state = model.loss_and_grad(batch, state, scale, grads, rng)      grads += ∂(scale · Σ loss)
+    loss, state = model.loss_and_grad(batch, state, scale, grads, rng)   grads += ∂(scale · Σ loss)
     loss, state = model.loss(batch, state)                                 no dropout
 
     state                     = model.start(source, source_mask)           source (S, B)

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags, check_number
-from numpy_attention.validation.messages import typed_repr
 from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
@@ -15,7 +13,9 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import LanguageModel, ReadCache, stack_of
 from numpy_attention.module import Module
+from numpy_attention.validation.arguments import check_flags, check_number
 from numpy_attention.validation.arrays import at_least, check_integers, check_sizes
+from numpy_attention.validation.messages import typed_repr
 
 
 class Cache(NamedTuple):
@@ -44,7 +44,8 @@ class AttentiveLanguageModel(LanguageModel):
                **reading):
         """A new model.
 
-        attention: a name of `registry.HISTORY_READOUTS`; further settings, window, carried and order, are those
+        attention: a name of `registry.HISTORY_READOUTS`; further settings, window, carried and
+        order, are those
         of `ReadoutConfig`. hidden: of the cells, all parts together; the reader's output has the
         size of the embedding where tied, else of one part.
 
@@ -119,6 +120,7 @@ def both(state):
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:
-        raise TypeError(f"state is {typed_repr(state)}: expected None, or what this model gave, the "
-                        "states of its cells and the memory of its reader")
+        raise TypeError(
+    f"state is {typed_repr(state)}: expected None, or what this model gave, the "
+    "states of its cells and the memory of its reader")
     return state

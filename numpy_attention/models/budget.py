@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags
 from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.models.registry import build
 from numpy_attention.registry import TRANSLATORS, resolve
+from numpy_attention.validation.arguments import check_flags
 from numpy_attention.validation.arrays import check_sizes, check_whole
 
 
@@ -18,8 +18,8 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
     have n of a model without attention or with one role, 2n of key-value, 3n of key-value-predict,
     (N − 1) n of an N-gram model (Daniluk et al. 2017, section 2). So each role is paid for by a
     smaller n, and the dearer, the larger the share of the word vectors. vocabulary: ids in all.
-    attention: None, or a name of `registry.HISTORY_READOUTS`; settings: what else the model's `create` takes,
-    such as layers and cell. tied: passed to either model, whose own defaults differ
+    attention: None, or a name of `registry.HISTORY_READOUTS`; settings: what else the model's
+    `create` takes, such as layers and cell. tied: passed to either model, whose own defaults differ
     (LanguageModel's is Zaremba's, untied).
 
     ValueError: a budget too small for n = 1.
@@ -55,8 +55,8 @@ def translator_within_budget(parameters, source, target, name, **settings):
 
     One number sets both, a multiple of 8, so that two directions and several heads can share it; a
     Transformer has it as {"size": …}, and four times as much within its feed-forward. source,
-    target: ids in the vocabularies; name: of `registry.TRANSLATORS`; settings: what else its `create`
-    takes.
+    target: ids in the vocabularies; name: of `registry.TRANSLATORS`; settings: what else its
+    `create` takes.
 
     ValueError: too small a budget.
     """

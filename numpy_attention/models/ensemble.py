@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_list, check_methods
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import check_list, check_methods
 
 
 class EnsembleState(NamedTuple):

@@ -5,7 +5,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags, check_number
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.initializers import uniform
@@ -14,8 +13,15 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import TEXT, check_batch, check_step
 from numpy_attention.module import Array, Module
-from numpy_attention.registry import CELLS, resolve, build
-from numpy_attention.validation.arrays import at_least, check_shape, check_integers, check_sizes, as_rows
+from numpy_attention.registry import CELLS, build, resolve
+from numpy_attention.validation.arguments import check_flags, check_number
+from numpy_attention.validation.arrays import (
+    as_rows,
+    at_least,
+    check_integers,
+    check_shape,
+    check_sizes,
+)
 
 
 class ReadCache(NamedTuple):
@@ -54,8 +60,8 @@ class LanguageModel(Module):
         """A new model.
 
         hidden, embedding (default `hidden`): sizes; layers of cells, by their name in
-        `registry.CELLS`; tied: one table for input and output, which makes embedding = hidden; init:
-        every weight from U(−init, init); forget_bias: an LSTM's, 0 as Zaremba et al. have it.
+        `registry.CELLS`; tied: one table for input and output, which makes embedding = hidden;
+        init: every weight from U(−init, init); forget_bias: an LSTM's, 0 as Zaremba et al. have it.
 
         ValueError: an unknown cell, sizes below 1 or that do not fit.
         """
@@ -75,7 +81,12 @@ class LanguageModel(Module):
     def read(self, batch, state=None, rng=None):
         """→ h (T, B, H) of the top layer, the cells' states to carry on, cache."""
         check_batch(batch, TEXT)
-        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)", "a target for each input")
+        check_shape(
+    "targets",
+    batch.targets,
+    batch.inputs.shape,
+    "(T, B)",
+     "a target for each input")
         row_ids = position_ids(len(batch.inputs), batch.rows)
         x, ids = self.embedding.forward(batch.inputs)                           # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, row_ids)
@@ -88,7 +99,12 @@ class LanguageModel(Module):
         → ∂L/∂(initial state)
         """
         dx, dstate = self.cells.backward(dh, dstate, cache.cells, grads.cells)
-        self.embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids, grads.embedding)
+        self.embedding.backward(
+    self.dropout.backward(
+        dx,
+        cache.dropped),
+        cache.ids,
+         grads.embedding)
         return dstate
 
     def forward(self, batch, state=None, rng=None):
@@ -124,8 +140,8 @@ class LanguageModel(Module):
         Adds the output layer's part to grads.
         """
         words = np.flatnonzero(targets != PAD)
-        loss, dread_out = self.output.loss_and_grad(as_rows(h)[words], targets.ravel()[words], scale,
-                                                    grads.output)
+        loss, dread_out = self.output.loss_and_grad(
+    as_rows(h)[words], targets.ravel()[words], scale, grads.output)
         dh = np.zeros(h.shape, h.dtype)         # in C's order, whatever h's is: flat must not copy
         as_rows(dh)[words] = dread_out
         return loss, dh

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags, check_kind, check_name
 from numpy_attention.attention.config import AttentionConfig, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
@@ -16,9 +15,15 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
-from numpy_attention.registry import CELLS, QUERIES, resolve, build
-from numpy_attention.validation.arrays import check_integers, check_sizes, as_rows, contiguous_transpose
+from numpy_attention.registry import CELLS, QUERIES, build, resolve
 from numpy_attention.trees import tree_map
+from numpy_attention.validation.arguments import check_flags, check_kind, check_name
+from numpy_attention.validation.arrays import (
+    as_rows,
+    check_integers,
+    check_sizes,
+    contiguous_transpose,
+)
 
 PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=uniform(0.1))
 
@@ -100,8 +105,8 @@ class LuongTranslator(TeacherForced):
                **attention_settings):
         """A new model; the defaults are the paper's. Biases are 0 but an LSTM's forget gate, 1.
 
-        attention: a name of `registry.SCORES`; further settings, such as window and width, are those
-        of `AttentionConfig`. Or an attention of your own. query: "current", h_t asks it, or
+        attention: a name of `registry.SCORES`; further settings, such as window and width, are
+        those of `AttentionConfig`. Or an attention of your own. query: "current", h_t asks it, or
         "previous", h_{t−1} does. bias: textbooks' b in h̃.
 
         init "paper": every matrix from U(−0.1, 0.1); "modern": Glorot's uniform weights, recurrent
@@ -136,8 +141,14 @@ class LuongTranslator(TeacherForced):
         encoder = Stacked.create(both if bidirectional else one, sizes, dropout)
         target_embedding = Embedding.create(rng, target_vocabulary, embedding, values.table, dtype)
         F = weights(hidden, decoder.gates_size) if input_feeding else None
-        attention = attention_of(attention, rng, hidden, hidden, dtype=dtype, settings=attention_settings,
-                                 init=values.weights)
+        attention = attention_of(
+    attention,
+    rng,
+    hidden,
+    hidden,
+    dtype=dtype,
+    settings=attention_settings,
+     init=values.weights)
         C = weights(hidden, hidden)
         W = weights(hidden, hidden)
         b = np.zeros(hidden, dtype) if bias else None
@@ -205,7 +216,16 @@ class LuongTranslator(TeacherForced):
         words = np.flatnonzero(batch.target_mask)
         read_out = as_rows(attentional[1:])[words]                                         # (N, K)
         read_out, dropped = self.dropout.forward(read_out, rng, row_ids.ravel()[words])
-        cache = Cache(encoded, embedded, y, steps, contexts, attentional, attend_caches, words, dropped)
+        cache = Cache(
+    encoded,
+    embedded,
+    y,
+    steps,
+    contexts,
+    attentional,
+    attend_caches,
+    words,
+     dropped)
         return read_out, weights, cache
 
     def backward(self, dread_out, dweights, cache, grads):

@@ -2,8 +2,8 @@
 
 from inspect import Parameter, signature
 
-from numpy_attention.validation.arguments import check_methods, check_name
 from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS, resolve
+from numpy_attention.validation.arguments import check_methods, check_name
 
 # parameters of `create` that are no settings of a run's configuration
 NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "dtype")

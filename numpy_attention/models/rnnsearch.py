@@ -5,8 +5,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags, check_kind, check_name
-from numpy_attention.validation.messages import short_repr
 from numpy_attention.attention.config import AttentionConfig, attention_of
 from numpy_attention.attention.memory import Memory
 from numpy_attention.cells.bidirectional import Bidirectional
@@ -20,8 +18,16 @@ from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
 from numpy_attention.registry import READOUTS, RESETS, UPDATES
-from numpy_attention.validation.arrays import at_least, check_integers, check_sizes, as_rows, contiguous_transpose
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
+from numpy_attention.validation.arguments import check_flags, check_kind, check_name
+from numpy_attention.validation.arrays import (
+    as_rows,
+    at_least,
+    check_integers,
+    check_sizes,
+    contiguous_transpose,
+)
+from numpy_attention.validation.messages import short_repr
 
 # appendix B.1
 PAPER = InitialValues(weights=normal(0.01), recurrent=orthogonal, table=normal(0.01))
@@ -99,8 +105,9 @@ class RNNSearch(TeacherForced):
 
     def __post_init__(self):
         if not isinstance(self.readout, str) or self.readout not in READOUTS:
-            raise ValueError(f"readout={short_repr(self.readout)}: expected 'previous' (from s_i−1) or "
-                             "'current' (from s_i)")
+            raise ValueError(
+    f"readout={short_repr(self.readout)}: expected 'previous' (from s_i−1) or "
+    "'current' (from s_i)")
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
@@ -110,8 +117,8 @@ class RNNSearch(TeacherForced):
         """A new model; the defaults are the paper's.
 
         maxout: l (default hidden / 2). bidirectional: whether the encoder reads from both ends.
-        attention: a name of `registry.SCORES`, "concat" being the paper's; further settings, such as
-        alignment, its scoring size, are those of `AttentionConfig`. Or an attention of your own.
+        attention: a name of `registry.SCORES`, "concat" being the paper's; further settings, such
+        as alignment, its scoring size, are those of `AttentionConfig`. Or an attention of your own.
 
         init "paper": N(0, 0.01²), recurrent matrices orthogonal, W_a and U_a from N(0, 0.001²),
         v_a = 0 (appendix B.1); "modern": Glorot's uniform weights, embeddings N(0, 0.1²), for
@@ -129,8 +136,14 @@ class RNNSearch(TeacherForced):
         annotation = (2 if bidirectional else 1) * hidden
         maxout = maxout or max(1, hidden // 2)
         scoring = PAPER_ATTENTION if init == "paper" else {"init": values.weights}
-        attention = attention_of(attention, rng, hidden, annotation, dtype=dtype, settings=attention_settings,
-                                 **scoring)
+        attention = attention_of(
+    attention,
+    rng,
+    hidden,
+    annotation,
+    dtype=dtype,
+    settings=attention_settings,
+     **scoring)
 
         def gru(below, above):
             return GRU.create(rng, below, above, reset, update, values.weights, values.recurrent,
@@ -212,7 +225,8 @@ class RNNSearch(TeacherForced):
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         words = np.flatnonzero(batch.target_mask)
         s = self._read_out_of(steps.hs)
-        t, deep = self.deep_output.forward(as_rows(s)[words], as_rows(y)[words], as_rows(contexts)[words])
+        t, deep = self.deep_output.forward(as_rows(s)[words], as_rows(y)[
+                                           words], as_rows(contexts)[words])
         t, dropped = self.dropout.forward(t, rng, row_ids.ravel()[words])
         cache = Cache(encoded, embedded, y, steps, contexts, attend_caches, words, deep, dropped)
         return t, weights, cache

@@ -4,9 +4,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_generator, check_methods, check_number
 from numpy_attention.layers.dropout import position_ids
 from numpy_attention.module import Array, Module
+from numpy_attention.validation.arguments import check_generator, check_methods, check_number
 from numpy_attention.validation.arrays import check_integers, check_mask, check_twin
 
 

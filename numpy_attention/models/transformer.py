@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_flags, check_kind, check_number
 from numpy_attention.initializers import normal
 from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
@@ -15,7 +14,8 @@ from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least, check_integers, check_sizes, as_rows
+from numpy_attention.validation.arguments import check_flags, check_kind, check_number
+from numpy_attention.validation.arrays import as_rows, at_least, check_integers, check_sizes
 
 
 @dataclass

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_name
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.subwords import Subwords
+from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import SPECIAL_TOKENS, Vocabulary
 from numpy_attention.module import Array, Module, join
 from numpy_attention.registry import PRECISIONS
+from numpy_attention.validation.arguments import check_name
 
 # how a page says that base64 text takes 4 characters for 3 bytes
 CHARACTERS_A_BYTE = 4 / 3

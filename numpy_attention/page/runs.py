@@ -15,8 +15,8 @@ from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.module import Array
 from numpy_attention.page.export import exported
-from numpy_attention.plotting.html import heatmap_table
 from numpy_attention.page.write import write_page
+from numpy_attention.plotting.html import heatmap_table
 from numpy_attention.training import checkpoint
 from numpy_attention.validation.messages import format_error
 from numpy_attention.validation.paths import as_path, is_folder

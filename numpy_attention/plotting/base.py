@@ -17,9 +17,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from numpy_attention.module import Array
-from numpy_attention.validation.arguments import check_kind, check_text, as_list
-from numpy_attention.validation.messages import typed_repr, short_repr
-from numpy_attention.validation.paths import as_path, is_folder, atomic_write
+from numpy_attention.validation.arguments import as_list, check_kind, check_text
+from numpy_attention.validation.messages import short_repr, typed_repr
+from numpy_attention.validation.paths import as_path, atomic_write, is_folder
 
 # Okabe & Ito (2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
@@ -61,8 +61,9 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in UNDATED:
-        raise ValueError(f"cannot save as {short_repr(path.name)}: the name must end with .png, .pdf or "
-                         ".svg")
+        raise ValueError(
+    f"cannot save as {short_repr(path.name)}: the name must end with .png, .pdf or "
+    ".svg")
     if not is_folder(path.parent):
         raise FileNotFoundError(f"cannot save {path}: there is no folder {path.parent}; "
                                 "make it first")

@@ -9,8 +9,15 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 
 from numpy_attention.plotting.base import (
-    COLOURS, MARKERS, curve_style, check_axes, legend_as_written, named, new_axes)
-from numpy_attention.validation.arguments import check_all, check_kind, check_number, as_list
+    COLOURS,
+    MARKERS,
+    check_axes,
+    curve_style,
+    legend_as_written,
+    named,
+    new_axes,
+)
+from numpy_attention.validation.arguments import as_list, check_all, check_kind, check_number
 
 if TYPE_CHECKING:
     from numpy_attention.metrics import LengthBucket

@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from numpy_attention.plotting.base import (
-    COLOURS, as_written, check_axes, label, named, new_axes)
-from numpy_attention.validation.arguments import check_name, check_number, check_text, as_list
+from numpy_attention.plotting.base import COLOURS, as_written, check_axes, label, named, new_axes
+from numpy_attention.validation.arguments import as_list, check_name, check_number, check_text
 from numpy_attention.validation.arrays import check_whole
 
 FARTHEST = 100                  # columns or rows from the origin

@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike
 
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import (
-    curve_style, check_axes, label, legend_as_written, named, new_axes)
+    check_axes,
+    curve_style,
+    label,
+    legend_as_written,
+    named,
+    new_axes,
+)
 from numpy_attention.validation.arguments import as_numbers
 
 

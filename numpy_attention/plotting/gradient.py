@@ -7,7 +7,14 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from numpy_attention.plotting.base import (
-    HIDDEN, as_written, check_axes, inches_of, new_figure, tokens_of, visible_cells)
+    HIDDEN,
+    as_written,
+    check_axes,
+    inches_of,
+    new_figure,
+    tokens_of,
+    visible_cells,
+)
 from numpy_attention.plotting.heatmap import check_heatmap, check_vmax, draw_cells
 from numpy_attention.validation.arguments import as_numbers
 

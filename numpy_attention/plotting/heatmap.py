@@ -10,11 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
-from numpy_attention.validation.arguments import as_numbers, check_flags, check_number
 from numpy_attention.data.pairs import as_set
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import (
-    LETTER, as_written, check_axes, inches_of, label_of, new_axes, tokens_of)
+    LETTER,
+    as_written,
+    check_axes,
+    inches_of,
+    label_of,
+    new_axes,
+    tokens_of,
+)
+from numpy_attention.validation.arguments import as_numbers, check_flags, check_number
 
 LARGEST = 40    # inches a side: of a thousand tokens cells are small, and the file is not gigabytes
 SOLID: Any = "solid"

@@ -9,7 +9,15 @@ from matplotlib.axes import Axes
 
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import (
-    COLOURS, MARKERS, curve_style, check_axes, label, legend_as_written, named, new_axes)
+    COLOURS,
+    MARKERS,
+    check_axes,
+    curve_style,
+    label,
+    legend_as_written,
+    named,
+    new_axes,
+)
 from numpy_attention.validation.arguments import check_number, check_text
 
 Bar = tuple[float, float, float]        # mean, and the interval's low and high

@@ -14,7 +14,7 @@ from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, shown, too_deep
 from numpy_attention.validation.messages import cut
-from numpy_attention.validation.paths import PARTIAL, existing_file, atomic_write
+from numpy_attention.validation.paths import PARTIAL, atomic_write, existing_file
 
 FORMAT = 1
 REASON = 105        # characters of the reason why a checkpoint is not understood

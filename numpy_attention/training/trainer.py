@@ -24,8 +24,14 @@ from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
 from numpy_attention.training.shares import States, add_up, join_states, shared, split_state, update
 from numpy_attention.training.threads import Threads, threads_that_pay
-from numpy_attention.validation.arguments import (check_function, check_generator, check_kind,
-                                                  check_methods, check_name, check_number)
+from numpy_attention.validation.arguments import (
+    check_function,
+    check_generator,
+    check_kind,
+    check_methods,
+    check_name,
+    check_number,
+)
 from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.validation.paths import exists, is_folder
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.messages import typed_repr, short_repr
+from numpy_attention.validation.messages import short_repr, typed_repr
 
 MOST = 160          # characters of a list of names
 
@@ -81,8 +81,9 @@ def check_text(name: str, value: Any) -> None:
     """Refuse what is no text: another kind (TypeError), or half of a character (ValueError)."""
     check_kind(name, value, str, "a text")
     if not encodable(value):
-        raise ValueError(f"{name} is {short_repr(value)}: half of a character (a lone surrogate) is no "
-                         "text, take it out")
+        raise ValueError(
+    f"{name} is {short_repr(value)}: half of a character (a lone surrogate) is no "
+    "text, take it out")
 
 
 def encodable(text: str) -> bool:
@@ -151,8 +152,9 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
 def check_tokens(name: str, tokens: Any) -> None:
     """Refuse what is no list of tokens: one string, or one with something else in it. TypeError."""
     if isinstance(tokens, str):
-        raise TypeError(f"{name} is the string {short_repr(tokens)}, expected a list of tokens: cut it "
-                        "with .split(), or with list() for a model of characters")
+        raise TypeError(
+    f"{name} is the string {short_repr(tokens)}, expected a list of tokens: cut it "
+    "with .split(), or with list() for a model of characters")
     if type(tokens) in (tuple, list) and set(map(type, tokens)) <= {str}:
         return                              # the common case is cheap
     check_list(name, tokens, "tokens")

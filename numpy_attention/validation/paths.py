@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from numpy_attention.validation.messages import typed_repr, short_repr
+from numpy_attention.validation.messages import short_repr, typed_repr
 
 LONGEST = 120       # characters of a path in a message
 PARTIAL = ".partial"            # how the name of a file ends that is being written

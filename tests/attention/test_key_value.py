@@ -7,7 +7,7 @@ import histories
 import laws
 import numpy as np
 import pytest
-from histories import MASK, HISTORY_READOUTS, B, H, T
+from histories import HISTORY_READOUTS, MASK, B, H, T
 
 from numpy_attention.attention.key_value import KeyValueReadout
 

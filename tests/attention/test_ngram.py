@@ -4,7 +4,7 @@ import histories
 import laws
 import numpy as np
 import pytest
-from histories import MASK, B, K, H, T
+from histories import MASK, B, H, K, T
 
 from numpy_attention.registry import ACTIVATIONS
 

@@ -14,9 +14,9 @@ from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
 from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.gradcheck import protocol, randomize
 from numpy_attention.gradcheck.cases import CASES
 from numpy_attention.gradcheck.cases.attention import score_cases
-from numpy_attention.gradcheck import protocol, randomize
 
 B, S, T = 3, 6, 3
 MASK = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [1, 1, 1, 1, 0, 0]], bool)

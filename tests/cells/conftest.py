@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.gradcheck import randomize
+from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.trees import leaves, tree_map
 
 

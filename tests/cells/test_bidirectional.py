@@ -5,8 +5,8 @@ import numpy as np
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.rnn import RNN
-from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.gradcheck import randomize
+from numpy_attention.gradcheck.cases.case import ragged
 
 T, B, I, H = 5, 3, 2, 4
 LENGTHS = [5, 2, 4]

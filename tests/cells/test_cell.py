@@ -1,4 +1,5 @@
-"""What all cells share, for every cell of registry.CELLS; their equations stand in their own tests."""
+"""What all cells share, for every cell of registry.CELLS; their equations have tests of their
+own."""
 
 import runpy
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ import pytest
 from numpy_attention import registry
 from numpy_attention.cells.cell import Cell
 from numpy_attention.cells.gru import GRU
+from numpy_attention.gradcheck import gradcheck, randomize
 from numpy_attention.gradcheck.cases import cells as checks
 from numpy_attention.gradcheck.cases.case import ragged
-from numpy_attention.gradcheck import gradcheck, randomize
 from numpy_attention.initializers import glorot, orthogonal
 from numpy_attention.module import Array
 from numpy_attention.trees import leaves, tree_map

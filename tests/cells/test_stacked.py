@@ -7,8 +7,8 @@ import pytest
 from numpy_attention.cells.bidirectional import Bidirectional
 from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.gradcheck import randomize
+from numpy_attention.gradcheck.cases.case import ragged
 from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.registry import CELLS, resolve
 from numpy_attention.trees import leaves
@@ -63,7 +63,10 @@ def generator(seed):
 def test_step_by_step_is_layer_by_layer(rng, kind, depth, seed, row_ids):
     stack = stack_of(rng, kind, depth)
     xs = rng.standard_normal((T, B, SIZES[0]))
-    laws.assert_close(by_steps(stack, xs, seed, row_ids), by_layers(stack, xs, seed, row_ids), 1e-13)
+    laws.assert_close(
+    by_steps(
+        stack, xs, seed, row_ids), by_layers(
+            stack, xs, seed, row_ids), 1e-13)
 
 
 def test_dropout_stands_between_layers_alone(rng):

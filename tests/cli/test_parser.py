@@ -15,7 +15,14 @@ from numpy_attention.cli.main import main, parse
 from numpy_attention.cli.messages import in_flags
 from numpy_attention.cli.parser import Option, flag, joined, positional, settle
 from numpy_attention.cli.values import (
-    not_negative, picture, positive, seeds, share, share_kept, whole)
+    not_negative,
+    picture,
+    positive,
+    seeds,
+    share,
+    share_kept,
+    whole,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = [

@@ -28,7 +28,7 @@ class Installed:
 def test_without_a_checkout_they_are_where_they_were_installed(tmp_path, monkeypatch):
     monkeypatch.setattr(course, "CHECKOUT", tmp_path / "lessons")
     monkeypatch.setattr(course.metadata, "files", lambda name: None)
-    with pytest.raises(FileNotFoundError, match="neither next to the package nor installed with it"):
+    with pytest.raises(FileNotFoundError, match="neither next to the package nor installed"):
         course.lessons_folder()
     gone = Installed(tmp_path / "gone" / course.FIRST)
     there = tmp_path / "share" / course.FIRST

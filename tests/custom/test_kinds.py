@@ -4,11 +4,11 @@ import pytest
 from custom_files import CELL, MINE, PAST, PRODUCT, changed, written
 
 from numpy_attention.cells.gru import GRU
-from numpy_attention.layers.linear import Linear
-from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.custom import kinds
 from numpy_attention.custom.code import read
-from numpy_attention.custom.kinds import kind_of, custom_class, required
+from numpy_attention.custom.kinds import custom_class, kind_of, required
+from numpy_attention.layers.linear import Linear
+from numpy_attention.models.luong import LuongTranslator
 
 OF_CELL = """from dataclasses import dataclass
 import numpy as np

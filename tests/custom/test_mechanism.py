@@ -13,9 +13,9 @@ from numpy_attention.attention.history import HistoryAttention, causal
 from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.cells.rnn import RNN
+from numpy_attention.gradcheck import GradientError, gradcheck, protocol, randomize
 from numpy_attention.gradcheck.cases.attention import score_cases
 from numpy_attention.gradcheck.cases.models import PAIRS, TEXT, language_model
-from numpy_attention.gradcheck import GradientError, gradcheck, protocol, randomize
 from numpy_attention.initializers import glorot
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.module import Module

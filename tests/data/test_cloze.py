@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from numpy_attention.data.cloze import (
-    GAP, Question, make_questions, question_at, read_questions, write_questions)
+    GAP,
+    Question,
+    make_questions,
+    question_at,
+    read_questions,
+    write_questions,
+)
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import Vocabulary
 

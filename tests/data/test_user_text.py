@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention.data.user_text import UserPairs, UserText
 from numpy_attention.data.selection import selected
+from numpy_attention.data.user_text import UserPairs, UserText
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from functools import cache
 
+import exam
 import numpy as np
 import pytest
-import exam
 from planting import SETS, plant
 
 from numpy_attention.gradcheck import GradientError, gradcheck

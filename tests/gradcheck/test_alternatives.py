@@ -14,8 +14,8 @@ from numpy_attention.gradcheck.edits.candidates import Written, fits, lies_over,
 from numpy_attention.gradcheck.edits.editing import Editing
 from numpy_attention.gradcheck.edits.forward import EditingForward
 from numpy_attention.gradcheck.edits.repairs import KINDS
-from numpy_attention.gradcheck.locate.rewriting import Instrumented
 from numpy_attention.gradcheck.edits.variants import written
+from numpy_attention.gradcheck.locate.rewriting import Instrumented
 
 
 def given(dys, dstate, other, out):

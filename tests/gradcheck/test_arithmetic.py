@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from planted import failure
 
-from numpy_attention.gradcheck.report.arithmetic import assigned_expression, terms_of, format_terms
 from numpy_attention.gradcheck.locate.rewriting import Place
+from numpy_attention.gradcheck.report.arithmetic import assigned_expression, format_terms, terms_of
 
 
 @pytest.mark.parametrize("text, between, count", [

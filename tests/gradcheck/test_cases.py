@@ -4,8 +4,8 @@ import laws
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck.cases import CASES, CHECKS
 from numpy_attention.gradcheck import TOLERANCE, GradientError
+from numpy_attention.gradcheck.cases import CASES, CHECKS
 
 each = pytest.mark.parametrize("name", CASES)
 

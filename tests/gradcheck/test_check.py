@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck import (GradientError, gradcheck, numeric_gradient, protocol,
-                                       randomize, relative_errors)
+from numpy_attention.gradcheck import (
+    GradientError,
+    gradcheck,
+    numeric_gradient,
+    protocol,
+    randomize,
+    relative_errors,
+)
 from numpy_attention.layers.linear import Linear
 
 

@@ -2,11 +2,11 @@
 
 import re
 
+import exam
 import numpy as np
 import pytest
-import exam
-from planting import plant, run
 from planted import MISTAKES, check, failure, report_of
+from planting import plant, run
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 
@@ -49,7 +49,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck
 ])
 def test_the_line_and_the_kind_are_named(name, kind):
     error, mistake = failure(name), MISTAKES[name]
-    answer = exam.said(error)
+    answer = exam.answer_of(error)
     assert answer.line_of(mistake) == answer.kind_of(mistake) == "right", answer.message
     assert answer.kind == kind
     assert len(answer.message.splitlines()) < 15

@@ -1,14 +1,13 @@
 """A gradient that is wrong because the forward is: its line, and what kind of mistake it is."""
 
+import exam
 import numpy as np
 import pytest
-
-import exam
 from planted import MISTAKES, failure
 
 from numpy_attention.gradcheck import gradcheck
-from numpy_attention.gradcheck.edits.candidates import Written
 from numpy_attention.gradcheck.check import Check
+from numpy_attention.gradcheck.edits.candidates import Written
 from numpy_attention.gradcheck.edits.forward import EditingForward, ForwardRepairs, norm
 from numpy_attention.gradcheck.locate.rewriting import Instrumented
 
@@ -51,7 +50,7 @@ def test_right_passes_are_right():
     ("scaled_dot: one key too many is visible", "np.tril(np.ones((T, T), bool), 1)"),
 ])
 def test_the_line_of_a_forward_is_named(name, words):
-    answer = exam.said(failure(name))
+    answer = exam.answer_of(failure(name))
     assert answer.line_of(MISTAKES[name]) == "right", answer.message
     assert words in answer.message
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck import GradientError, gradcheck, protocol, randomize
-from numpy_attention.gradcheck import laws
+from numpy_attention.gradcheck import GradientError, gradcheck, laws, protocol, randomize
 from numpy_attention.gradcheck.check import Check
-from numpy_attention.gradcheck.laws.masking import at_mask, claims, masks_of
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
+from numpy_attention.gradcheck.laws.masking import at_mask, claims, masks_of
 from numpy_attention.gradcheck.passes import Broken, differing, names_of
 from numpy_attention.module import Array, Module
 

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.report.axis_letters import (lettered, letters_of_input,
-                                                           letters_of_line)
 from numpy_attention.gradcheck.locate.rewriting import Place
+from numpy_attention.gradcheck.report.axis_letters import (
+    lettered,
+    letters_of_input,
+    letters_of_line,
+)
 
 
 def forward(h, W):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.report.notebooks import file_label
 from numpy_attention.gradcheck.locate.rewriting import is_somebodys
+from numpy_attention.gradcheck.report.notebooks import file_label
 
 RIGHT = '''from dataclasses import dataclass
 import numpy as np

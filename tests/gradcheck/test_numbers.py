@@ -5,9 +5,9 @@ import pytest
 from planting import run
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.report.kinds import array_kinds
-from numpy_attention.gradcheck.locate.localize import nested
 from numpy_attention.gradcheck.locate.contributions import Uses
+from numpy_attention.gradcheck.locate.localize import nested
+from numpy_attention.gradcheck.report.kinds import array_kinds
 
 RNN = """
 import numpy as np

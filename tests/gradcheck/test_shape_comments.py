@@ -14,21 +14,27 @@ from numba.core.dispatcher import Dispatcher
 from shape_comments import Watch
 
 import numpy_attention
-from numpy_attention.experiments.analysis import (ablate, cloze_test, disturbed, loss_by_distance,
-                                                  recover, role_gradients)
-from numpy_attention.gradcheck.cases import CASES
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.signatures import arrays_of
 from numpy_attention.data.batching import PairBatches, TextBatches, pair_batch
 from numpy_attention.data.cloze import Question
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import read, sample
-from numpy_attention.course.exercises.catalogue import EXERCISES
-from numpy_attention.course.exercises.signatures import arrays_of
+from numpy_attention.experiments.analysis import (
+    ablate,
+    cloze_test,
+    disturbed,
+    loss_by_distance,
+    recover,
+    role_gradients,
+)
+from numpy_attention.gradcheck.cases import CASES
 from numpy_attention.kernels import softmax
 from numpy_attention.page.export import kept_array
-from numpy_attention.plotting.html import heatmap_table
 from numpy_attention.plotting import gradient_heatmap
+from numpy_attention.plotting.html import heatmap_table
 
 PACKAGE = Path(numpy_attention.__file__).parent
 VOCABULARY = Vocabulary(["a", "b", "c"])

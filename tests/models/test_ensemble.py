@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.sampling import read, sample
+from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.models.language_model import LanguageModel

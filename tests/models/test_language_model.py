@@ -4,9 +4,9 @@ import laws
 import numpy as np
 import pytest
 
+from numpy_attention.data.batching import TextBatch
 from numpy_attention.gradcheck.cases.case import V
 from numpy_attention.gradcheck.cases.models import TEXT
-from numpy_attention.data.batching import TextBatch
 from numpy_attention.models.language_model import LanguageModel
 
 

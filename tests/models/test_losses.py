@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
 from numpy_attention.data.vocabulary import PAD
+from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.luong import LuongTranslator

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from numpy_attention.attention.config import REFUSED
-from numpy_attention.gradcheck.cases.case import V
-from numpy_attention.gradcheck.cases.models import PAIRS, luong
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
+from numpy_attention.gradcheck.cases.case import V
+from numpy_attention.gradcheck.cases.models import PAIRS, luong
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.registry import QUERIES, SCORES, WINDOWS

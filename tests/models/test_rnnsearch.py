@@ -9,16 +9,22 @@ from numpy_attention.attention.local import LocalMonotonic
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.gradcheck.cases.models import SMALL_MODEL_DEFAULTS, PAIRS, PAPER, translator, with_decoder
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.gradcheck import gradcheck
+from numpy_attention.gradcheck.cases.models import (
+    PAIRS,
+    PAPER,
+    SMALL_MODEL_DEFAULTS,
+    translator,
+    with_decoder,
+)
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.registry import SCORES
 
 DEEP = SMALL_MODEL_DEFAULTS | {"layers": 2}
-FORMS = [(RNNSearch, PAPER), (RNNSearch, SMALL_MODEL_DEFAULTS), (RNNSearch, DEEP), (EncoderDecoder, PAPER),
-         (EncoderDecoder, SMALL_MODEL_DEFAULTS)]
+FORMS = [(RNNSearch, PAPER), (RNNSearch, SMALL_MODEL_DEFAULTS), (RNNSearch, DEEP),
+          (EncoderDecoder, PAPER), (EncoderDecoder, SMALL_MODEL_DEFAULTS)]
 each = pytest.mark.parametrize("model, settings", FORMS)
 
 

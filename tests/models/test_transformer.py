@@ -4,10 +4,10 @@ import laws
 import numpy as np
 import pytest
 
-from numpy_attention.gradcheck.cases.case import V
-from numpy_attention.gradcheck.cases.models import PAIRS, transformer
 from numpy_attention.data.batching import PairBatch, pair_batch
 from numpy_attention.data.vocabulary import BOS
+from numpy_attention.gradcheck.cases.case import V
+from numpy_attention.gradcheck.cases.models import PAIRS, transformer
 from numpy_attention.models.transformer import Transformer
 
 FORMS = [{}, {"pre_norm": True, "tied": False}]

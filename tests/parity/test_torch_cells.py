@@ -13,8 +13,8 @@ from numpy_attention.cells.bidirectional import Bidirectional  # noqa: E402
 from numpy_attention.cells.gru import GRU  # noqa: E402
 from numpy_attention.cells.lstm import LSTM  # noqa: E402
 from numpy_attention.cells.rnn import RNN  # noqa: E402
-from numpy_attention.gradcheck.cases.case import ragged  # noqa: E402
 from numpy_attention.gradcheck import randomize  # noqa: E402
+from numpy_attention.gradcheck.cases.case import ragged  # noqa: E402
 
 T, B, I, H = 6, 4, 3, 5
 LENGTHS = [6, 2, 5, 1]

@@ -6,16 +6,14 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install -e '.[parity]'")
 
-from torch_language_model import (  # noqa: E402
-    TorchLanguageModel, TorchNGram, TorchReader, copy_weights, named)
+from torch_language_model import TorchLanguageModel, TorchNGram, TorchReader, copy_weights, named  # noqa: E402
 
 from numpy_attention.attention.readout_config import FORMS  # noqa: E402
-from numpy_attention.gradcheck.cases.case import V  # noqa: E402
-from numpy_attention.gradcheck.cases.models import TEXT  # noqa: E402
 from numpy_attention.data.batching import TextBatch  # noqa: E402
 from numpy_attention.gradcheck import randomize  # noqa: E402
-from numpy_attention.models.attentive_language_model import (  # noqa: E402
-    AttentiveLanguageModel)
+from numpy_attention.gradcheck.cases.case import V  # noqa: E402
+from numpy_attention.gradcheck.cases.models import TEXT  # noqa: E402
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel  # noqa: E402
 from numpy_attention.models.language_model import LanguageModel  # noqa: E402
 
 PRECISIONS = [(np.float64, 1e-8), (np.float32, 1e-5)]

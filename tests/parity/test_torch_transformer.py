@@ -6,8 +6,8 @@ import pytest
 
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
-from numpy_attention.gradcheck.cases.models import PAIRS
 from numpy_attention.gradcheck import randomize
+from numpy_attention.gradcheck.cases.models import PAIRS
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.models.transformer import Transformer
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer

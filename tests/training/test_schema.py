@@ -3,8 +3,20 @@
 import pytest
 
 from numpy_attention.training.schema import (
-    DURATION, FINITE, HISTORY, NUMBER, PLAIN, SCALAR, TEXT, TREE, Every, Fields,
-    Maybe, check, shown)
+    DURATION,
+    FINITE,
+    HISTORY,
+    NUMBER,
+    PLAIN,
+    SCALAR,
+    TEXT,
+    TREE,
+    Every,
+    Fields,
+    Maybe,
+    check,
+    shown,
+)
 from numpy_attention.training.settings import FLAG, whole
 
 LINE = {"epoch": 1, "seconds": 0.5, "train_perplexity": float("inf")}

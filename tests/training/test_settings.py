@@ -8,8 +8,17 @@ from dataclasses import fields
 import pytest
 
 from numpy_attention.training.settings import (
-    DIVISOR, FLAG, NORM, POSITIVE, SEEDS, Training, TranslatorTraining, LanguageModelTraining, choice,
-    whole)
+    DIVISOR,
+    FLAG,
+    NORM,
+    POSITIVE,
+    SEEDS,
+    LanguageModelTraining,
+    Training,
+    TranslatorTraining,
+    choice,
+    whole,
+)
 
 KINDS = Training, TranslatorTraining, LanguageModelTraining
 
@@ -99,12 +108,21 @@ DEFAULTS = {
 }
 
 
-@pytest.mark.parametrize("kind, defaults", [
-    (Training, DEFAULTS),
-    (TranslatorTraining, DEFAULTS | {"reverse_source": False, "subwords": None}),
-    (LanguageModelTraining, DEFAULTS | {"batch_size": 20, "steps": 35, "cut": None, "state": "carried",
-                                 "max_vocabulary": None, "unit": "words", "frequencies": False}),
-])
+@pytest.mark.parametrize("kind, defaults",
+    [ (Training,
+    DEFAULTS),
+    (TranslatorTraining,
+    DEFAULTS | {"reverse_source": False,
+    "subwords": None}),
+    (LanguageModelTraining,
+    DEFAULTS | {"batch_size": 20,
+    "steps": 35,
+    "cut": None,
+    "state": "carried",
+    "max_vocabulary": None,
+    "unit": "words",
+    "frequencies": False}),
+     ])
 def test_defaults_stay_what_they_are(kind, defaults):
     """A caller who gives few settings gets the same results from version to version."""
     assert vars(kind()) == defaults

@@ -9,8 +9,8 @@ from small import pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches
 from numpy_attention.training import shares
-from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS
+from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.shares import add_up, join_states, shared, split_state, update
 from numpy_attention.training.threads import Threads
 

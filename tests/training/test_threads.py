@@ -9,8 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention.training import threads
 from numpy_attention.training.distributed.ranks import SingleProcess
-from numpy_attention.training.threads import (
-    Threads, available, keep_freed_memory, threads_that_pay)
+from numpy_attention.training.threads import Threads, available, keep_freed_memory, threads_that_pay
 
 
 def library_threads(kind):

@@ -11,9 +11,9 @@ from small import language_trainer, pairs, trainer, translator_model
 
 from numpy_attention.data.batching import PairBatches
 from numpy_attention.training import threads
+from numpy_attention.training.distributed.ranks import SingleProcess
 from numpy_attention.training.interrupt import Stopped
 from numpy_attention.training.optimizers import SGD
-from numpy_attention.training.distributed.ranks import SingleProcess
 from numpy_attention.training.trainer import Trainer
 
 

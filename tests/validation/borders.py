@@ -16,8 +16,14 @@ from numpy_attention.attention.local import LocalPredictive
 from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.data.batching import (DocumentBatches, PairBatch, PairBatches, TextBatch,
-                                           TextBatches, pair_batch)
+from numpy_attention.data.batching import (
+    DocumentBatches,
+    PairBatch,
+    PairBatches,
+    TextBatch,
+    TextBatches,
+    pair_batch,
+)
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.decoding.beam import beam_search
@@ -32,8 +38,8 @@ from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.output import Output
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.budget import translator_within_budget, within_budget
-from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.models.encoder_decoder import EncoderDecoder
+from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch

@@ -11,8 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import leaves
-from validation.borders import (CALLS, CREATE, KINDS, F, attentions, cells, create, floats,
-                                generator, language_model, pairs, translator)
+from validation.borders import (
+    CALLS,
+    CREATE,
+    KINDS,
+    F,
+    attentions,
+    cells,
+    create,
+    floats,
+    generator,
+    language_model,
+    pairs,
+    translator,
+)
 
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.cells.bidirectional import Bidirectional

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.validation.messages import LONGEST, plural, cut, typed_repr, short_repr
+from numpy_attention.validation.messages import LONGEST, cut, plural, short_repr, typed_repr
 
 
 @pytest.mark.parametrize("value, text", [

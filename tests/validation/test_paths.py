@@ -8,8 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from numpy_attention.validation.paths import (LONGEST, as_path, short_path, existing_file, exists,
-                                              is_folder, make_folder, path_errors)
+from numpy_attention.validation.paths import (
+    LONGEST,
+    as_path,
+    existing_file,
+    exists,
+    is_folder,
+    make_folder,
+    path_errors,
+    short_path,
+)
 
 
 @pytest.fixture
@@ -82,7 +90,8 @@ def test_errors_of_the_system_keep_their_kind_and_name_the_path():
 
 
 def test_long_paths_are_told_by_their_end():
-    assert short_path("a/b") == "a/b" and re.fullmatch(f"…a{{{LONGEST - 2}}}/b", short_path("a" * 999 + "/b"))
+    assert short_path(
+        "a/b") == "a/b" and re.fullmatch(f"…a{{{LONGEST - 2}}}/b", short_path("a" * 999 + "/b"))
 
 
 def test_names_of_bytes_that_are_no_letters_are_names():

@@ -38,7 +38,7 @@ class Coverage(Module):
         cache = states, memory, steps
         return np.stack(contexts), np.stack(weights), np.stack(penalties), cache
 
-    def look(self, s, keys, g, mask):
+    def attend(self, s, keys, g, mask):
         q = s @ self.W_s                                            # (B, A)
         a = keys + q[:, None] + g[:, :, None] * self.w_g            # (B, S, A)
         x = np.tanh(a)

@@ -14,7 +14,7 @@ class Attention(Module):
     U_a: Array  # (D, A)
     v_a: Array  # (A,)
 
-    def look(self, s, h, keys, mask):
+    def attend(self, s, h, keys, mask):
         x = np.tanh(keys + (s @ self.W_a)[:, None, :])              # (B, S, A)
         e = np.where(mask, x.dot(self.v_a), -np.inf)                # (B, S)
         alpha = np.exp(e - e.max(1)[:, None])

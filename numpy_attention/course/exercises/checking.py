@@ -22,14 +22,20 @@ from numpy_attention.course.exercises.recognition import names_in, recognized
 from numpy_attention.course.exercises.signatures import arrays_of, named, signature
 from numpy_attention.course.exercises.source import BLANK
 from numpy_attention.course.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
-from numpy_attention.gradcheck import (GradientError, NotAParameter, Watch, arrays_within,
-                                       fewer_trials, gradcheck)
+from numpy_attention.custom.code import Code, place_in_code, read
+from numpy_attention.gradcheck import (
+    GradientError,
+    NotAParameter,
+    Watch,
+    arrays_within,
+    fewer_trials,
+    gradcheck,
+)
 from numpy_attention.gradcheck import copy_arrays as copied
 from numpy_attention.gradcheck import describe_place as told_of
 from numpy_attention.gradcheck import failing_place as line_that_stops
 from numpy_attention.gradcheck import source_line as line_of
 from numpy_attention.validation.messages import cut, typed_repr
-from numpy_attention.custom.code import Code, place_in_code, read
 from numpy_attention.validation.paths import short_path
 
 # what would take the task away

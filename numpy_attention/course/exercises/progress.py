@@ -7,7 +7,12 @@ from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.course.exercises.records import Folder, Record
 from numpy_attention.validation.paths import (
-    short_path, existing_file, exists, make_folder, atomic_write)
+    atomic_write,
+    existing_file,
+    exists,
+    make_folder,
+    short_path,
+)
 
 TITLES = ("law", "line", "derivative", "code")
 
@@ -36,8 +41,9 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
     file = folder.of(exercise)
     if not exists(file):
         here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
-        raise FileNotFoundError(f"{short_path(file)} does not exist: numpy-attention exercise start "
-                                f"{exercise.name} writes it{here}")
+        raise FileNotFoundError(
+    f"{short_path(file)} does not exist: numpy-attention exercise start "
+    f"{exercise.name} writes it{here}")
     return file
 
 
@@ -46,8 +52,9 @@ def start(exercise: Exercise, folder: Folder) -> Path:
     make_folder(folder.path)
     file = folder.of(exercise)
     if exists(file):
-        raise FileExistsError(f"{short_path(file)} exists already and is not changed: continue with it, "
-                              f"or numpy-attention exercise reset {exercise.name}")
+        raise FileExistsError(
+    f"{short_path(file)} exists already and is not changed: continue with it, "
+    f"or numpy-attention exercise reset {exercise.name}")
     create(exercise, folder)
     return file
 

@@ -7,8 +7,14 @@ from collections.abc import Set
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import Exercise
-from numpy_attention.course.exercises.signatures import (NEAR, Mistake, Numbers, agree,
-                                                         known_mistakes, signature)
+from numpy_attention.course.exercises.signatures import (
+    NEAR,
+    Mistake,
+    Numbers,
+    agree,
+    known_mistakes,
+    signature,
+)
 
 MOST = 3            # mistakes that are reported
 ELSEWHERE = re.compile(r", in the computation of `([\w.]+)`$")

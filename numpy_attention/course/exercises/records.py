@@ -9,8 +9,14 @@ from typing import Any
 
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.training.lock import held
-from numpy_attention.validation.paths import (as_path, short_path, existing_file, exists, path_errors,
-                                              atomic_write)
+from numpy_attention.validation.paths import (
+    as_path,
+    atomic_write,
+    existing_file,
+    exists,
+    path_errors,
+    short_path,
+)
 
 FILE = "progress.json"
 FORMAT = 1

@@ -87,8 +87,9 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
             one for one in files if wanted and wanted in one.stem]
     if len(found) != 1:
         known = ", ".join(one.stem for one in found or files)
-        raise ValueError(f"lesson {short_repr(name)}: {'several have' if found else 'none has'} this "
-                         f"name or number: choose one of {known}")
+        raise ValueError(
+    f"lesson {short_repr(name)}: {'several have' if found else 'none has'} this "
+    f"name or number: choose one of {known}")
     text = found[0].read_text(encoding="utf-8")
     return Lesson(found[0], list(cells_of(text)))
 

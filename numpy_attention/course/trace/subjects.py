@@ -5,17 +5,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (as_integers, check_function, check_text,
-                                                  check_tokens)
 from numpy_attention.data.batching import PairBatch, TextBatch, pair_batch
 from numpy_attention.data.vocabulary import EOS
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.gradcheck import outputs_of
-from numpy_attention.validation.messages import typed_repr
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.teacher_forced import TeacherForced
 from numpy_attention.module import Module
-from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.validation.arguments import (
+    as_integers,
+    check_function,
+    check_text,
+    check_tokens,
+)
+from numpy_attention.validation.messages import typed_repr
 
 
 class Subject(NamedTuple):
@@ -150,8 +154,9 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward
     if forward is None or backward is None:
-        raise TypeError(f"model is {typed_repr(model)}: expected a translator, a language model, or "
-                        "what has a forward and a backward; or give both")
+        raise TypeError(
+    f"model is {typed_repr(model)}: expected a translator, a language model, or "
+    "what has a forward and a backward; or give both")
     check_function("forward", forward, "a function that gives (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_text, as_list
+from numpy_attention.course.trace.recording import Call, Entry, Recording, Step, written
 from numpy_attention.gradcheck import PACKAGE
 from numpy_attention.gradcheck import file_label as file_told
-from numpy_attention.validation.messages import plural, short_repr
+from numpy_attention.validation.arguments import as_list, check_text
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.course.trace.recording import Call, Recording, Step, Entry, written
+from numpy_attention.validation.messages import plural, short_repr
 
 # not computed there, but handed over, read, or counted
 GIVEN = "argument", "unpacked", "packed", "step"

@@ -9,15 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.data.batching import TextBatch
-from numpy_attention.module import Array
-from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.translation import in_source_order
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.course.trace.recording import Entry, recorded
-from numpy_attention.course.trace.subjects import (batch_of, pair_of, subject_of, text_of,
-                                                   tokens_read)
+from numpy_attention.course.trace.subjects import (
+    batch_of,
+    pair_of,
+    subject_of,
+    text_of,
+    tokens_read,
+)
 from numpy_attention.course.trace.table import GIVEN
+from numpy_attention.data.batching import TextBatch
+from numpy_attention.experiments.runs.translation import in_source_order
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.module import Array
 
 END = "</s>"
 GRADIENTS = "dalpha", "dweights"

@@ -11,8 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from numpy_attention.data.datasets import bible, generators
-from numpy_attention.data.datasets.corpus import (Corpus, GeneratedCorpus, ParallelCorpus,
-                                                  TextCorpus)
+from numpy_attention.data.datasets.corpus import Corpus, GeneratedCorpus, ParallelCorpus, TextCorpus
 from numpy_attention.data.datasets.dates import dates
 from numpy_attention.data.datasets.downloads import fetch_file
 from numpy_attention.data.datasets.grammar import grammar_en_fr

@@ -19,8 +19,17 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from numpy_attention.data.datasets.generators import Keep, distinct
-from numpy_attention.data.datasets.lexicon import (ADJECTIVES, ADVERBS, DETERMINERS, LIVING, PLACES,
-                                                   PRONOUNS, THINGS, VERBS, Noun)
+from numpy_attention.data.datasets.lexicon import (
+    ADJECTIVES,
+    ADVERBS,
+    DETERMINERS,
+    LIVING,
+    PLACES,
+    PRONOUNS,
+    THINGS,
+    VERBS,
+    Noun,
+)
 from numpy_attention.data.pairs import Pair
 from numpy_attention.validation.arguments import check_kind
 

@@ -2,9 +2,9 @@
 whether it uses what it read.
 """
 
+from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.experiments.analysis.ablation import CHANGES, Ablation, ablate, changed
 from numpy_attention.experiments.analysis.cloze import Cloze, cloze_test
-from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.experiments.analysis.distance import Distances, loss_by_distance
 from numpy_attention.experiments.analysis.history import attention_span, gradient_flow
 from numpy_attention.experiments.analysis.recovery import Passages, Recovery, disturbed, recover

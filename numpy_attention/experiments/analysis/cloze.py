@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (
-    check_generator, check_kind, check_methods, check_name)
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.batching import TextBatch, padded
 from numpy_attention.data.cloze import Question, check_questions
@@ -22,8 +20,14 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import PAD, SPECIAL_TOKENS, Vocabulary
 from numpy_attention.module import Array
 from numpy_attention.registry import STATES
-from numpy_attention.validation.arrays import LARGEST, at_least
 from numpy_attention.trees import tree_map
+from numpy_attention.validation.arguments import (
+    check_generator,
+    check_kind,
+    check_methods,
+    check_name,
+)
+from numpy_attention.validation.arrays import LARGEST, at_least
 
 TOGETHER = 20       # questions that are read side by side
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import check_texts, groups_of, losses_of, sums
-from numpy_attention.validation.arguments import check_generator, check_kind, check_methods
 from numpy_attention.bootstrap import Interval, mean_interval
+from numpy_attention.experiments.analysis.losses import check_texts, groups_of, losses_of, sums
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import check_generator, check_kind, check_methods
 
 
 @dataclass

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import check_texts, in_order, name_of
-from numpy_attention.validation.arguments import check_kind, check_methods
-from numpy_attention.validation.messages import short_repr
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.vocabulary import PAD
+from numpy_attention.experiments.analysis.losses import check_texts, in_order, name_of
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import check_kind, check_methods
 from numpy_attention.validation.arrays import at_least
+from numpy_attention.validation.messages import short_repr
 
 
 def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_kind, check_methods
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import check_kind, check_methods
 
 # how far back the word to predict may have occurred, in tokens: the last of each group
 RECENT = (5, 15, 35)
@@ -57,9 +57,10 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
     ago = []
     past = None
     for batch, carried in in_order(batches):
-        everything.append(batch.targets != PAD)
         if not hasattr(batch, "inputs"):            # a translator's words
+            everything.append(batch.target_out != PAD)
             continue
+        everything.append(batch.targets != PAD)
         found, past = last_seen(batch.inputs, batch.targets, past if carried else None)
         ago.append(found)
     groups = {"all": everything}

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import losses_of
-from numpy_attention.validation.arguments import check_generator, check_kind, check_methods
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.data.vocabulary import PAD, SPECIAL_TOKENS
+from numpy_attention.experiments.analysis.losses import losses_of
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import check_generator, check_kind, check_methods
 from numpy_attention.validation.arrays import check_sizes, check_whole
 
 ROWS = 50       # passages read side by side

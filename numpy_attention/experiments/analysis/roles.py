@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.experiments.analysis.losses import check_texts, in_order, name_of, sums
-from numpy_attention.validation.arguments import check_generator, check_methods
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.data.vocabulary import PAD
+from numpy_attention.experiments.analysis.losses import check_texts, in_order, name_of, sums
 from numpy_attention.module import Array
+from numpy_attention.validation.arguments import check_generator, check_methods
 
 # as a state is read: it asks, later steps score it, later steps sum it, the layer above reads it
 ROLES = ("query", "key", "value", "predict")

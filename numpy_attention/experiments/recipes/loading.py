@@ -10,7 +10,12 @@ from numpy_attention.data.reading import read_lines
 from numpy_attention.experiments.recipes.recipe import Figure, Recipe
 from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS
 from numpy_attention.training.schema import NUMBER, PLAIN, TEXT, Every, Fields, Schema, check
-from numpy_attention.training.settings import Training, TranslatorTraining, LanguageModelTraining, whole
+from numpy_attention.training.settings import (
+    LanguageModelTraining,
+    Training,
+    TranslatorTraining,
+    whole,
+)
 from numpy_attention.validation.arguments import check_name
 
 if sys.version_info >= (3, 11):

@@ -17,8 +17,8 @@ from numpy_attention import metrics
 from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs import confidence
-from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.distributed.ranks import SingleProcess
+from numpy_attention.training.evaluation import evaluate
 
 Generator = np.random.Generator
 PHENOMENA = {"swapped adjective": "pointing_adjective", "negation": "pointing_negation"}

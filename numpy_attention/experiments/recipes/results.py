@@ -21,7 +21,7 @@ from numpy_attention.data.reading import read_lines
 from numpy_attention.training.schema import FINITE, TEXT
 from numpy_attention.training.settings import Values
 from numpy_attention.validation.arguments import as_list
-from numpy_attention.validation.messages import typed_repr, short_repr
+from numpy_attention.validation.messages import short_repr, typed_repr
 from numpy_attention.validation.paths import as_path, exists, make_folder, path_errors
 
 WHOLE = Values(int, "a finite whole number", FINITE.holds)
@@ -91,8 +91,10 @@ def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         there = settings.setdefault(recipe, now)
         if there != now:
             raise ValueError(
-                f"{path}: figures of {short_repr(recipe)} with other settings ({short_repr(there)}, then "
-                f"{short_repr(now)}) do not belong in one table: remove the file and measure every seed "
+                f"{path}: figures of {short_repr(recipe)} with other settings "
+                f"({short_repr(there)}, then "
+                f"{short_repr(now)}) do not belong in one table: remove the file and "
+                "measure every seed "
                 "again, or give the changed recipe another name")
     return known
 

@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from numpy_attention.custom.code import NAME, SHOWN, Code, CustomClass, custom_class_of, parted, read
+from numpy_attention.custom.code import (
+    NAME,
+    SHOWN,
+    Code,
+    CustomClass,
+    custom_class_of,
+    parted,
+    read,
+)
 from numpy_attention.custom.kinds import class_in
 from numpy_attention.training.schema import Kind
 from numpy_attention.validation.arguments import as_list
@@ -98,7 +106,10 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
                          f"run never runs by itself: look at it, and give code = {','.join(files)}")
     for one, code in named:
         if code.digest == known[name]:
-            return one if isinstance(one, CustomClass) else CustomClass(name, code, class_in(code, of_class))
+            return one if isinstance(
+    one, CustomClass) else CustomClass(
+        name, code, class_in(
+            code, of_class))
     now = " and ".join(f"{code.digest[:SHOWN]}…" for _, code in named)
     advice = "give it as it was, or train again in another folder"
     kept = Path(folder) / file

@@ -21,8 +21,7 @@ from numpy_attention.training.distributed.ranks import SingleProcess, host
 try:
     from numpy._core._multiarray_umath import __cpu_features__ as in_loops
 except ImportError:                     # NumPy 1
-    from numpy.core._multiarray_umath import (  # type: ignore[no-redef]
-        __cpu_features__ as in_loops)
+    from numpy.core._multiarray_umath import __cpu_features__ as in_loops  # type: ignore[no-redef]
 
 SHOWN = 8           # letters of a digest
 

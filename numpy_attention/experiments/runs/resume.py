@@ -5,15 +5,15 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
-from numpy_attention.validation.arguments import check_methods
-from numpy_attention.validation.paths import as_path, exists, is_folder
-from numpy_attention.models.registry import settings_of
-from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS
 from numpy_attention.custom.code import SHOWN
 from numpy_attention.experiments.runs.saved import CHECKPOINT, kind_in, known_of, training_from
+from numpy_attention.models.registry import settings_of
+from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS
 from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import Fields, check
 from numpy_attention.training.settings import THREADS, Training
+from numpy_attention.validation.arguments import check_methods
+from numpy_attention.validation.paths import as_path, exists, is_folder
 
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
 Configuration = dict[str, Any]

@@ -7,11 +7,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from numpy_attention.experiments.runs.custom_code import OWN, check_used
 from numpy_attention.models.registry import model_of, settings_of
 from numpy_attention.module import Array
-from numpy_attention.experiments.runs.custom_code import OWN, check_used
 from numpy_attention.training.schema import (
-    NUMBER, PLAIN, SCALAR, TEXT, Fields, Kind, Maybe, Schema, check)
+    NUMBER,
+    PLAIN,
+    SCALAR,
+    TEXT,
+    Fields,
+    Kind,
+    Maybe,
+    Schema,
+    check,
+)
 from numpy_attention.training.settings import FLAG, SEEDS, Training, whole
 from numpy_attention.validation.messages import short_repr
 

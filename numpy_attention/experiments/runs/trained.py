@@ -8,29 +8,41 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_kind, is_list
-from numpy_attention.validation.paths import as_path
+from numpy_attention.custom.code import CustomClass
 from numpy_attention.data.protocols import Batches
 from numpy_attention.data.subwords import restored
+from numpy_attention.experiments.runs.custom_code import (
+    by_name,
+    confirmed,
+    digests,
+    keep,
+    with_classes,
+)
+from numpy_attention.experiments.runs.provenance import check_rank_consistency
+from numpy_attention.experiments.runs.resume import check_same
+from numpy_attention.experiments.runs.saved import (
+    CHECKPOINT,
+    Limited,
+    check_saved_settings,
+    kind_in,
+    known_of,
+    parameters_of,
+    training_from,
+)
 from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Module
 from numpy_attention.registry import OPTIMIZERS, accepted_kwargs, resolve
-from numpy_attention.validation.arrays import at_least
-from numpy_attention.custom.code import CustomClass
-from numpy_attention.experiments.runs.provenance import check_rank_consistency
-from numpy_attention.experiments.runs.custom_code import (
-    by_name, confirmed, digests, keep, with_classes)
-from numpy_attention.experiments.runs.resume import check_same
-from numpy_attention.experiments.runs.saved import (
-    CHECKPOINT, Limited, check_saved_settings, kind_in, known_of, parameters_of, training_from)
 from numpy_attention.training import checkpoint
-from numpy_attention.training.protocols import Schedule
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess, adds_as_one
-from numpy_attention.training.schema import TRAINING, check
+from numpy_attention.training.protocols import Schedule
 from numpy_attention.training.schedules import Constant, Decay, LinearDecay, Warmup
+from numpy_attention.training.schema import TRAINING, check
 from numpy_attention.training.settings import Training
 from numpy_attention.training.threads import crowded
 from numpy_attention.training.trainer import Trainer
+from numpy_attention.validation.arguments import check_kind, is_list
+from numpy_attention.validation.arrays import at_least
+from numpy_attention.validation.paths import as_path
 
 One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 
@@ -118,8 +130,14 @@ class Trained:
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
 
-    def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
-            threads: int | None = None, progress: bool = True, ranks: SingleProcess = SINGLE_PROCESS) -> One:
+    def fit(
+    self: One,
+    train: Any,
+    valid: Any = None,
+    folder: str | Path | None = None,
+    threads: int | None = None,
+    progress: bool = True,
+     ranks: SingleProcess = SINGLE_PROCESS) -> One:
         """Train, or resume from a checkpoint; keep the best epoch's parameters, or the last's.
 
         threads: on each of the ranks. → self. Raises ValueError if the folder holds a run with

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_tokens
 from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS
 from numpy_attention.module import Array
 from numpy_attention.plotting.html import heatmap_table, token_html
+from numpy_attention.validation.arguments import check_tokens
 
 Sentence = Sequence[str]
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import (
-    check_flags, check_generator, check_kind, check_list, check_methods, as_list)
+from numpy_attention.custom.code import CustomClass
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
 from numpy_attention.data.pairs import Pair, check_pairs
 from numpy_attention.data.protocols import AnyVocabulary
@@ -18,18 +17,30 @@ from numpy_attention.decoding.beam import WIDEST, beam_search
 from numpy_attention.decoding.greedy import greedy
 from numpy_attention.decoding.hypothesis import Hypothesis, check_penalty, longest
 from numpy_attention.decoding.sampling import Reading, sample
-from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least, check_whole
-from numpy_attention.registry import TRANSLATORS
-from numpy_attention.custom.code import CustomClass
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.trained import Trained
 from numpy_attention.experiments.runs.translation import (
-    Sentence, Translation, check_sentence, in_words, in_source_order)
-from numpy_attention.training.evaluation import evaluate
+    Sentence,
+    Translation,
+    check_sentence,
+    in_source_order,
+    in_words,
+)
+from numpy_attention.module import Array
+from numpy_attention.registry import TRANSLATORS
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.evaluation import evaluate
 from numpy_attention.training.settings import TranslatorTraining
 from numpy_attention.training.threads import Threads, available
+from numpy_attention.validation.arguments import (
+    as_list,
+    check_flags,
+    check_generator,
+    check_kind,
+    check_list,
+    check_methods,
+)
+from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:

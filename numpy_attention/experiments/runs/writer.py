@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_generator, check_kind, check_tokens
+from numpy_attention.custom.code import CustomClass
 from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 from numpy_attention.decoding.sampling import read, sample
-from numpy_attention.module import Array
-from numpy_attention.validation.arrays import at_least
-from numpy_attention.registry import LANGUAGE_MODELS
-from numpy_attention.custom.code import CustomClass
 from numpy_attention.experiments.runs import confidence
 from numpy_attention.experiments.runs.trained import Trained
-from numpy_attention.training.evaluation import Evaluation, evaluate
+from numpy_attention.module import Array
+from numpy_attention.registry import LANGUAGE_MODELS
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.settings import LanguageModelTraining
+from numpy_attention.validation.arguments import check_generator, check_kind, check_tokens
+from numpy_attention.validation.arrays import at_least
 
 
 class Word(NamedTuple):

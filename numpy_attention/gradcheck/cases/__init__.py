@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from numpy_attention.validation.arguments import check_generator, check_name
-from numpy_attention.gradcheck.cases import attention, cells, layers, models
 from numpy_attention.gradcheck import Report, gradcheck
+from numpy_attention.gradcheck.cases import attention, cells, layers, models
+from numpy_attention.validation.arguments import check_generator, check_name
 
 CASES: dict[str, Any] = layers.CASES | cells.CASES | attention.CASES | models.CASES
 

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from numpy_attention.attention.additive import AdditiveAttention
-from numpy_attention.attention.config import REFUSED, AttentionConfig
 from numpy_attention.attention.combined import Combined
+from numpy_attention.attention.config import REFUSED, AttentionConfig
 from numpy_attention.attention.dot import ScaledDotAttention
 from numpy_attention.attention.fixed import FixedVector
 from numpy_attention.attention.general import GeneralAttention
@@ -16,10 +16,9 @@ from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
-from numpy_attention.gradcheck.cases.case import A, B, D, H, Q, S, T, Case, array
 from numpy_attention.gradcheck import protocol, randomize
-from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, resolve, build
-
+from numpy_attention.gradcheck.cases.case import A, B, Case, D, H, Q, S, T, array
+from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, build, resolve
 
 # ---- one query after another ---------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
-from numpy_attention.gradcheck.cases.case import B, H, I, SEED, T, Case, array, ragged
 from numpy_attention.gradcheck import randomize
+from numpy_attention.gradcheck.cases.case import SEED, B, Case, H, I, T, array, ragged
 from numpy_attention.registry import CELLS, RESETS, UPDATES, resolve
 from numpy_attention.trees import tree_map
 

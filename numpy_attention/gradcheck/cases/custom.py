@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.custom.kinds import ATTENTION, CELL, MODEL, SCORE, kind_of, required
+from numpy_attention.gradcheck import GradientError, gradcheck, randomize
 from numpy_attention.gradcheck.cases import attention, cells, models
 from numpy_attention.gradcheck.cases.case import A, B, D, H, T, V, array, plain
 from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
-from numpy_attention.gradcheck import GradientError, gradcheck, randomize
 from numpy_attention.registry import WINDOWS, build
-from numpy_attention.custom.kinds import ATTENTION, CELL, MODEL, SCORE, kind_of, required
 
 # what layers call their sizes: those of what they read, and others
 INPUTS = ("inputs", "input_size", "in_features", "size", "features", "width", "D", "I")

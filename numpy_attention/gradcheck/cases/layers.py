@@ -5,9 +5,20 @@ from functools import partial
 
 import numpy as np
 
-from numpy_attention.gradcheck.cases.case import (B, D, H, I, SEED, T, V, Case, array,
-                                                  check_same_loss, plain)
 from numpy_attention.gradcheck import randomize
+from numpy_attention.gradcheck.cases.case import (
+    SEED,
+    B,
+    Case,
+    D,
+    H,
+    I,
+    T,
+    V,
+    array,
+    check_same_loss,
+    plain,
+)
 from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.embedding import Embedding

@@ -7,10 +7,10 @@ import numpy as np
 
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.rnn import RNN
-from numpy_attention.gradcheck.cases.case import SEED, B, V, Case, array, check_same_loss
 from numpy_attention.data.batching import TextBatch, pair_batch
 from numpy_attention.data.vocabulary import PAD
 from numpy_attention.gradcheck import randomize
+from numpy_attention.gradcheck.cases.case import SEED, B, Case, V, array, check_same_loss
 from numpy_attention.layers.output import Output
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
@@ -171,14 +171,16 @@ CASES = {
     "RNNSearch": partial(rnnsearch, **PAPER),
     "RNNSearch modern": partial(rnnsearch, **SMALL_MODEL_DEFAULTS),
     "RNNSearch deep": partial(rnnsearch, layers=2, **PAPER),
-    "RNNSearch deep loss": partial(translator_loss, model=RNNSearch, layers=2, **SMALL_MODEL_DEFAULTS),
+    "RNNSearch deep loss": partial(
+        translator_loss, model=RNNSearch, layers=2, **SMALL_MODEL_DEFAULTS),
     "RNNSearch general local-p": partial(rnnsearch, attention="general", window="local-p", width=7,
                                          **PAPER),
     "RNNSearch dot one way": partial(rnnsearch, attention="dot", bidirectional=False, **PAPER),
     "RNNSearch scaled-dot": partial(rnnsearch, attention="scaled-dot", **PAPER),
     "RNNSearch location loss": partial(translator_loss, model=RNNSearch, attention="location",
                                        **SMALL_MODEL_DEFAULTS),
-    "RNNSearch multi-head": partial(rnnsearch, attention="multi-head", heads=2, **SMALL_MODEL_DEFAULTS),
+    "RNNSearch multi-head": partial(
+        rnnsearch, attention="multi-head", heads=2, **SMALL_MODEL_DEFAULTS),
     "RNNSearch Elman": partial(rnnsearch, create=with_decoder, kind=RNN),
     "RNNSearch LSTM": partial(rnnsearch, create=with_decoder, kind=LSTM),
     "LuongTranslator": partial(luong_pass, create=luong_of_sizes, attention="general", bias=True),

@@ -3,8 +3,8 @@
 import ast
 
 from numpy_attention.gradcheck.edits.candidates import CUTS, fits, part_of
-from numpy_attention.gradcheck.locate.rewriting import Rewriter, is_gradient, path_of, reads_of
 from numpy_attention.gradcheck.edits.variants import target_of
+from numpy_attention.gradcheck.locate.rewriting import Rewriter, is_gradient, path_of, reads_of
 
 NUDGE = "nudge"         # no mistake: it shows which gradients a statement has a part in
 

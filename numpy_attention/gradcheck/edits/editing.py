@@ -7,9 +7,14 @@ from functools import cached_property
 from numpy_attention.gradcheck.edits.expressions import ExpressionEdits
 from numpy_attention.gradcheck.edits.statements import StatementEdits
 from numpy_attention.gradcheck.edits.values import ValueEdits
-from numpy_attention.gradcheck.locate.rewriting import (LISTENER, Place, is_gradient, path_of,
-                                                        targets_of)
 from numpy_attention.gradcheck.edits.variants import altered, copied, with_argument, written
+from numpy_attention.gradcheck.locate.rewriting import (
+    LISTENER,
+    Place,
+    is_gradient,
+    path_of,
+    targets_of,
+)
 
 
 @dataclass(frozen=True)

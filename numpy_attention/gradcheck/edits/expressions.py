@@ -4,10 +4,19 @@ import ast
 
 from numpy_attention.gradcheck.edits.alternatives import Alternatives
 from numpy_attention.gradcheck.edits.candidates import part_of
+from numpy_attention.gradcheck.edits.variants import (
+    altered,
+    call_variants,
+    moved,
+    operator_variants,
+    parsed,
+    sequence_variants,
+    shifted,
+    subscript,
+    swapped,
+    with_argument,
+)
 from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of, reads_of
-from numpy_attention.gradcheck.edits.variants import (altered, moved, call_variants,
-                                                      operator_variants, sequence_variants, parsed,
-                                                      shifted, subscript, swapped, with_argument)
 
 FUNCTIONS = "np.exp", "np.log", "np.tanh"
 

@@ -12,9 +12,14 @@ from numpy_attention.gradcheck.edits.alternatives import NUDGE
 from numpy_attention.gradcheck.edits.candidates import CUTS
 from numpy_attention.gradcheck.edits.editing import Editing
 from numpy_attention.gradcheck.edits.repairs import Chosen, Repairs, quiet
+from numpy_attention.gradcheck.edits.variants import (
+    altered,
+    copied,
+    parsed,
+    subscript,
+    with_argument,
+)
 from numpy_attention.gradcheck.locate.rewriting import path_of, targets_of
-from numpy_attention.gradcheck.edits.variants import (altered, copied, parsed, subscript,
-                                                      with_argument)
 
 DIRECTIONS = 3
 STEP = 1e-5

@@ -9,8 +9,8 @@ import numpy as np
 
 from numpy_attention.gradcheck.edits.alternatives import NUDGE
 from numpy_attention.gradcheck.edits.candidates import Written
-from numpy_attention.gradcheck.locate.budget import Budget
 from numpy_attention.gradcheck.edits.editing import Edit, Editing
+from numpy_attention.gradcheck.locate.budget import Budget
 from numpy_attention.gradcheck.locate.forwards import Forward, Naming
 from numpy_attention.gradcheck.locate.rewriting import PACKAGE, Instrumented
 

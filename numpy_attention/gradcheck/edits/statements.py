@@ -3,9 +3,18 @@
 import ast
 
 from numpy_attention.gradcheck.edits.alternatives import Alternatives
+from numpy_attention.gradcheck.edits.variants import (
+    altered,
+    copied,
+    moved,
+    parsed,
+    retargeted,
+    shifted,
+    subscript,
+    swapped,
+    target_of,
+)
 from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of
-from numpy_attention.gradcheck.edits.variants import (altered, copied, moved, parsed, retargeted,
-                                                      shifted, subscript, swapped, target_of)
 
 
 class StatementEdits(Alternatives):

@@ -4,9 +4,9 @@ import ast
 
 from numpy_attention.gradcheck.edits.alternatives import NUDGE, Alternatives
 from numpy_attention.gradcheck.edits.candidates import lies_over
-from numpy_attention.gradcheck.report.kinds import LOCAL
-from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of, reads_of
 from numpy_attention.gradcheck.edits.variants import altered, copied, parsed, swapped
+from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of, reads_of
+from numpy_attention.gradcheck.report.kinds import LOCAL
 
 
 class ValueEdits(Alternatives):

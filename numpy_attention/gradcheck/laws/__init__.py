@@ -16,15 +16,27 @@ of these.
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import copy_arrays, float_arrays
-from numpy_attention.gradcheck.laws.no_mutation import (arguments_stay, differentiated_stays,
-                                                        repeatable)
-from numpy_attention.gradcheck.laws.masking import future_unread, masked_unread, padding_uncounted
 from numpy_attention.gradcheck.laws.linear import linear_in_upstream
-from numpy_attention.gradcheck.locate.rewriting import failing_place
-from numpy_attention.gradcheck.passes import (Broken, First, Unjudged, backward_of, differing,
-                                              forward_of, in_twin, listed, twin)
+from numpy_attention.gradcheck.laws.masking import future_unread, masked_unread, padding_uncounted
+from numpy_attention.gradcheck.laws.no_mutation import (
+    arguments_stay,
+    differentiated_stays,
+    repeatable,
+)
 from numpy_attention.gradcheck.laws.uninitialized import all_written
+from numpy_attention.gradcheck.locate.rewriting import failing_place
 from numpy_attention.gradcheck.locate.watching import lines_of, with_text
+from numpy_attention.gradcheck.passes import (
+    Broken,
+    First,
+    Unjudged,
+    backward_of,
+    differing,
+    forward_of,
+    in_twin,
+    listed,
+    twin,
+)
 
 # ---- backward twice doubles ---------------------------------------------------------------------
 
@@ -68,7 +80,14 @@ def assigned_laws(check, names):
     def written(*_):
         return [name for name, array in grads.named_parameters() if not np.isnan(array).all()]
 
-    places = lines_of(lambda: backward_of(check, copy_arrays(check.upstream), cache, grads), written)
+    places = lines_of(
+    lambda: backward_of(
+        check,
+        copy_arrays(
+            check.upstream),
+            cache,
+            grads),
+             written)
     return [Broken("assigned", f"called twice, backward does not double grads.{name}: = for +="
                    "\n  what a gradient twin holds already is of other calls: add to it",
                    places.get(name))

@@ -3,9 +3,15 @@
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import combined, copy_arrays
-from numpy_attention.gradcheck.passes import (Broken, backward_of, differing, forward_of, listed,
-                                              twin)
 from numpy_attention.gradcheck.locate.watching import first_line_with
+from numpy_attention.gradcheck.passes import (
+    Broken,
+    backward_of,
+    differing,
+    forward_of,
+    listed,
+    twin,
+)
 
 # of two upstreams: large enough that a clipped gradient shows, small enough that a rounded one does
 LARGE, SMALL = 100.0, -1e-3

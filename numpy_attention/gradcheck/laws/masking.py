@@ -4,9 +4,15 @@ import numpy as np
 
 from numpy_attention.gradcheck.arrays import copy_arrays
 from numpy_attention.gradcheck.laws.leaks import leak
-from numpy_attention.gradcheck.passes import (Broken, Unjudged, differing, forward_of, listed,
-                                              names_of)
 from numpy_attention.gradcheck.locate.watching import arrays_within
+from numpy_attention.gradcheck.passes import (
+    Broken,
+    Unjudged,
+    differing,
+    forward_of,
+    listed,
+    names_of,
+)
 from numpy_attention.validation.arrays import check_whole
 
 NOTHING = 1e-9          # of an output, that rounding may change

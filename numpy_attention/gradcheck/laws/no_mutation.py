@@ -3,10 +3,22 @@
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import copy_arrays
-from numpy_attention.gradcheck.passes import (Broken, Unjudged, backward_of, differing, forward_of,
-                                              listed, names_of, twin)
-from numpy_attention.gradcheck.locate.watching import (Watch, arrays_within, first_line_with,
-                                                       lines_of)
+from numpy_attention.gradcheck.locate.watching import (
+    Watch,
+    arrays_within,
+    first_line_with,
+    lines_of,
+)
+from numpy_attention.gradcheck.passes import (
+    Broken,
+    Unjudged,
+    backward_of,
+    differing,
+    forward_of,
+    listed,
+    names_of,
+    twin,
+)
 
 
 def differentiated_stays(check):

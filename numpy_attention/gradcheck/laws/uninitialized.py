@@ -6,8 +6,8 @@ import sys
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import copy_arrays
-from numpy_attention.gradcheck.passes import Broken, backward_of, forward_of, in_twin, listed, twin
 from numpy_attention.gradcheck.locate.watching import arrays_within, nearest, place_of
+from numpy_attention.gradcheck.passes import Broken, backward_of, forward_of, in_twin, listed, twin
 
 
 def all_written(check):

@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numpy_attention.gradcheck.locate.forwards import FLOATS
-from numpy_attention.gradcheck.locate.rewriting import (Place, Rewriter, loaded, path_of, reads_of,
-                                                        targets_of)
+from numpy_attention.gradcheck.locate.rewriting import (
+    Place,
+    Rewriter,
+    loaded,
+    path_of,
+    reads_of,
+    targets_of,
+)
 
 
 class BackwardRewriter(Rewriter):

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from numpy_attention.gradcheck.locate.contributions import Uses
+from numpy_attention.gradcheck.locate.localize import nested, rows
 from numpy_attention.gradcheck.report.finding import Finding
 from numpy_attention.gradcheck.report.kinds import array_kinds
-from numpy_attention.gradcheck.locate.localize import nested, rows
-from numpy_attention.gradcheck.locate.contributions import Uses
 
 MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
 MOST_TRIED = 8          # places of the forward that one may be meant to be the gradient of

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import combined
-from numpy_attention.gradcheck.locate.forwards import STEP
 from numpy_attention.gradcheck.edits.repairs import quiet
+from numpy_attention.gradcheck.locate.forwards import STEP
 from numpy_attention.gradcheck.locate.watching import arrays_within
 
 CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient

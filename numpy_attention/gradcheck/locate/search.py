@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from numpy_attention.gradcheck.locate.backwards import BackwardRewriter, Kept
-from numpy_attention.gradcheck.locate.derivatives import Derivatives
-from numpy_attention.gradcheck.report.finding import Finding
 from numpy_attention.gradcheck.edits.forward import ForwardRepairs
+from numpy_attention.gradcheck.edits.repairs import Copying, Repairs, editable, quiet
 from numpy_attention.gradcheck.laws import FORWARD_LAWS, judged
+from numpy_attention.gradcheck.laws.softmax import unbalanced
+from numpy_attention.gradcheck.locate.backwards import BackwardRewriter, Kept
+from numpy_attention.gradcheck.locate.contributions import Uses
+from numpy_attention.gradcheck.locate.derivatives import Derivatives
+from numpy_attention.gradcheck.locate.hypotheses import Trials
 from numpy_attention.gradcheck.locate.localize import Comparison
 from numpy_attention.gradcheck.locate.parameters import parameter_finding
-from numpy_attention.gradcheck.passes import Broken
-from numpy_attention.gradcheck.edits.repairs import Copying, Repairs, editable, quiet
 from numpy_attention.gradcheck.locate.rewriting import Instrumented, called_functions
-from numpy_attention.gradcheck.laws.softmax import unbalanced
-from numpy_attention.gradcheck.locate.hypotheses import Trials
-from numpy_attention.gradcheck.locate.contributions import Uses
+from numpy_attention.gradcheck.passes import Broken
+from numpy_attention.gradcheck.report.finding import Finding
 
 MOST_FINDINGS = 3
 MOST_ELEMENTS = 300      # of a value that is differentiated to be shown

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numpy_attention.gradcheck.edits.editing import Edit
-from numpy_attention.gradcheck.report.kinds import Kind, local_derivative, array_kinds
+from numpy_attention.gradcheck.edits.variants import target_of, written
+from numpy_attention.gradcheck.locate.contributions import Uses, through_uses
 from numpy_attention.gradcheck.locate.localize import Group
 from numpy_attention.gradcheck.locate.rewriting import Place
-from numpy_attention.gradcheck.locate.contributions import Uses, through_uses
-from numpy_attention.gradcheck.edits.variants import target_of, written
+from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_derivative
 
 
 @dataclass

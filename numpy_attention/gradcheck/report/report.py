@@ -4,19 +4,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from numpy_attention.gradcheck.report.arithmetic import arithmetic, furthest
 from numpy_attention.gradcheck.differences import relative_errors
+from numpy_attention.gradcheck.edits.repairs import quiet
 from numpy_attention.gradcheck.errors import GradientError
+from numpy_attention.gradcheck.laws import FORWARD_LAWS, judged
+from numpy_attention.gradcheck.locate.reruns import reruns
+from numpy_attention.gradcheck.locate.search import Search, find_broken_law, find_stop
+from numpy_attention.gradcheck.locate.smallest import Smallest, smallest
+from numpy_attention.gradcheck.passes import Broken, describe_place, source_line
+from numpy_attention.gradcheck.report.arithmetic import arithmetic, furthest
+from numpy_attention.gradcheck.report.axis_letters import (
+    lettered,
+    letters_of_input,
+    letters_of_line,
+)
 from numpy_attention.gradcheck.report.finding import Finding, kinds_of
 from numpy_attention.gradcheck.report.kinds import SAID, Kind, array_kinds
-from numpy_attention.gradcheck.laws import FORWARD_LAWS, judged
-from numpy_attention.gradcheck.report.axis_letters import (lettered, letters_of_input,
-                                                           letters_of_line)
-from numpy_attention.gradcheck.passes import Broken, describe_place, source_line
-from numpy_attention.gradcheck.edits.repairs import quiet
-from numpy_attention.gradcheck.locate.reruns import reruns
-from numpy_attention.gradcheck.locate.search import Search, find_stop, find_broken_law
-from numpy_attention.gradcheck.locate.smallest import Smallest, smallest
 
 MOST_LINES = 14         # of a report that is not the full one
 MOST_SAID = 2           # kinds of mistake, of each finding

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from numpy_attention.training.distributed.ranks import SingleProcess, Ranks
+from numpy_attention.training.distributed.ranks import Ranks, SingleProcess
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")

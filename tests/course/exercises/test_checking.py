@@ -38,7 +38,7 @@ def forward(line):
     (linear("return dy @ self.W"), "runs", "  shapes: dy (5, 3), self.W (4, 3)"),
     (forward("return x.T @ self.W + self.b, x"), "runs",
      "  shapes: x (5, 4), self.W (4, 3), self.b (3,)"),
-    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\nreturn self.W @ dy.T"), "shapes",
+    (linear("x = cache\ngrads.W += x.T @ dy\ngrads.b += dy.sum(0)\nreturn self.W @ dy.T"), "shapes",
      "the gradient of x has shape (4, 5) or (I, B), expected (5, 4) or (B, I)"),
     (forward("return None"), "returns",
      "forward gives nothing (None): is a return missing?: expected 1 output and the cache"),
@@ -48,12 +48,12 @@ def forward(line):
     (forward("return x @ self.W, x"), "values", "output[0]: 15 of 15 wrong; element"),
     (forward("return x @ self.W + np.nan, x"), "values",
      "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
-    (linear("x = cache\ngrad.W += x.T @ dy\ngrad.b += dy.sum(0)\n"
+    (linear("x = cache\ngrads.W += x.T @ dy\ngrads.b += dy.sum(0)\n"
             "return (dy @ self.W.T).astype(int)"), "returns",
      "backward returns x of int64: gradients for nothing, expected x: return one for each float"),
-    (linear("x = cache\ngrad.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
+    (linear("x = cache\ngrads.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
-    (linear("x = cache\ngrad.W[...] = x.T @ dy\ngrad.b += dy.sum(0)\nreturn dy @ self.W.T"),
+    (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),
      "laws", "what they cannot see is broken"),
 ])
 def test_the_first_stage_that_fails_is_told(text, stage, said, verdict):
@@ -188,10 +188,10 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_verdict_says_whether_the_report_proves_its_line(verdict):
-    for body, proven in (("x = cache\ngrad.W += 2 * x.T @ dy\ngrad.b += dy.sum(0)\n"
+    for body, proven in (("x = cache\ngrads.W += 2 * x.T @ dy\ngrads.b += dy.sum(0)\n"
                           "return dy @ self.W.T", True),
-                         ("x = cache\ngrad.W += x.T @ dy\ngrad.b[:] = dy.sum(0)\n"
+                         ("x = cache\ngrads.W += x.T @ dy\ngrads.b[:] = dy.sum(0)\n"
                           "return dy @ self.W.T", True),
-                         ("x = cache\ngrad.W += np.cos(x.T @ dy)\ngrad.b += np.cos(dy.sum(0))\n"
+                         ("x = cache\ngrads.W += np.cos(x.T @ dy)\ngrads.b += np.cos(dy.sum(0))\n"
                           "return np.cos(dy @ self.W.T)", False)):
         assert verdict(LINEAR, linear(body)).proven is proven

@@ -11,7 +11,6 @@ from small_lessons import FOREVER, HEAD, LINES, PLAIN, STEPS, TRAINING, USE, for
 
 from numpy_attention.course.trace.lessons import cells_of, lesson_named
 
-
 # ---- files --------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from numpy_attention.layers.linear import Linear
 from numpy_attention.course.trace.recording import recorded, written
+from numpy_attention.layers.linear import Linear
 
 
 def told_of(work, model=None):

@@ -8,10 +8,13 @@ import pytest
 
 from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
+from numpy_attention.course.trace import traced
 from numpy_attention.data.batching import TextBatch, pair_batch
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.initializers import glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
@@ -19,9 +22,6 @@ from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.models.transformer import Transformer
 from numpy_attention.module import Array
-from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
-from numpy_attention.course.trace import traced
 from numpy_attention.training.settings import TranslatorTraining
 
 PAIRS = [Pair(("a", "b", "c"), ("x", "y")), Pair(("b",), ("y", "z", "x"))]

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from numpy_attention.course.trace import Trace, trace, traced
 from numpy_attention.gradcheck import protocol
 from numpy_attention.layers.linear import Linear
 from numpy_attention.models.luong import LuongTranslator
-from numpy_attention.course.trace import Trace, trace, traced
 
 DOCS = Path(__file__).parents[3] / "docs" / "trace.md"
 IDS = [4, 5, 6, 7], [5, 6]

@@ -6,14 +6,14 @@ import pytest
 from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.data.pairs import Pair
-from numpy_attention.data.running_text import Text
-from numpy_attention.gradcheck import randomize
-from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.course.trace import weights
 from numpy_attention.course.trace.subjects import subject_of
 from numpy_attention.course.trace.weights import weight_gradients
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.gradcheck import randomize
 from numpy_attention.training.settings import TranslatorTraining
 
 PAIRS = [Pair(("a", "b", "c"), ("x", "y")), Pair(("b",), ("y", "z", "x"))]

@@ -8,8 +8,14 @@ import pytest
 
 from numpy_attention.data import running_text
 from numpy_attention.data.batching import PairBatches, TextBatches
-from numpy_attention.data.datasets.corpora import (CORPORA, describe, fetch, find_corpus,
-                                                   load_parallel, load_text)
+from numpy_attention.data.datasets.corpora import (
+    CORPORA,
+    describe,
+    fetch,
+    find_corpus,
+    load_parallel,
+    load_text,
+)
 from numpy_attention.data.datasets.corpus import GeneratedCorpus, ParallelCorpus, TextCorpus
 from numpy_attention.data.datasets.downloads import RemoteFile, fetch_file
 from numpy_attention.data.datasets.generators import distinct

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from numpy_attention.data.datasets import corpora
-from numpy_attention.data.datasets.corpora import (CORPORA, describe, fetch, find_corpus,
-                                                   load_parallel, load_text)
+from numpy_attention.data.datasets.corpora import (
+    CORPORA,
+    describe,
+    fetch,
+    find_corpus,
+    load_parallel,
+    load_text,
+)
 from numpy_attention.data.text_form import TextForm
 
 SPLITS = ("train", "valid", "test")

@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 
-from numpy_attention.experiments.analysis import CHANGES, Ablation, Interval, ablate, changed
-from numpy_attention.experiments.analysis.ablation import (
-    Cost, attentions_of, equal, hard, none, sampled)
-from numpy_attention.experiments.analysis.losses import losses_of
 from numpy_attention.attention.softmax import masked_softmax
 from numpy_attention.data.batching import PairBatches, TextBatches
+from numpy_attention.experiments.analysis import CHANGES, Ablation, Interval, ablate, changed
+from numpy_attention.experiments.analysis.ablation import (
+    Cost,
+    attentions_of,
+    equal,
+    hard,
+    none,
+    sampled,
+)
+from numpy_attention.experiments.analysis.losses import losses_of
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
 from numpy_attention.models.language_model import LanguageModel

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from numpy_attention.experiments.analysis import Cloze, cloze_test
-from numpy_attention.experiments.analysis.cloze import TOGETHER, counts
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.cloze import Question
 from numpy_attention.data.vocabulary import EOS, PAD, UNK, Vocabulary
+from numpy_attention.experiments.analysis import Cloze, cloze_test
+from numpy_attention.experiments.analysis.cloze import TOGETHER, counts
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.models.language_model import LanguageModel

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.experiments.analysis import loss_by_distance
 from numpy_attention.experiments.analysis.losses import groups_of, losses_of
-from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.language_model import LanguageModel
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from numpy_attention.experiments.analysis import attention_span, gradient_flow
 from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
+from numpy_attention.experiments.analysis import attention_span, gradient_flow
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.language_model import LanguageModel
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from numpy_attention.experiments.analysis.losses import RECENT, groups_of, last_seen
 from numpy_attention.data.batching import DocumentBatches, PairBatches, TextBatches
 from numpy_attention.data.vocabulary import PAD
+from numpy_attention.experiments.analysis.losses import RECENT, groups_of, last_seen
 
 V = 12
 TARGETS = [[7, 6, 5], [4, 8, 9], [5]]

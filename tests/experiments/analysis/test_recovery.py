@@ -4,10 +4,10 @@
 import numpy as np
 import pytest
 
-from numpy_attention.experiments.analysis import disturbed, recover
-from numpy_attention.experiments.analysis.recovery import documents_of
 from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.data.vocabulary import EOS, UNK
+from numpy_attention.experiments.analysis import disturbed, recover
+from numpy_attention.experiments.analysis.recovery import documents_of
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.models.language_model import LanguageModel

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.experiments.analysis.roles import PAIRS, ROLES
-from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 
 V = 11

@@ -10,7 +10,7 @@ from numpy_attention.data.datasets.corpora import find_corpus
 from numpy_attention.experiments.recipes import RECIPES, find_recipe, load_recipes
 from numpy_attention.models.registry import build
 from numpy_attention.registry import SCORES
-from numpy_attention.training.settings import TranslatorTraining, LanguageModelTraining
+from numpy_attention.training.settings import LanguageModelTraining, TranslatorTraining
 
 
 @pytest.mark.parametrize("name", RECIPES)

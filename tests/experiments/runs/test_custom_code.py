@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from custom_files import CELL, MINE, PAST, changed, written
 
-from numpy_attention.data.pairs import Pair
-from numpy_attention.data.running_text import Text
 from numpy_attention.custom.code import read
 from numpy_attention.custom.kinds import custom_class
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs.custom_code import is_own
-from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.ensemble import load_ensemble
+from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 

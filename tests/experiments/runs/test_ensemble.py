@@ -5,10 +5,10 @@ import pytest
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
-from numpy_attention.models.ensemble import Ensemble
 from numpy_attention.experiments.runs.ensemble import load_ensemble
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
+from numpy_attention.models.ensemble import Ensemble
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
 OTHERS = [Pair(("dog", "cat"), ("x", "y")), Pair(("cat",), ("y",))]

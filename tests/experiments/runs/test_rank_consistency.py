@@ -10,7 +10,12 @@ import pytest
 
 from numpy_attention import __version__
 from numpy_attention.experiments.runs.provenance import (
-    blas, check_rank_consistency, digest, digest_of, processor)
+    blas,
+    check_rank_consistency,
+    digest,
+    digest_of,
+    processor,
+)
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 
 

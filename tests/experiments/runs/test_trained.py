@@ -9,11 +9,11 @@ from ranks_in_threads import together
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
-from numpy_attention.models.registry import build
 from numpy_attention.experiments.runs import trained
 from numpy_attention.experiments.runs.trained import schedule_of
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
+from numpy_attention.models.registry import build
 from numpy_attention.training import checkpoint
 from numpy_attention.training import trainer as training_loop
 from numpy_attention.training.evaluation import Evaluation
@@ -198,9 +198,12 @@ def test_a_linear_schedule_ends_with_the_last_step(state, rng):
         learn = [Pair(("a",) * n, ("x",) * n) for n in rng.integers(1, 6, 61)]
         trained = translator_of(learn, **how)
     else:
-        learn = Text([[["a"] for _ in range(n)] for n in rng.integers(1, 40, 90)], has_articles=True)
+        learn = Text([[["a"] for _ in range(n)]
+                     for n in rng.integers(1, 40, 90)], has_articles=True)
         training = LanguageModelTraining(state=state, steps=5 if state == "article" else 35, **how)
-        trained = LanguageModelRun.create(learn, settings=dict(hidden=4, layers=1), training=training)
+        trained = LanguageModelRun.create(
+    learn, settings=dict(
+        hidden=4, layers=1), training=training)
     trainer = trained.trainer(learn, threads=1, progress=False)
     trainer.fit(2)
     assert trainer.schedule.steps == trainer.step

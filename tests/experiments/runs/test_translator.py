@@ -6,8 +6,8 @@ import pytest
 from numpy_attention import metrics
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
-from numpy_attention.training import checkpoint
 from numpy_attention.experiments.runs.translator import Translation, Translator, TranslatorTraining
+from numpy_attention.training import checkpoint
 
 SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")
 

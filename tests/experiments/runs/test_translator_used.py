@@ -8,7 +8,11 @@ from numpy_attention.data.vocabulary import UNK
 from numpy_attention.decoding import sampling
 from numpy_attention.experiments.runs import translator as module
 from numpy_attention.experiments.runs.translator import (
-    Translation, Translator, TranslatorTraining, vocabularies_of)
+    Translation,
+    Translator,
+    TranslatorTraining,
+    vocabularies_of,
+)
 
 # two languages of different sizes, and links for the first pair alone
 PAIRS = [Pair(("a", "b"), ("A", "B", "C"), sure={(0, 0), (1, 2)}),

@@ -23,7 +23,8 @@ def writer_of(text=TEXT, settings=None, **training):
     name = "attentive-language-model" if settings and "attention" in settings else "language-model"
     settings = settings or dict(hidden=5, layers=1)
     how = dict(epochs=3, batch_size=2, steps=3, learning_rate=0.01) | training
-    return LanguageModelRun.create(text, name, settings, LanguageModelTraining(**how), {"name": "ptb"})
+    return LanguageModelRun.create(
+        text, name, settings, LanguageModelTraining(**how), {"name": "ptb"})
 
 
 def targets(batches):
@@ -110,7 +111,7 @@ def test_first_words_that_are_counted_and_not_predicted():
     first = -sum(empty[writer.vocabulary.encode(one)[0]] for one in TEXT.sentences)
     wanted = math.exp((17 * figures["loss"] - first) / 17)
     assert figures["perplexity_skip_first"] == pytest.approx(wanted)
-    low, high = (figures[f"perplexity_flattered_{end}"] for end in ("low", "high"))
+    low, high = (figures[f"perplexity_skip_first_{end}"] for end in ("low", "high"))
     assert low < wanted < high < figures["perplexity"]
     assert writer.measure(TEXT)["perplexity_skip_first"] == figures["perplexity_skip_first"]
     for state in ("carried", "article"):

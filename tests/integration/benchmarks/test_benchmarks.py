@@ -24,6 +24,7 @@ import scaling
 import sides
 import start
 import versus_pytorch
+from numpy_attention.experiments.recipes.by_length import EDGES, metric_of
 from page_models import sentences_of, translator_of
 from worker import tiny
 
@@ -33,7 +34,6 @@ from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.recipes import results
-from numpy_attention.experiments.recipes.by_length import EDGES, metric_of
 
 WORDS = "the dog sees a cat . it the bird sings".split()
 

@@ -10,6 +10,7 @@ import exam
 import numpy as np
 import planting
 import pytest
+
 try:
     import tomllib
 except ModuleNotFoundError:        # before Python 3.11

@@ -11,7 +11,7 @@ from cli_runs import COPY, SMALL, quietly, told
 from numpy_attention import plotting
 from numpy_attention.cli.main import main
 from numpy_attention.experiments.runs.translator import Translation, Translator
-from numpy_attention.experiments.runs.writer import Word, LanguageModelRun
+from numpy_attention.experiments.runs.writer import LanguageModelRun, Word
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +152,8 @@ def test_the_same_seed_writes_the_same_text(name, capsys):
 
 def test_it_writes_what_the_library_writes(capsys):
     settings = dict(length=40, temperature=0.7, top_k=4, top_p=0.9, unknown=True, sentences=3)
-    words = LanguageModelRun.load("plain").generate(np.random.default_rng(7), ["red", "."], **settings)
+    words = LanguageModelRun.load("plain").generate(
+        np.random.default_rng(7), ["red", "."], **settings)
     tokens = ["" if word.token == "</s>" else word.token for word in words]
     options = ("--length 40 --temperature 0.7 --top-k 4 --top-p 0.9 --unknown --sentences 3 "
                "--seed 7").split()

@@ -3,8 +3,8 @@
 import pytest
 from lesson_files import FILES
 
-from numpy_attention.course import lessons as course
 from numpy_attention.cli.main import main
+from numpy_attention.course import lessons as course
 
 
 def test_list(capsys):

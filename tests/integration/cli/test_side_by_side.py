@@ -158,17 +158,6 @@ def test_refused(command, names, words, message, runs, capsys):
     assert message in told(capsys, command, *(str(runs / name) for name in names), *words.split())
 
 
-@pytest.mark.parametrize("words, message", [
-    ("plain other", "other has another vocabulary than"),
-    ("plain longer", "runs that read a text alike can be compared"),
-    ("plain single plain", "plain is given 2 times: expected each run once"),
-    ("plain copy", "writer's checkpoint"),
-    ("nowhere", "no checkpoint at "),
-])
-def test_refused(command, words, message, capsys):
-    assert message in told(capsys, command, *words.split())
-
-
 def test_numbers_that_cannot_be(capsys):
     words = ["recover", "plain", "--words", "6", "--past", "6"]
     assert "--words 6: expected a whole number of at least 1 and at most 5" in told(capsys, *words)

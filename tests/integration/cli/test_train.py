@@ -19,7 +19,13 @@ from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.cli.commands import COMMANDS
 from numpy_attention.cli.main import main
 from numpy_attention.cli.train import (
-    model_of, pairs_to_train_on, settings_of, text_to_train_on, training_for, training_of)
+    model_of,
+    pairs_to_train_on,
+    settings_of,
+    text_to_train_on,
+    training_for,
+    training_of,
+)
 from numpy_attention.cli.training_options import LANGUAGE_MODEL, TRANSLATOR, setting_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
@@ -32,7 +38,7 @@ from numpy_attention.models.registry import build
 from numpy_attention.registry import LANGUAGE_MODELS, SMALL_MODEL_DEFAULTS, TRANSLATORS, resolve
 from numpy_attention.training import checkpoint
 from numpy_attention.training.lock import held
-from numpy_attention.training.settings import TranslatorTraining, LanguageModelTraining
+from numpy_attention.training.settings import LanguageModelTraining, TranslatorTraining
 from numpy_attention.training.trainer import Trainer
 
 TEXT = Text([[["a", "b"], ["a", "c", "a"], ["b"]]])
@@ -70,7 +76,8 @@ def test_every_setting_of_a_translator_is_an_option(model, rng):
     offered = {setting_of(model, option.name) for option in TRANSLATOR[1:]} - {""}
     fixed = {"transformer": {"pre_norm"}}.get(model, set())
     assert offered | fixed == SMALL_MODEL_DEFAULTS[model].keys()
-    assert SMALL_MODEL_DEFAULTS[model].keys() <= parameters_of(model, TRANSLATORS, AttentionConfig).keys()
+    assert SMALL_MODEL_DEFAULTS[model].keys() <= parameters_of(
+        model, TRANSLATORS, AttentionConfig).keys()
     pairs = [Pair(("a",) * 7, ("b",)), Pair(("a",), ("b",))]
     settings = settings_of(given(f"train --model {model} --hidden 16"))
     build(model, rng, range(9), range(9),

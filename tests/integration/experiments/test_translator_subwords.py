@@ -5,7 +5,10 @@ import pytest
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs.translator import (
-    Translator, TranslatorTraining, vocabularies_of)
+    Translator,
+    TranslatorTraining,
+    vocabularies_of,
+)
 
 WORDS = ["red", "green", "greener", "blue", "bluest", "house", "houses", "tree"]
 SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")

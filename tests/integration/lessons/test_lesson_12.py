@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from lesson_files import LESSONS, pictures_in, recorded, seeds_of, tagged, written
 
-from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.ngram import NGramReadout
+from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 

@@ -5,10 +5,10 @@ import numpy as np
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.text_form import TextForm
-from numpy_attention.page.export import exported
-from numpy_attention.page.write import engine, json_for_script
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
+from numpy_attention.page.export import exported
+from numpy_attention.page.write import engine, json_for_script
 
 WORDS = [f"w{k}" for k in range(12)]
 SENTENCES = 200
@@ -39,7 +39,10 @@ def translator_of(name, settings, rng, **training):
 
 def writer_of(name, settings, rng, **training):
     text = Text([[WORDS]])
-    writer = LanguageModelRun.create(text, name, {"hidden": 12} | settings, LanguageModelTraining(**training))
+    writer = LanguageModelRun.create(
+    text, name, {
+        "hidden": 12} | settings, LanguageModelTraining(
+            **training))
     randomly(writer.model, rng)
     return writer
 

@@ -8,16 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 from alignment import posterior
-from page_models import (SENTENCES, WORDS, asked, numbers, randomly, sentences_of, translator_of,
-                         writer_of)
+from page_models import (
+    SENTENCES,
+    WORDS,
+    asked,
+    numbers,
+    randomly,
+    sentences_of,
+    translator_of,
+    writer_of,
+)
 
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import EOS
-from numpy_attention.page.export import rounded
 from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.page.export import rounded
 
 CLOSE = 1e-4
 

@@ -11,8 +11,8 @@ from page_models import writer_of
 from page_tab import cell, expanded, greedily, settle, translation
 
 from numpy_attention.data.pairs import Pair
-from numpy_attention.plotting.html import heatmap_table
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.plotting.html import heatmap_table
 
 # what may stand in a word, and may not become anything but text
 HOSTILE = ["<script>alert(1)</script>", "</script>", "<img/src=x/onerror=alert(1)>", "\"'`&amp;",

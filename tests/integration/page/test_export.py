@@ -9,8 +9,15 @@ from page_models import SPACES, WORDS, translator_of, writer_of
 
 from numpy_attention.attention.dot import DotAttention
 from numpy_attention.data.pairs import Pair
-from numpy_attention.page.export import (characters, check_small, exported, in_bytes, kept_array,
-                                         parts_of, rounded)
+from numpy_attention.page.export import (
+    characters,
+    check_small,
+    exported,
+    in_bytes,
+    kept_array,
+    parts_of,
+    rounded,
+)
 
 
 def array_of(kept):

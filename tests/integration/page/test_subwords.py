@@ -5,8 +5,8 @@ import pytest
 from page_models import asked, numbers
 
 from numpy_attention.data.datasets.corpora import load_parallel
-from numpy_attention.metrics import alignment_error_rate, links_from_weights, near_pointing
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.metrics import alignment_error_rate, links_from_weights, near_pointing
 
 pytest.importorskip("sentencepiece", reason="subwords need sentencepiece")
 

@@ -5,8 +5,17 @@ import re
 import numpy as np
 import pytest
 from page_models import translator_of, writer_of
-from page_tab import (EXAMPLES, SENTENCE, cell, expanded, greedily, settle, translation, weights,
-                      write)
+from page_tab import (
+    EXAMPLES,
+    SENTENCE,
+    cell,
+    expanded,
+    greedily,
+    settle,
+    translation,
+    weights,
+    write,
+)
 
 from numpy_attention.data.vocabulary import EOS, UNK
 from numpy_attention.metrics import alignment_error_rate, links_from_weights, near_pointing

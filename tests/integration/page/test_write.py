@@ -7,10 +7,10 @@ import pytest
 from page_models import SPACES, translator_of, writer_of
 
 from numpy_attention.data.pairs import Pair
-from numpy_attention.page.export import exported
-from numpy_attention.plotting.html import token_html
-from numpy_attention.page.write import ENGINE, ROOM, json_for_script, page_of, write_page
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.page.export import exported
+from numpy_attention.page.write import ENGINE, ROOM, json_for_script, page_of, write_page
+from numpy_attention.plotting.html import token_html
 
 HOSTILE = ["<script>", "</script>", "<!--", "\"'", "a\u2028b\u2029c", "\u202eevil", "&lt;",
            "__proto__", "constructor", "<!-- put engine -->", "/* put view */", "${x}", "\ud800",

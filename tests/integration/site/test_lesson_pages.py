@@ -13,8 +13,11 @@ def course(tmp_path, monkeypatch):
     """A course of one lesson; `lessons.LESSONS` is its folder."""
     folder = tmp_path / "lessons"
     (folder / "answers").mkdir(parents=True)
-    (folder / "04_gru.py").write_text(
-        '# %% [markdown]\n# # Lesson 04: a unit\n#\n# See [the design](../docs/architecture.md).\n\n'
+    (
+    folder /
+    "04_gru.py").write_text(
+        '# %% [markdown]\n# # Lesson 04: a unit\n#\n# See [the design]'
+        '(../docs/architecture.md).\n\n'
         '# %%\nprint("forty-two")\n')
     (folder / "answers" / "04_gru.md").write_text(
         "# Lesson 04: answers\n\n## 1. Why\n\n<details><summary>Answer</summary>\n\nSo.\n\n"

@@ -3,8 +3,11 @@
 import pytest
 from site_pages.links import DeadLink, Links
 
-PAGES = {"docs/custom_mechanisms.md": "docs/custom_mechanisms.md", "README.md": "index.md", "README.md#results": "results.md",
-         "lessons/06_additive_attention.py": "lessons/06_additive_attention.ipynb"}
+PAGES = {
+    "docs/custom_mechanisms.md": "docs/custom_mechanisms.md",
+    "README.md": "index.md",
+    "README.md#results": "results.md",
+     "lessons/06_additive_attention.py": "lessons/06_additive_attention.ipynb"}
 
 
 @pytest.mark.parametrize("link, target", [
@@ -31,7 +34,8 @@ def test_a_picture_stands_where_it_stood(monkeypatch, tmp_path):
     (tmp_path / "docs" / "it.png").write_bytes(b"")
     monkeypatch.setattr("site_pages.links.ROOT", tmp_path)
     links = Links(PAGES)
-    assert links.changed("![it](it.png)", "docs/custom_mechanisms.md", "docs/custom_mechanisms.md") == "![it](it.png)"
+    assert links.changed("![it](it.png)", "docs/custom_mechanisms.md",
+                         "docs/custom_mechanisms.md") == "![it](it.png)"
     assert links.pictures == {"docs/it.png"} and not links.asked
 
 

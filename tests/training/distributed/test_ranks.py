@@ -12,9 +12,15 @@ from ranks_in_threads import Comm, same, together
 
 from numpy_attention.experiments.runs.provenance import check_rank_consistency, digest
 from numpy_attention.experiments.runs.trained import how_shared
-from numpy_attention.training.distributed import ranks
 from numpy_attention.training import threads as pools
-from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, Ranks, adds_as_one, tree, world
+from numpy_attention.training.distributed import ranks
+from numpy_attention.training.distributed.ranks import (
+    SINGLE_PROCESS,
+    Ranks,
+    adds_as_one,
+    tree,
+    world,
+)
 from numpy_attention.training.shares import join_states, shares_here, split_state
 
 # ---- sums ---------------------------------------------------------------------------------------
@@ -273,8 +279,10 @@ def test_alone(monkeypatch):
     for count, _ in ranks.STARTERS:
         monkeypatch.delenv(count, raising=False)
     world.cache_clear()
-    assert world() is SINGLE_PROCESS and SINGLE_PROCESS.is_first and SINGLE_PROCESS.allgather("x") == ["x"]
-    assert SINGLE_PROCESS.broadcast(3) == 3 and SINGLE_PROCESS.first(lambda: 4) == 4 and SINGLE_PROCESS.ended_alike()
+    assert world() is SINGLE_PROCESS and SINGLE_PROCESS.is_first and SINGLE_PROCESS.allgather(
+        "x") == ["x"]
+    assert SINGLE_PROCESS.broadcast(3) == 3 and SINGLE_PROCESS.first(
+        lambda: 4) == 4 and SINGLE_PROCESS.ended_alike()
     vector = np.arange(3.0)
     SINGLE_PROCESS.add(vector)
     assert vector.tolist() == [0, 1, 2]
@@ -299,4 +307,9 @@ def test_a_state_is_cut_where_its_rows_go_and_put_together_again():
     assert [names.tolist() for names, _ in here] == [[2], [3]]          # of 1, 1, 1, 1, 1, 2 rows
     again = join_states(SINGLE_PROCESS, split_state(SINGLE_PROCESS, 3, state))
     assert again[0].tolist() == list(range(7)) and again[1][0].tolist() == state[1][0].tolist()
-    assert join_states(SINGLE_PROCESS, None) is None and split_state(SINGLE_PROCESS, 2, None) is None
+    assert join_states(
+    SINGLE_PROCESS,
+    None) is None and split_state(
+        SINGLE_PROCESS,
+        2,
+         None) is None

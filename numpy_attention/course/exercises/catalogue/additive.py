@@ -30,7 +30,8 @@ EXERCISE = Exercise(
 
 Bahdanau et al. 2015, equations 5 and 6, appendix A.1.2. step_backward is given ∂L/∂c, and ∂L/∂α or
 None. It adds to dmemory.values and dmemory.keys, since every step of the decoder reads both, and to
-grads.W_a and grads.v_a, and returns ∂L/∂q. softmax_backward returns ∂L/∂e. read_backward comes last,
+grads.W_a and grads.v_a, and returns ∂L/∂q. softmax_backward returns ∂L/∂e. read_backward comes
+last,
 with all that the steps have gathered in dmemory, adds to grads.U_a and returns ∂L/∂h (B, S, D).
 """,
     hints=(

@@ -53,8 +53,9 @@ def numbered(found):
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))
                 for words, total in found]
     except (TypeError, ValueError):
-        raise TypeError(f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "
-                        "words is a tuple of numbers") from None
+        raise TypeError(
+    f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "
+    "words is a tuple of numbers") from None
     return np.array((rows + [(0.0, 0.0)] * MOST)[:MOST])
 
 

@@ -44,7 +44,8 @@ times. `grads` has the same arrays as the layer, and may hold gradients of other
         "are.",
         "rows = onehot(ids) E, with onehot (N, V). What is dE of that product?",
         "dE[v] = Σ over all n with ids_n = v of drows_n"),
-    why=("np.add.at adds once for every place; `grads.E[ids] += …` reads the rows, adds, and writes "
+    why=("np.add.at adds once for every place; `grads.E[ids] += …` reads the rows, adds, and "
+         "writes "
          "each row once, so that the last of equal ids wins."),
     unseen="Checked with ids that are all distinct, the wrong one is right.",
     mistakes=(

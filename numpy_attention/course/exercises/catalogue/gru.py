@@ -30,8 +30,8 @@ EXERCISE = Exercise(
     h′ = (1 − keep) n + keep h                  keep = z ("old"), or 1 − z ("new"); 1 past the end
 
 `see` has the part of n that the reset gate is for; write its backward pass, then that of the whole
-loop. Given ∂L/∂(all states) and ∂L/∂(last state), add to grads.W, grads.U, grads.b, and grads.b_n where
-there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
+loop. Given ∂L/∂(all states) and ∂L/∂(last state), add to grads.W, grads.U, grads.b, and grads.b_n
+where there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
 """,
     hints=(
         "The old state goes on in three ways: kept, seen by the candidate, and through both "

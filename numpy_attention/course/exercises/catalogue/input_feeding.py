@@ -3,7 +3,12 @@
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import (
-    DIAGONAL_SOFTMAX, FIND_THE_LINE, Case, Exercise, Source)
+    DIAGONAL_SOFTMAX,
+    FIND_THE_LINE,
+    Case,
+    Exercise,
+    Source,
+)
 from numpy_attention.gradcheck import randomize
 
 LESSON = "07_luong_attention"

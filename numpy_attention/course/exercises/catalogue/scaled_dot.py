@@ -1,7 +1,12 @@
 """Exercises on queries, keys and values: one head, many heads, a planted mistake."""
 
 from numpy_attention.course.exercises.exercise import (
-    DIAGONAL_SOFTMAX, FIND_THE_LINE, Case, Exercise, Source)
+    DIAGONAL_SOFTMAX,
+    FIND_THE_LINE,
+    Case,
+    Exercise,
+    Source,
+)
 
 LESSON = "08_scaled_dot_product"
 
@@ -24,7 +29,8 @@ def multi_head_cases(rng, its):
     layer = its.PlainMultiHead(*(rng.standard_normal(shape) for shape in shapes), 3)
     inputs = rng.standard_normal((2, 4, 3)), rng.standard_normal((2, 5, 7))
     yield Case(layer.forward, (*inputs, visible_to(rng, 2, 4, 5)),
-               lambda dy, dweights, cache, grads: (*layer.backward(dy, dweights, cache, grads), None),
+               lambda dy, dweights, cache, grads: (
+                    *layer.backward(dy, dweights, cache, grads), None),
                layer)
 
 

@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from numpy_attention.course.exercises.mutations.change import (
-    Change, number_of, parsed, place_of, replaced, statements)
+    Change,
+    number_of,
+    parsed,
+    place_of,
+    replaced,
+    statements,
+)
 
 AXES = ("0", "1", "-1", "None")
 # what is said of it, and what replaces it

@@ -6,7 +6,12 @@ from functools import partial
 from typing import Any
 
 from numpy_attention.course.exercises.mutations.change import (
-    Change, number_of, place_of, replaced, statements)
+    Change,
+    number_of,
+    place_of,
+    replaced,
+    statements,
+)
 from numpy_attention.course.exercises.mutations.local import Known, of_expression
 
 
