@@ -691,7 +691,7 @@ translator = create(1, size=64, heads=4)
 train(translator, 1)
 X, M, _, is_asked = states(translator, test)
 fields = [array for _, array in translator.model.attention.named_parameters()]
-_, weights, _ = PlainMultiHead(*fields, heads=4).look(X, M, is_asked[:, None])  # (B, h, T, S)
+_, weights, _ = PlainMultiHead(*fields, heads=4).attend(X, M, is_asked[:, None])  # (B, h, T, S)
 by_library = translator.attend(test)
 for rows, mine in zip(by_library, weights.mean(1)):
     assert np.allclose(rows, mine[:len(rows), :rows.shape[1]], atol=1e-4)

@@ -28,7 +28,7 @@
 # | `randomize` | random numbers for all parameters |
 # | `glorot` | random weights to start from |
 # | `Array` | an array, in type hints |
-# | `flat` | all rows of an array one below the other |
+# | `as_rows` | all rows of an array one below the other |
 # | `Translator` | a model with its two vocabularies |
 # | `TranslatorTraining` | its training's settings |
 # | `Adam` | the optimizer |

@@ -28,7 +28,7 @@
 # |---|---|
 # | `Array` | an array, in type hints |
 # | `Module` | a class whose array fields are parameters |
-# | `flat` | (T, B, …) as (T · B, …) |
+# | `as_rows` | (T, B, …) as (T · B, …) |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `randomize` | gives every parameter random values |
 # | `lstm` | all gates of a step, compiled |

@@ -22,7 +22,7 @@ from numpy_attention.attention.memory import Memory
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Array
-from numpy_attention.validation.arrays import flat
+from numpy_attention.validation.arrays import as_rows
 
 
 '''

@@ -131,6 +131,6 @@ def check_same_translator(kind, rng):
         loss, _ = one.loss_and_grad(batch, None, 1.0, grads[-1])
         losses.append(loss)
     assert np.isclose(*losses, rtol=1e-10), "the losses differ"
-    for (name, theirs), (_, ours) in zip(*(grads.named_parameters() for grads in grads)):
+    for (name, theirs), (_, ours) in zip(*(one.named_parameters() for one in grads)):
         assert np.allclose(theirs, ours, rtol=1e-8, atol=1e-10), f"the gradient of {name} differs"
     return losses

@@ -63,6 +63,8 @@ class MemoryGradient:
                    "defer takes the factors of one step, a row for each sentence, all of one size")
         self.pending.setdefault(name, []).append(factors)
 
+    later = defer       # its name in version 1.0, which users' files may call
+
     def stacked(self, name):
         """→ factors (N, B, size) that wait under the name, in the order of the backward pass."""
         return tuple(np.stack(arrays) for arrays in zip(*self.pending[name]))

@@ -26,6 +26,9 @@ def as_rows(x):
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])              # −1 would fail where D = 0
 
 
+flat = as_rows      # its name in version 1.0, which users' files may import
+
+
 def contiguous_transpose(W):
     """Wᵀ with its rows side by side in memory, for products inside a loop over time.
 

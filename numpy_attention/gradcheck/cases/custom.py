@@ -129,7 +129,7 @@ def model(one, rng, dtype):
                          f"{A_CASE}")
     batch = PAIRS if "source_vocabulary" in asked else TEXT
 
-    def build(rng, dtype):
+    def randomized(rng, dtype):
         return randomize(build(one, rng, dtype=dtype, **MODELS), rng)
 
-    return models.loss(rng, dtype, build, batch)
+    return models.loss(rng, dtype, randomized, batch)

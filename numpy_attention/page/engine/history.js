@@ -33,7 +33,7 @@ function activate(a, activation) {
 //   α_t = softmax(score(k_t, k_i))      over the `window` positions before t
 //   r_t = Σ_i α_ti v_i
 //   y_t = tanh(W_x p_t + W_r r_t + b)   activation "linear": without tanh
-class KeyValueReader extends Module {
+class KeyValueReadout extends Module {
   get reach() {
     return Math.max(this.carried, this.window || WITHOUT_WINDOW);
   }
@@ -70,7 +70,7 @@ class KeyValueReader extends Module {
 //   y_t = tanh(W [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])   with h = [h^1; …; h^{N−1}]
 //
 // Parts of states before the text are 0. Order 2 has no past: a projection.
-class NGramReader extends Module {
+class NGramReadout extends Module {
   get reach() {
     return this.order - 2;
   }
@@ -89,4 +89,4 @@ class NGramReader extends Module {
   }
 }
 
-Object.assign(KINDS, { Single, Combined, KeyValueReader, NGramReader });
+Object.assign(KINDS, { Single, Combined, KeyValueReadout, NGramReadout });

@@ -11,7 +11,7 @@ class Writer extends Model {
   }
 
   get attends() {
-    return this.network.reader instanceof KeyValueReader;
+    return this.network.reader instanceof KeyValueReadout;
   }
 
   start() {

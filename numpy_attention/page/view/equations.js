@@ -127,7 +127,7 @@ OF_FAMILIES["encoder-decoder"] = OF_FAMILIES.rnnsearch;
 
 function readerLines(reader) {
   const activated = (a) => (reader.activation === "tanh" ? `y_t = tanh(${a})` : `y_t = ${a}`);
-  if (!(reader instanceof KeyValueReader)) {
+  if (!(reader instanceof KeyValueReadout)) {
     const parts = (one) => [...Array(reader.order - 1).keys()].map(one).join("; ");
     const then = (i) => (i === 0 ? "t" : `{t−${i}}`);
     return [[`h_t = [${parts((i) => `h^${i + 1}_t`)}]`, []],

@@ -24,7 +24,6 @@ import scaling
 import sides
 import start
 import versus_pytorch
-from numpy_attention.experiments.recipes.by_length import EDGES, metric_of
 from page_models import sentences_of, translator_of
 from worker import tiny
 
@@ -34,6 +33,7 @@ from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.recipes import results
+from numpy_attention.experiments.recipes.measures import metric_of
 
 WORDS = "the dog sees a cat . it the bird sings".split()
 
@@ -237,7 +237,8 @@ def test_bleu_by_length_of_recorded_results(monkeypatch, tmp_path, capsys):
                 "split": "test", "value": value, "low": value - 2, "high": value + 3,
                 "parameters": 3_100_000, "minutes": 15.0, "threads": 1}
 
-    lines = [line(metric_of(*ends), 20.0 + n) for n, ends in enumerate(pairwise(EDGES))]
+    buckets = enumerate(pairwise(bleu_by_length.EDGES))
+    lines = [line(metric_of(*ends), 20.0 + n) for n, ends in buckets]
     results.append(tmp_path / "results" / "length-general.jsonl", [line("bleu", 27.5), *lines])
     monkeypatch.setattr(bleu_by_length, "ROOT", tmp_path)
     bleu_by_length.main(["figure", str(tmp_path / "figure.png")])

@@ -122,7 +122,7 @@ def test_step_goes_through_a_lesson(capsys, here):
     assert main(["step", "small", "--lessons", "lessons", "--steps", "99"]) == 0
     assert capsys.readouterr().out.count("── Plain") == 6
     for words, message in (("3", "none has this name or number: choose one of 01_small"),
-                           ("2", "02_bare.py has no plain form to step through"),
+                           ("2", "02_bare.py has no reference implementation to step through"),
                            ("1 --lessons nowhere", "there are no lessons in nowhere")):
         assert message in told(capsys, "step", *words.split())
 

@@ -75,8 +75,8 @@ def test_readme_has_the_checksum_and_size_of_every_file():
 
 
 def test_readme_has_the_counts(pairs, lines):
-    tool = ROOT / "tools" / "count_corpora.py"
-    specification = importlib.util.spec_from_file_location("count_corpora", tool)
+    tool = ROOT / "tools" / "build_corpora.py"
+    specification = importlib.util.spec_from_file_location("build_corpora", tool)
     count = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(count)
     readme = (SHIPPED / "README.md").read_text(encoding="utf-8")

@@ -101,7 +101,7 @@ def test_its_kept_keys_are_the_librarys(lesson, rng):
     library.b_o[...] = heads.b_o
     for t in range(5):
         kept = library.keys_and_values(x[None, :t + 1])
-        y, _, _ = library.look(x[None, t:t + 1], kept, np.ones((1, 1, t + 1), bool))
+        y, _, _ = library.attend(x[None, t:t + 1], kept, np.ones((1, 1, t + 1), bool))
         np.testing.assert_allclose(found[t], y[0, 0], atol=1e-12)
 
 

@@ -188,7 +188,7 @@ def test_a_word_never_becomes_markup(tab, open_page, hostile):
 
 def kept(tab, name):
     """The bytes of the file that a button gives."""
-    with tab.check_download() as waiting:
+    with tab.expect_download() as waiting:
         tab.get_by_role("button", name=name, exact=True).click()
     return open(waiting.value.path(), "rb").read()
 
