@@ -111,6 +111,18 @@ def test_the_same_report_twice():
     assert str(failure(name)) == str(check(MISTAKES[name]))
 
 
+def test_the_gradients_may_be_called_grad_as_in_version_1_0():
+    mistake = MISTAKES["additive: v_a assigned"]
+    module = run(re.sub(r"\bgrads\b", "grad", mistake.source), "as_in_1_0", None)
+    target, inputs, forward, backward = module.case(np.random.default_rng(0))
+    with pytest.raises(GradientError) as caught:
+        gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,
+                  backward=backward)
+    found = caught.value.report
+    assert found.findings[0].place.line in mistake.lines()
+    assert found.kinds[0][0].name == "assigned"
+
+
 def test_the_functions_are_as_they_were_afterwards():
     target, inputs, forward, backward = plant(MISTAKES["rnn: derivative at the state before"]).case(
         np.random.default_rng(0))

@@ -4,7 +4,13 @@ import ast
 
 from numpy_attention.gradcheck.edits.candidates import CUTS, fits, part_of
 from numpy_attention.gradcheck.edits.variants import target_of
-from numpy_attention.gradcheck.locate.rewriting import Rewriter, is_gradient, path_of, reads_of
+from numpy_attention.gradcheck.locate.rewriting import (
+    Rewriter,
+    is_gradient,
+    is_of_parameter,
+    path_of,
+    reads_of,
+)
 
 NUDGE = "nudge"         # no mistake: it shows which gradients a statement has a part in
 
@@ -50,8 +56,8 @@ class Alternatives(Rewriter):
         target = target_of(statement)
         is_part = isinstance(target, ast.Subscript)
         path = path_of(target.value if is_part else target)
-        if path.startswith("grads."):
-            path = path.replace("grads.", "self.", 1)
+        if is_of_parameter(path):
+            path = f"self.{path.partition('.')[2]}"
         shapes = self.names.get(path, ())
         if is_part:
             return {part_of(shape, target.slice) for shape in shapes} - {None}

@@ -9,6 +9,7 @@ from numpy_attention.gradcheck.edits.statements import StatementEdits
 from numpy_attention.gradcheck.edits.values import ValueEdits
 from numpy_attention.gradcheck.edits.variants import altered, copied, with_argument, written
 from numpy_attention.gradcheck.locate.rewriting import (
+    GRADS,
     LISTENER,
     Place,
     is_gradient,
@@ -47,7 +48,7 @@ class Edit:
         """Whether it can have to do with other gradients than those its statement has a part in:
         another one follows, or what is called adds to parameters' gradients itself."""
         handed = isinstance(self.before, ast.Call) and any(
-            path_of(one).partition(".")[0] == "grads" for one in self.before.args)
+            path_of(one).partition(".")[0] in GRADS for one in self.before.args)
         return handed or self.behind is not None
 
     @property

@@ -16,7 +16,12 @@ from numpy_attention.gradcheck.edits.variants import (
     swapped,
     with_argument,
 )
-from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of, reads_of
+from numpy_attention.gradcheck.locate.rewriting import (
+    is_gradient,
+    is_of_parameter,
+    path_of,
+    reads_of,
+)
 
 FUNCTIONS = "np.exp", "np.log", "np.tanh"
 
@@ -108,7 +113,7 @@ class ExpressionEdits(Alternatives):
 
     def parameter_variants(self, node):
         """Another parameter's gradient handed over, to be added to; or those of all parameters."""
-        handed = [path_of(one) for one in node.args if path_of(one).startswith("grads.")]
+        handed = [path_of(one) for one in node.args if is_of_parameter(path_of(one))]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
                 if isinstance(one, ast.Attribute) and "_" in one.attr}
         if len(handed) > 1 and len({name.rpartition("_")[2] for name in handed}) == 1:
@@ -118,12 +123,12 @@ class ExpressionEdits(Alternatives):
                 yield "exchanged", altered(node, args=args)
         known = [*self.names, *map(path_of, ast.walk(self.tree))]
         others = {name.partition(".")[2] for name in known
-                  if name.startswith(("self.", "p.", "grads."))}
+                  if name.startswith(("self.", "p.")) or is_of_parameter(name)}
         for i, one in enumerate(node.args):
-            if not path_of(one).startswith("grads."):
+            if not is_of_parameter(path_of(one)):
                 continue
             for other in sorted(others - {path_of(one).partition(".")[2]}):
-                yield "exchanged", with_argument(node, i, parsed(f"grads.{other}"))
+                yield "exchanged", with_argument(node, i, parsed(f"{path_of(one).partition('.')[0]}.{other}"))
 
     def mask_variants(self, node):
         """The mask of np.where, of x[mask] or of mask * x the other way round."""
@@ -147,7 +152,7 @@ class ExpressionEdits(Alternatives):
         base = path_of(getattr(node.func, "value", None))
         target = path_of(getattr(self.statement, "target", None))
         if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base) or (
-                target.startswith("grads.")):
+                is_of_parameter(target)):
             return
         for name, shapes in self.names.items():
             if not is_gradient(name) and shapes & self.names.get(base, set()):

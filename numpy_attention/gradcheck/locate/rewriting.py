@@ -289,10 +289,19 @@ def reads_of(node):
             if isinstance(one, (ast.Name, ast.Attribute)) and path_of(one)}
 
 
+# what a backward pass calls the gradient of its parameters: `grad` up to version 1.0
+GRADS = "grads", "grad"
+
+
 def is_gradient(path):
     """Whether a name, or the path of an attribute, is that of a gradient by the habit of dX."""
     root = path.partition(".")[0]
-    return root.startswith("d") and len(root) > 1 or root == "grads"
+    return root.startswith("d") and len(root) > 1 or root in GRADS
+
+
+def is_of_parameter(path):
+    """Whether the path of an attribute is that of a parameter's gradient, as `grads.W`."""
+    return path.startswith(tuple(f"{root}." for root in GRADS))
 
 
 def loaded(target):
