@@ -42,7 +42,7 @@ def test_what_the_lines_call_stands_below_them():
              for name, one in there.items()}
     assert ["additive_scores", "additive_scores_backward"] in names["AdditiveAttention"]
     assert ["lstm", "lstm_backward"] in names["LSTM"]
-    assert ["_scores", None] in names["DotAttention"]
+    assert ["dot_scores", None] in names["DotAttention"]
     assert not [name for found in names.values() for pair in found for name in pair
                 if name and name.startswith(mechanisms.UNSHOWN)]
 
