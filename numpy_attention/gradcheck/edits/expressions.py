@@ -127,8 +127,9 @@ class ExpressionEdits(Alternatives):
         for i, one in enumerate(node.args):
             if not is_of_parameter(path_of(one)):
                 continue
-            for other in sorted(others - {path_of(one).partition(".")[2]}):
-                yield "exchanged", with_argument(node, i, parsed(f"{path_of(one).partition('.')[0]}.{other}"))
+            root, _, field = path_of(one).partition(".")
+            for other in sorted(others - {field}):
+                yield "exchanged", with_argument(node, i, parsed(f"{root}.{other}"))
 
     def mask_variants(self, node):
         """The mask of np.where, of x[mask] or of mask * x the other way round."""
