@@ -23,9 +23,6 @@ class SquashedAttention(SoftmaxAttention):
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
         return cls(init(rng, (query_size, value_size), dtype))
 
-    def sizes(self):
-        return self.W_a.shape
-
     def score(self, query, memory):
         squashed = np.tanh(query @ self.W_a)                                    # (B, D)
         return dot_scores(squashed, memory), (query, squashed)
