@@ -53,6 +53,6 @@ def find_recipe(name: str) -> Recipe:
     if not isinstance(name, str) or name not in RECIPES:
         like = get_close_matches(str(name), RECIPES, 3, 0.3) or list(RECIPES)[:3]
         raise ValueError(
-    f"unknown recipe {short_repr(name)}: expected one of the {len(RECIPES)} in "
-    f"numpy_attention.experiments.recipes.RECIPES, such as {', '.join(like)}")
+            f"unknown recipe {short_repr(name)}: expected one of the {len(RECIPES)} in "
+            f"numpy_attention.experiments.recipes.RECIPES, such as {', '.join(like)}")
     return RECIPES[name]
