@@ -219,8 +219,8 @@ class RNNSearch(TeacherForced):
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         words = np.flatnonzero(batch.target_mask)
         s = self._read_out_of(steps.hs)
-        t, deep = self.deep_output.forward(as_rows(s)[words], as_rows(y)[
-                                           words], as_rows(contexts)[words])
+        t, deep = self.deep_output.forward(as_rows(s)[words], as_rows(y)[words],
+                                           as_rows(contexts)[words])
         t, dropped = self.dropout.forward(t, rng, row_ids.ravel()[words])
         cache = Cache(encoded, embedded, y, steps, contexts, attend_caches, words, deep, dropped)
         return t, weights, cache
