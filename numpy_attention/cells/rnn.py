@@ -31,11 +31,13 @@ class RNN(Cell):
                    b=np.zeros(hidden, dtype))
 
     def _step(self, t, steps):
-        np.matmul(steps.hs[t], self.U, out=steps.u)
-        kernels.elman(steps.a[t], steps.u, steps.hs[t + 1])
+        U, = steps.Us
+        u = steps.hs[t] @ U
+        kernels.elman(steps.a[t], u, steps.hs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
         # h_t = tanh(a_t + u_t)
         kernels.elman_backward(dy, dstate, steps.hs[t + 1], dsteps.a[t])
         # u_t = h_{t−1} U
-        return dsteps.a[t] @ dsteps.U_T
+        U_T, = dsteps.U_Ts
+        return dsteps.a[t] @ U_T
