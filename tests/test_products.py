@@ -6,7 +6,8 @@ import pytest
 from numpy_attention import products
 from numpy_attention.cells.gru import GRU
 from numpy_attention.cells.lstm import LSTM
-from numpy_attention.products import Panels, few_rows
+from numpy_attention.products import Panels, few_rows, fixed_weights
+from numpy_attention.training.threads import Threads
 
 # rows; K, N: whole panels, a part of one, none; the inner dimension is cut where rows · K is large
 SIZES = [(1, 3, 64), (10, 200, 800), (7, 650, 130), (5, 9, 40), (20, 2048, 512), (33, 1999, 65)]
@@ -46,6 +47,30 @@ def test_panels_are_used_for_few_rows_and_many_steps_of_a_large_matrix(rng):
         np.testing.assert_array_equal(found, small.T)
 
 
+def test_panels_are_made_once_while_weights_are_fixed(rng):
+    W = rng.standard_normal((512, 512))
+    assert few_rows(W, 10) is W
+    with fixed_weights():
+        panels = few_rows(W, 10)
+        assert isinstance(panels, Panels)
+        assert few_rows(W, 16) is panels and few_rows(W, 17) is not panels
+        assert few_rows(W.T, 10) is not panels and few_rows(W[:, :300], 10) is not panels
+        with Threads(2) as pool:
+            assert pool.map(lambda k: few_rows(W, 10)) == [panels, panels]
+    W[:] = 0
+    with fixed_weights():
+        assert not (np.ones((10, 512)) @ few_rows(W, 10)).any()
+
+
+def test_an_array_of_a_step_does_not_take_the_place_of_another():
+    """Panels are found by the address of W, which must not be given away meanwhile."""
+    with fixed_weights():
+        for value in range(5):
+            W = np.full((512, 512), float(value))
+            np.testing.assert_array_equal(np.ones((2, 512)) @ few_rows(W, 2), 512 * value)
+            del W
+
+
 @pytest.mark.parametrize("cell", [
     lambda rng: LSTM.create(rng, 5, 9, dtype=np.float64),
     lambda rng: GRU.create(rng, 5, 9, dtype=np.float64),
@@ -67,7 +92,7 @@ def test_a_cell_gives_the_same_with_panels(rng, monkeypatch, cell):
     assert set(used) == {np.ndarray}
     monkeypatch.setattr(products, "SIZE", 1)
     monkeypatch.setattr(products, "WIDTH", 4)       # G is no multiple of it, and H is cut
-    monkeypatch.setattr(products, "SMALL", 40)
+    monkeypatch.setattr(products, "SMALL", 200)
     fast, used = run()
     assert set(used) == {Panels}
     for one, other in zip(plain, fast):

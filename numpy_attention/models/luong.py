@@ -287,11 +287,12 @@ class LuongTranslator(TeacherForced):
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self.decoder.begin(self.decoder.project(y), state.cells)
         if self.F is not None:
-            steps.a[0] += state.fed @ self.F
+            steps.a[0] += state.fed @ few_rows(self.F, len(tokens))
         self.decoder.step(0, steps)
         query = self._query_states(steps.hs)[0]                                             # (B, H)
         context, weights, _ = self.attention.step(query, state.memory, state.t)         # (B, D)
-        fed = self._attentional(context @ self.C + steps.hs[1] @ self.W)                # (B, K)
+        fed = self._attentional(context @ few_rows(self.C, len(tokens))
+                                + steps.hs[1] @ few_rows(self.W, len(tokens)))         # (B, K)
         after = DecoderState(state.memory, self.decoder.state(steps, 1), fed, state.t + 1)
         return self.output.log_probabilities(fed), weights, after
 

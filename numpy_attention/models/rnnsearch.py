@@ -290,7 +290,7 @@ class RNNSearch(TeacherForced):
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self._begin(y, state.states, None)
         context, weights, _ = self.attention.step(steps.hs[0], state.memory, state.i)   # (B, D)
-        steps.a[0] += context @ self.C
+        steps.a[0] += context @ few_rows(self.C, len(context))
         self.decoder.step(0, steps)
         s = self._read_out_of(steps.hs)[0]                                              # (B, H)
         t, _ = self.deep_output.forward(s, y[0], context)                               # (B, l)
