@@ -17,7 +17,7 @@
 # | 1 | the input products of all steps in one |
 # | 2 | the weights' gradients in one product, after the loop |
 # | 3 | the softmax over all words at once |
-# | 4 | a copy of Uᵀ in place of the view |
+# | 4 | U and Uᵀ in panels, laid out once for all steps |
 # | 5 | all gates of a step in one compiled loop |
 # | 6 | softmax, loss and gradient in one pass, in place |
 # | 7 | the update in one pass |
@@ -32,7 +32,7 @@
 # | `gradcheck` | compares a backward pass with central differences |
 # | `randomize` | gives every parameter random values |
 # | `lstm` | all gates of a step, compiled |
-# | `lstm_backward` | their way back, compiled |
+# | `lstm_backward` | their backward pass, compiled |
 # | `cross_entropy` | bias, softmax, loss and its gradient in one pass, compiled |
 # | `squared_norm` | Σ g², compiled |
 # | `sgd` | w −= rate · g, then g = 0, compiled |
@@ -42,17 +42,19 @@
 # | `keep_freed_memory` | asks the C library not to hand freed memory back |
 # | `plotting` | diagrams, colours, pictures as files |
 #
-# (Beside the lessons lie `course.py` and `speed_parts.py`: a clock, what it says, two pictures.)
+# (`course.py` and `speed_parts.py` in the same folder have a clock, its statistics and the plots.)
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
 
+import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from course import caught, show
-from speed_parts import (draw_rates, draw_waterfall, check_parts_add_up, falls, in_turns, medians,
-                         ratio, rest_of, verdict)
+from speed_parts import (blas_in_use, draw_panels, draw_rates, draw_waterfall, check_parts_add_up,
+                         falls, in_turns, medians, ratio, rest_of, verdict)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching.text_batches import TextBatch
@@ -328,12 +330,12 @@ def check_same(kind, before):
 # all of W, and uses each number 20 times before the next one comes. One of 400 rows fetches it
 # hardly more often, and uses it 400 times.
 #
-# Predict before you run: how many times as fast is a row among 400 as a row among 20? And on the
-# way back, `da @ U.T`: does it matter that U.T is a *view*, U read across its rows, and no array of
-# its own?
+# Predict before you run: how many times as fast is a row among 1,000 as a row among 20? And in the
+# backward pass, `da @ U.T`: does it matter that U.T is a *view*, U read across its rows, and not an
+# array with its own memory?
 
 # %%
-ROWS = (1, 5, 10, 20, 40, 100, 400)
+ROWS = (1, 5, 10, 20, 50, 200, 1000)
 numbers = np.random.default_rng(5)
 U = numbers.standard_normal((H, 4 * H), np.float32)
 U_T = np.ascontiguousarray(U.T)                     # (4H, H)
@@ -342,32 +344,56 @@ slopes = numbers.standard_normal((max(ROWS), 4 * H), np.float32)
 KINDS = {"h @ U": (states, U), "da @ U.T, a view": (slopes, U.T), "da @ U_T, a copy": (slopes, U_T)}
 
 
-def products_of(rows, x, y):
-    """Ten times the product of so many rows of x with y, into an array that is there already."""
-    found = np.empty((rows, y.shape[1]), np.float32)
-    return lambda: [np.matmul(x[:rows], y, out=found) for _ in range(10)]
+# %%
+def repeats(rows):
+    """How often a product of few rows is made, so that the clock can measure it."""
+    return max(1, 100 // rows)
+
+
+def products_of(x, W):
+    """A function that makes the product x W, several times if x has few rows."""
+    def run():
+        for _ in range(repeats(len(x))):
+            x @ W
+    return run
+
+
+def rate(seconds, rows, entries):
+    """GFLOP/s of products of so many rows with a matrix of so many entries."""
+    return 2 * rows * entries * repeats(rows) / np.median(seconds) / 1e9
+
+
+def listed(rates):
+    """{rows or columns: GFLOP/s} in one line."""
+    return "   ".join(f"{n}: {each:.0f}" for n, each in rates.items())
 
 
 # %% [markdown]
-# `in_turns` runs all of them side by side, round after round, in an order drawn anew each round, so
-# that a machine that is busy for a while takes from all alike. It counts the processor's time, in
-# one thread. A product of n rows is 2 n · H · 4H operations: one multiplication and one addition
-# for each number of U.
+# `in_turns` runs all of them round after round, in a new random order each round, so that a machine
+# that is busy for a while slows all of them alike. It counts the processor's time, in one thread. A
+# product of n rows is 2 n · H · 4H operations: one multiplication and one addition for each entry
+# of U.
+#
+# The speed depends on the *BLAS*, the library that makes NumPy's products, and on its *kernels*, the
+# inner loops written for one kind of processor. OpenBLAS looks at the processor and chooses.
+# (Unless the variable OPENBLAS_CORETYPE forces kernels for another one. People set it and forget
+# it.)
 
 # %%
-sides = {(name, rows): products_of(rows, x, y) for name, (x, y) in KINDS.items() for rows in ROWS}
+print(blas_in_use())
+sides = {(name, n): products_of(x[:n], W) for name, (x, W) in KINDS.items() for n in ROWS}
 seconds = in_turns(sides, 9, np.random.default_rng(6))
-operations = 10 * 2 * H * 4 * H                     # of one row
-rates = {}
+rates = {name: {n: rate(seconds[name, n], n, U.size) for n in ROWS} for name in KINDS}
 for name in KINDS:
-    rates[name] = [operations * n / np.median(seconds[name, n]) / 1e9 for n in ROWS]
-    told = [f"{n}: {rate:.0f}" for n, rate in zip(ROWS, rates[name])]
-    print(f"{name}, rows: GFLOP/s   ", "   ".join(told))
-show(draw_rates(rates, ROWS, "How fast a product is depends on its rows"), "14_rows")
+    print(f"{name}, rows: GFLOP/s   ", listed(rates[name]))
+title = "How fast a product is depends on its rows"
+show(draw_rates(rates, title, "rows of the product"), "14_rows")
 
 # %%
-at_20 = {name: curve[ROWS.index(20)] for name, curve in rates.items()}
-print(f"a row among 400 goes {rates['h @ U'][-1] / at_20['h @ U']:.1f} times as fast as among 20")
+of_h = rates["h @ U"]
+at_20 = {name: curve[20] for name, curve in rates.items()}
+print(f"a row among 1,000 goes {of_h[1000] / of_h[20]:.1f} times as fast as among 20, "
+      f"and {of_h[1000] / of_h[10]:.1f} times as fast as among 10")
 print(f"at 20 rows the copy is {at_20['da @ U_T, a copy'] / at_20['da @ U.T, a view']:.1f} times "
       "as fast as the view")
 print(f"U has {U.nbytes / 1e3:.0f} KB, S will have {4 * V * H / 1e6:.1f} MB")
@@ -375,10 +401,8 @@ print(f"U has {U.nbytes / 1e3:.0f} KB, S will have {4 * V * H / 1e6:.1f} MB")
 # %% [markdown]
 # If you guessed twenty times, look at the size of U. Where it fits into a core's own cache, it is
 # fetched from there and not from memory, and there is much less to win. So expect little from this
-# change. S is larger: keep that in
-# mind for change 3. The view is change 4. A product that reads its second factor across the rows
-# first copies it, piece by piece, into an order that it can use; with few rows that copying is a
-# good part of the work.
+# change. S is larger: keep that in mind for change 3. Why few rows are slow at all, and the view
+# slower than the copy, is a puzzle that change 4 will solve.
 #
 # Now the change itself. One line leaves the loop:
 
@@ -387,16 +411,21 @@ print(f"U has {U.nbytes / 1e3:.0f} KB, S will have {4 * V * H / 1e6:.1f} MB")
 class InputsAtOnce(FirstWritten):
     def forward(self, xs):
         of_inputs = as_rows(xs) @ self.W + self.b              # (T · B, 4H)
+        U = self.laid_out(self.U, xs.shape[1])
         h = np.zeros_like(xs[0])
         c = np.zeros_like(xs[0])
         hs = [h]
         kept = []
         for a in np.split(of_inputs, len(xs)):
-            h, c, of_step = gates(a + h @ self.U, c)
+            h, c, of_step = gates(a + h @ U, c)
             hs.append(h)
             kept.append(of_step)
         hs = np.stack(hs)                           # (T + 1, B, H): the first one is 0
         return hs[1:], (xs, hs, kept)
+
+    def laid_out(self, W, rows):
+        """W for products x W with so many rows; change 4 will do better than nothing."""
+        return W
 
 
 check_same(InputsAtOnce, FirstWritten)
@@ -404,7 +433,7 @@ check_same(InputsAtOnce, FirstWritten)
 # %% [markdown]
 # ## 2. What nobody waits for: the weights' gradients
 #
-# On the way back only da_t Uᵀ is waited for, by the step before. The other products can be made
+# In the backward pass, only da_t Uᵀ is waited for, by the step before. The other products can be made
 # after the loop, if every da_t is kept:
 #
 #     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all steps, row under row
@@ -429,7 +458,7 @@ class WeightsAtOnce(InputsAtOnce):
     def back_in_time(self, dhs, cache):
         """∂L/∂h of all steps → da of all steps (T, B, 4H)."""
         xs, hs, kept = cache
-        U_T = self.turned()
+        U_T = self.laid_out(self.U.T, xs.shape[1])
         dh = np.zeros_like(xs[0])
         dc = np.zeros_like(xs[0])
         das = []
@@ -438,9 +467,6 @@ class WeightsAtOnce(InputsAtOnce):
             das.append(da)
             dh = da @ U_T
         return np.stack(das[::-1])
-
-    def turned(self):
-        return self.U.T
 
 
 check_same(WeightsAtOnce, InputsAtOnce)
@@ -494,19 +520,191 @@ print(f"z (T · B, V) has {4 * T * B * V / 1e6:.1f} MB")
 # It has a price: z of all steps is in memory at once. (With a large vocabulary that is the largest
 # array of all; the library makes it in blocks of 512 rows.)
 #
-# ## 4. A copy in place of a view
+# ## 4. Few rows at full speed: U in panels
 #
-# The picture above has said it: with few rows, a product with the view U.T is slow. U does not
-# change within a step of training. So turn it once, for all T products:
+# The loop still multiplies only 20 rows at a time, forward by U and backward by Uᵀ. (If two threads
+# shared the batch, each would have ten.) The first picture shows what that costs. Why does a product
+# of ten rows run at a fraction of the speed of a thousand? The arithmetic of a row is the same, and
+# U does not leave the cache.
+#
+# Look at how a product is made. BLAS does not read U where it is. It first copies U, block by block,
+# into the order in which its inner loop wants to read it. This is called *packing*. Packing moves
+# each of the K · N entries of a matrix once. The product then uses each entry B times, once for each
+# row. A thousand rows pay for the copy. Ten do not. And packing a view costs more, because it reads
+# across the rows.
+#
+# If this is the reason, the time of a product is a straight line over its rows:
+#
+#     time = packing + B · time of one row
+#
+# Draw the line through two points, 20 rows and 1,000. Then let it predict the points between and
+# below.
+
+# %%
+time_of = {n: np.median(seconds["h @ U", n]) / repeats(n) for n in ROWS}
+of_row = (time_of[1000] - time_of[20]) / (1000 - 20)
+packing = time_of[20] - 20 * of_row
+print(f"a row takes {1e6 * of_row:.2f} µs, packing {1e6 * packing:.0f} µs, as much as "
+      f"{packing / of_row:.0f} rows")
+for n in (200, 50, 10, 5):
+    predicted = 2 * n * U.size / (packing + n * of_row) / 1e9
+    print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
+
+# %% [markdown]
+# The line is crude, but it should get the fall from 200 rows to 10 roughly right. Now look at five
+# rows. On the machine where this was written (AMD EPYC, OpenBLAS with its SkylakeX kernels), five
+# rows were far *faster* than the line allows, and faster than ten. A product cannot beat its own
+# packing. So somebody must have left the packing out.
+#
+# OpenBLAS does so on purpose. For processors with AVX-512 it has *small-matrix kernels*, which read
+# a matrix where it is. It uses them when a product is small: rows × inner × columns of at most 10⁶.
+# Five rows through U are 5 · 200 · 800 = 800,000 multiplications. Ten are 1,600,000.
+#
+# That is a claim, and a claim can be tested. Take ten rows, a matrix with 200 rows, and more and
+# more columns. At how many columns must the speed drop?
+
+# %%
+WIDTH = 64          # columns of a panel, see below
+SMALL = 10**6       # multiplications of the largest small product
+COLUMNS = (64, 128, 256, 384, 448, 496, 512, 576, 640, 800)
+sides = {n: products_of(states[:10], np.ascontiguousarray(U[:, :n])) for n in COLUMNS}
+seconds = in_turns(sides, 15, np.random.default_rng(7))
+print("ten rows, columns: GFLOP/s   ",
+      listed({n: rate(seconds[n], 10, H * n) for n in COLUMNS}))
+print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 are "
+      f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as fast as 512")
+
+# %% [markdown]
+# If the speed falls off a cliff at 500 columns, your BLAS has small-matrix kernels. If that last
+# factor is near 1, it has none, or other limits. OpenBLAS's Haswell kernels, for example, pack every
+# product. Then the rest of this section will not make your products faster, and may make those of
+# few rows a little slower. It stays correct, and you will see it in your own figures.
+#
+# The cliff suggests a trick. Cut W into *panels* of 64 columns. The columns of a product do not
+# depend on each other, so each panel gives its own columns of the result:
+#
+#     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
+#
+# Each product x W_p is small: 20 · 200 · 64 is 256,000. Stack the panels into one array (P, K, 64),
+# and one call of `np.matmul` makes all P products. Every panel is laid out contiguously, so that a
+# small-matrix kernel reads it from end to end.
+#
+# Laying out the panels is a copy of W, too. It is packing by hand. But BLAS packs U for each of the
+# T products, since it cannot know that U will be the same next time. We know: U does not change
+# within a training step. So we pack it once.
 
 
 # %%
-class CopyOfU(WordsAtOnce):
-    def turned(self):
-        return np.ascontiguousarray(self.U.T)
+def in_panels(W):
+    """W (K, P · 64) → (P, K, 64), one contiguous panel after the other."""
+    return np.ascontiguousarray(W.reshape(len(W), -1, WIDTH).transpose(1, 0, 2))
 
 
-check_same(CopyOfU, WordsAtOnce)
+x = states[:B]
+W = U[:, :768]                                      # 12 panels
+y = np.matmul(x, in_panels(W))                      # 12 results (B, 64)
+assert np.allclose(y.transpose(1, 0, 2).reshape(B, -1), x @ W, rtol=1e-4, atol=1e-4)
+
+# %% [markdown]
+# Two details are missing. U has 800 columns, twelve panels and a half, so the columns that are left
+# over get a product of their own. And da Uᵀ has an inner dimension of 4H. Its panels need
+# 20 · 800 · 64 = 1,024,000 multiplications, just too many. Cut such panels across as well, and add
+# the products of the parts:
+#
+#     x W = [x₁ x₂] [W₁; W₂] = x₁ W₁ + x₂ W₂          W₁ above W₂
+
+
+# %%
+class Panels:
+    """W (K, N), laid out for products x @ Panels(W, B) with x (B, K)."""
+
+    __array_ufunc__ = None                          # NumPy then leaves x @ panels to __rmatmul__
+
+    def __init__(self, W, rows):
+        K, self.columns = W.shape
+        self.whole = self.columns // WIDTH * WIDTH
+        parts = math.ceil(rows * K * WIDTH / SMALL)
+        self.inner = math.ceil(K / parts)
+        self.parts = [in_panels(W[start:start + self.inner, :self.whole])
+                      for start in range(0, K, self.inner)]
+        self.rest = np.ascontiguousarray(W[:, self.whole:])
+
+    def __rmatmul__(self, x):
+        y = np.empty((len(x), self.columns), x.dtype)
+        np.matmul(x, self.rest, out=y[:, self.whole:])
+        # the other columns, seen as panels (P, B, 64): a view, so that no result is copied
+        panels = y[:, :self.whole].reshape(len(x), -1, WIDTH).transpose(1, 0, 2)
+        np.matmul(x[:, :self.inner], self.parts[0], out=panels)
+        for n, part in enumerate(self.parts[1:], 1):
+            panels += np.matmul(x[:, n * self.inner:(n + 1) * self.inner], part)
+        return y
+
+
+# %% [markdown]
+# `x @ Panels(W, B)` must be `x @ W`, for U and for the view U.T, here and in a larger model with
+# 1,024 numbers in a state:
+
+# %%
+LARGE = 1024
+large = numbers.standard_normal((LARGE, 4 * LARGE), np.float32)
+FEW = (1, 5, 10, 20, 50, 200)
+inputs_of = {}                                      # {size: (U, states, slopes)}
+for size, matrix in ((H, U), (LARGE, large)):
+    inputs_of[size] = (matrix, numbers.standard_normal((max(FEW), size), np.float32),
+                       numbers.standard_normal((max(FEW), 4 * size), np.float32))
+    matrix, h, da = inputs_of[size]
+    for x, W in ((h, matrix), (da, matrix.T)):
+        for n in FEW:
+            panels = Panels(W, n)
+            y = x[:n] @ W
+            assert np.abs(x[:n] @ panels - y).max() < 1e-5 * np.abs(y).max()
+    print(f"H = {size}: panels give the plain products; at {B} rows U.T is cut into "
+          f"{len(Panels(matrix.T, B).parts)} parts across")
+
+# %% [markdown]
+# Now measure again. The layout is made before the clock starts, because a training step makes it
+# once and uses it T times. Predict the shape of the new curve before you look. And where should it
+# cross the old one?
+
+# %%
+curves = {}
+for size, (matrix, h, da) in inputs_of.items():
+    sides = {}
+    for n in FEW:
+        sides["h @ U", n] = products_of(h[:n], matrix)
+        sides["h @ panels", n] = products_of(h[:n], Panels(matrix, n))
+        sides["da @ U.T", n] = products_of(da[:n], matrix.T)
+        sides["da @ panels", n] = products_of(da[:n], Panels(matrix.T, n))
+    seconds = in_turns(sides, 7, np.random.default_rng(8))
+    curves[size] = {}
+    for name in ("h @ U", "h @ panels", "da @ U.T", "da @ panels"):
+        curves[size][name] = {n: rate(seconds[name, n], n, matrix.size) for n in FEW}
+        print(f"H = {size}, {name}, rows: GFLOP/s   ", listed(curves[size][name]))
+    for n in (10, 20):
+        print(f"H = {size}, {n} rows: panels are",
+              ratio(seconds["h @ panels", n], seconds["h @ U", n]), "times as fast for U,",
+              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "times for U.T")
+show(draw_panels(curves), "14_panels")
+
+# %% [markdown]
+# With small-matrix kernels, ten rows should now come much closer to the speed of hundreds, and the
+# larger matrix should gain more. Towards the right the advantage goes: many rows pay for their
+# packing, and panels that are cut across into many parts cost a pass over the result for each part.
+# One row has little to gain either, because BLAS does not pack for a product with a vector. So a
+# program has to choose by size. The library does this in `few_rows`
+# (`numpy_attention/products.py`). Its `Panels` are the ones you just saw.
+#
+# The change itself is one line. How much will it bring? Count the products in the loop before you
+# guess: with H = 200 they are little more than a tenth of all operations.
+
+
+# %%
+class UInPanels(WordsAtOnce):
+    def laid_out(self, W, rows):
+        return Panels(W, rows)
+
+
+check_same(UInPanels, WordsAtOnce)
 
 # %% [markdown]
 # ## 5. One compiled loop for all gates
@@ -530,19 +728,20 @@ check_same(CopyOfU, WordsAtOnce)
 
 
 # %% tags=["plain"]
-class CompiledGates(CopyOfU):
+class CompiledGates(UInPanels):
     def forward(self, xs):
         a = (as_rows(xs) @ self.W + self.b).reshape(*xs.shape[:2], -1)         # (T, B, 4H)
         kept = np.empty_like(a)                             # i f g o of all steps
         hs = np.zeros((len(xs) + 1, *xs[0].shape), xs.dtype)
         cs = np.zeros_like(hs)
+        U = self.laid_out(self.U, xs.shape[1])
         for t in range(len(xs)):
-            lstm(a[t], hs[t] @ self.U, cs[t], kept[t], hs[t + 1], cs[t + 1])
+            lstm(a[t], hs[t] @ U, cs[t], kept[t], hs[t + 1], cs[t + 1])
         return hs[1:], (xs, hs, cs, kept)
 
     def back_in_time(self, dhs, cache):
         xs, hs, cs, kept = cache
-        U_T = self.turned()
+        U_T = self.laid_out(self.U.T, xs.shape[1])
         da = np.empty_like(kept)
         dh = np.zeros_like(xs[0])
         dc = np.zeros_like(xs[0])
@@ -554,7 +753,7 @@ class CompiledGates(CopyOfU):
         return da
 
 
-check_same(CompiledGates, CopyOfU)
+check_same(CompiledGates, UInPanels)
 
 # %% [markdown]
 # (Could the new dc be written over the old one, and save an array? It would be right. But a
@@ -640,8 +839,8 @@ print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
 # The floor: the products of a step, and nothing else. For each product y = x W there are two
-# backward, dx = dy Wᵀ and dW = xᵀ dy. Every factor stands in memory as the product likes it best,
-# and the result goes to an array that is there already.
+# backward, dx = dy Wᵀ and dW = xᵀ dy. Every factor is laid out as the product likes it best, those
+# of the loop in panels, and a large result goes to an array that exists already.
 
 
 # %%
@@ -657,13 +856,14 @@ def shapes_of_products(B):
 def products(B):
     """A function that makes them."""
     numbers = np.random.default_rng(8)
-    ready = {}
-    for rows, inner, columns in shapes_of_products(B):
+    once = []
+    for rows, inner, columns in shapes_of_products(B)[:7]:
         x = numbers.standard_normal((rows, inner), np.float32)
         y = numbers.standard_normal((inner, columns), np.float32)
-        ready[rows, inner, columns] = (x, y, np.empty((rows, columns), np.float32))
-    order = [ready[shape] for shape in shapes_of_products(B)]
-    return lambda: [np.matmul(x, y, out=found) for x, y, found in order]
+        once.append((x, y, np.empty((rows, columns), np.float32)))
+    in_loop = T * [(states[:B], Panels(U, B)), (slopes[:B], Panels(U.T, B))]
+    return lambda: ([np.matmul(x, y, out=found) for x, y, found in once]
+                    + [x @ W for x, W in in_loop])
 
 
 # %% [markdown]
@@ -722,7 +922,7 @@ LADDER = {
     "1 inputs at once": InputsAtOnce,
     "2 weights at once": WeightsAtOnce,
     "3 words at once": WordsAtOnce,
-    "4 a copy of Uᵀ": CopyOfU,
+    "4 U in panels": UInPanels,
     "5 compiled gates": CompiledGates,
     "6 softmax in one pass": OnePassSoftmax,
     "7 update in one pass": OnePassUpdate,
@@ -797,14 +997,52 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
 # Compare with what you wrote down. On the machine where this was written, the first version took
-# twice as long as its products. That is not ten times: most of the work was in BLAS from the start,
-# and NumPy called in a loop is not a slow program. One change, the words at once, was worth about
-# as much as all others together. The rest came in small pieces, a few per cent each. And each of
+# between two and three times as long as its products. That is not ten times: most of the work was
+# in BLAS from the start, and NumPy called in a loop is not a slow program. One change, the words at
+# once, was worth about as much as all others together. The rest came in small pieces, a few per cent each. And each of
 # those was small only because the output layer is large: the worth of a change is a share of *this*
 # step. Question 5 asks for another one.
 #
 # The bars also depend on their order. A change that removes traffic is worth more while the rest is
 # slow memory work, and a loop that is gone cannot be made faster any more (question 1).
+#
+# ## Panels in a larger model
+#
+# Change 4 is a small bar, because the loop is a small part of this model. Zaremba's larger models
+# have 650 and 1,500 numbers in a state. The operations in the loop grow with H², those of the output
+# layer with H. And the panels gained more for the larger matrix. So take H = 1,024, with all 20
+# texts, and with the ten that one of two threads would have. The version to compare with has a
+# contiguous copy of Uᵀ, which is what a program without panels should have.
+
+
+# %% tags=["training"]
+class WithoutPanels(OnePassUpdate):
+    def laid_out(self, W, rows):
+        return np.ascontiguousarray(W)              # copies U.T, and returns U itself
+
+
+check_same(WithoutPanels, OnePassUpdate)
+sides = {}
+for kind in (WithoutPanels, OnePassUpdate):
+    model = created(kind, V, LARGE)
+    grads = model.zeros_like()
+    for texts in (B // 2, B):
+        batch_of = inputs[:, :texts], targets[:, :texts]
+        sides[kind.__name__, texts] = partial(model.train_step, *batch_of, grads)
+large_seconds = in_turns(sides, 9, np.random.default_rng(11))
+large_ms = medians(large_seconds)
+for texts in (B // 2, B):
+    names = ("OnePassUpdate", texts), ("WithoutPanels", texts)
+    one, other = (large_seconds[name] for name in names)
+    print(f"H = {LARGE}, {texts} texts: {large_ms[names[1]]:.0f} ms without panels, "
+          f"{large_ms[names[0]]:.0f} ms with panels: {ratio(one, other)} times as fast, "
+          f"{verdict(one, other)}")
+
+# %% [markdown]
+# One page of NumPy, and no new kernel. But it depends on a limit inside OpenBLAS, which another
+# BLAS need not have, and which the next version may move. Such a change has to be measured again on
+# every machine that matters. It can never make a result wrong: it is held equal to the plain
+# product, whatever its speed.
 #
 # ## What is left
 #
@@ -845,16 +1083,18 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 #
 # ## What did not pay
 #
-# The products in the loop have few rows, and few rows are slow: the first picture. They are a good
-# tenth of all operations (question 3). Could a product written for that very shape beat a library
-# written for all? We tried: in numba, four rows by four or eight weights at a time. On an AMD EPYC
-# of two cores, in one thread, at 12 rows of 200 × 800, it made 73 to 83 GFLOP/s, where OpenBLAS
-# with a contiguous factor has 67 to 79. From 64 rows on OpenBLAS has 95 to 97, and ours 80. That is
-# worth one or two per cent of a step, and costs a page of code that the next processor may not
-# like. The library keeps BLAS.
+# Before the panels we tried something else: a product of our own, written for just this shape. It
+# was a numba kernel that took four rows by four or eight columns at a time. On an AMD EPYC, in one
+# thread, with 12 rows and a matrix of 200 × 800, it made 73 to 83 GFLOP/s, where OpenBLAS with its
+# Haswell kernels and a contiguous matrix made 67 to 79. From 64 rows on OpenBLAS made 95 to 97, and
+# ours 80. That was worth one or two per cent of a step, for a page of code that the next processor
+# might not like. We threw it away.
 #
-# It is how most ideas about speed end. The cure is the same as in lesson 13: a floor, a version to
-# compare with, and turns. Measure first, and stop when the floor is near.
+# The panels came from a better question. Instead of "can we write a faster product?" we asked "why
+# is this product slower than that one?". The answer was in the library all along.
+#
+# Most ideas about speed end as the first one did. The remedy is the same as in lesson 13: a floor, a
+# version to compare with, and turns. Measure first, and stop when the floor is near.
 
 # %% [markdown]
 # ## Questions
@@ -866,7 +1106,7 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 #    which of the products of lesson 06's decoder have to stay in its loop?
 # 3. Count the operations of a training step from `shapes_of_products`. Which share has the output
 #    layer, and which share stands in the loop? For which V are the two equal?
-# 4. What does version 7 keep in memory for its way back? Which of it grows with T, and which with
+# 4. What does version 7 keep in memory for its backward pass? Which of it grows with T, and which with
 #    V? Where would you cut first, with 10,000 words and 500 steps?
 # 5. Take V = 200 in place of 3,000: letters, not words. Predict first: how far is the first version
 #    from its floor now, and which change is worth most?

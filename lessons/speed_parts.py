@@ -1,11 +1,11 @@
-"""What lesson 14 needs beside what it teaches: a clock that takes turns, and what it says.
-"""
+"""Helpers of lesson 14: a clock that runs versions in turns, its statistics, and plots."""
 
+import os
 import time
 
 import numpy as np
 from matplotlib import pyplot as plt
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention import plotting
 
@@ -16,6 +16,15 @@ COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
 # coarsely
 clock = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5 \
     else time.perf_counter
+
+
+def blas_in_use():
+    """The BLAS of NumPy's products and its kernels, in words."""
+    found = [f"{each['internal_api']} {each['version']}, kernels {each.get('architecture')}"
+             for each in threadpool_info() if each["user_api"] == "blas"]
+    forced = os.environ.get("OPENBLAS_CORETYPE")
+    return ("BLAS: " + ("; ".join(found) or "none that threadpoolctl knows")
+            + (f" (forced: OPENBLAS_CORETYPE={forced})" if forced else ""))
 
 
 def in_turns(sides, rounds, rng):
@@ -112,17 +121,28 @@ def label(ax, row, right, text):
     ax.annotate(text, (right, row), (4, 0), textcoords="offset points", va="center")
 
 
-def draw_rates(rates, rows, title):
-    """Curves {name: GFLOP/s for each number of rows}; → Axes."""
-    _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+def draw_rates(rates, title, xlabel, ax=None):
+    """Curves {name: {rows: GFLOP/s}}; → Axes."""
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
     for place, (name, curve) in enumerate(rates.items()):
-        ax.plot(rows, curve, label=name, marker=plotting.MARKERS[place],
+        ax.plot(curve.keys(), curve.values(), label=name, marker=plotting.MARKERS[place],
                 color=plotting.COLOURS[place])
     ax.set_xscale("log")
-    ax.set_xticks(rows, rows)
+    ax.set_xticks(list(curve), list(curve))
     ax.minorticks_off()
     ax.set_ylim(0, None)
-    ax.set(xlabel="rows of the product", ylabel="GFLOP/s", title=title)
+    ax.set(xlabel=xlabel, ylabel="GFLOP/s", title=title)
     ax.grid(alpha=0.3)
     ax.legend()
     return ax
+
+
+def draw_panels(curves):
+    """draw_rates for each {H: rates}, next to each other on one scale; → Figure."""
+    figure, axes = plt.subplots(1, len(curves), figsize=(11, 4), layout="constrained", sharey=True)
+    for ax, (size, rates) in zip(axes, curves.items()):
+        gain = rates["h @ panels"][10] / rates["h @ U"][10]
+        draw_rates(rates, f"H = {size:,}: at 10 rows, panels are {gain:.1f} times as fast for U",
+                   "rows of the product", ax)
+    return figure

@@ -9,7 +9,7 @@ from lesson_files import TEXTS, pictures_in, tagged
 from numpy_attention.gradcheck import GradientError
 
 NAME = "14_how_fast.py"
-VERSIONS = ("FirstWritten", "InputsAtOnce", "WeightsAtOnce", "WordsAtOnce", "CopyOfU",
+VERSIONS = ("FirstWritten", "InputsAtOnce", "WeightsAtOnce", "WordsAtOnce", "UInPanels",
             "CompiledGates", "OnePassSoftmax", "OnePassUpdate")
 every = pytest.mark.parametrize("version", VERSIONS)
 
@@ -43,7 +43,8 @@ def test_every_version_learns_the_same_in_float64(lesson, version):
 
 def test_the_lesson_holds_each_version_to_the_one_before(lesson):
     pairs = re.findall(r"^check_same\((\w+), (\w+)\)", TEXTS[NAME], re.MULTILINE)
-    assert pairs == [*zip(VERSIONS[1:], VERSIONS), ("OnePassUpdate", "FirstWritten")]
+    assert pairs == [*zip(VERSIONS[1:], VERSIONS), ("OnePassUpdate", "FirstWritten"),
+                     ("WithoutPanels", "OnePassUpdate")]
     code = "".join(cell.body for cell in tagged(NAME) if not cell.is_text)
     ladder = re.search(r"^LADDER = \{(.*?)^\}", code, re.MULTILINE | re.DOTALL)[1]
     assert tuple(re.findall(r": (\w+),", ladder)) == VERSIONS
@@ -96,6 +97,35 @@ def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
         lesson["check_same"](lesson["OneOff"], lesson["InputsAtOnce"])
 
 
+def narrow_panels(lesson, monkeypatch):
+    """Panels of 3 columns and cut across, so that tiny sizes have all that large ones have."""
+    monkeypatch.setitem(lesson, "WIDTH", 3)
+    monkeypatch.setitem(lesson, "SMALL", 30)
+
+
+def test_narrow_panels_pass_the_gradient_check(lesson, monkeypatch):
+    narrow_panels(lesson, monkeypatch)
+    for shape in ((2, 8), (8, 2)):
+        panels = lesson["Panels"](np.ones(shape), 3)
+        assert (len(panels.parts), panels.rest.shape[1]) == {2: (1, 2), 8: (3, 2)}[shape[0]]
+    lesson["check"](lesson["UInPanels"])
+
+
+@pytest.mark.parametrize("left_out", ["rest", "parts"])
+def test_panels_that_lose_columns_or_parts_are_caught(lesson, left_out):
+    class Lossy(lesson["Panels"]):
+        def __init__(self, W, rows):
+            super().__init__(W, rows)
+            if left_out == "rest":
+                self.rest = 0 * self.rest
+            else:
+                self.parts[1:] = []
+
+    wrong = type("Wrong", (lesson["UInPanels"],), {"laid_out": lambda self, W, rows: Lossy(W, rows)})
+    with pytest.raises(AssertionError, match="Wrong: .* differs"):
+        lesson["check_same"](wrong, lesson["WordsAtOnce"])
+
+
 def test_the_floor_makes_the_products_of_a_step(lesson):
     T, B, H, V = (lesson[letter] for letter in "TBHV")
     shapes = lesson["shapes_of_products"](B)
@@ -114,7 +144,7 @@ def test_it_says_nothing_of_time_that_a_run_could_refute():
             assert cell.is_text or not timed, line
 
 
-# ---- what lies beside ----------------------------------------------------------------------------
+# ---- speed_parts ---------------------------------------------------------------------------------
 
 
 def test_turns_run_every_side_once_a_round_and_once_before(parts):
