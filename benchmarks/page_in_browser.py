@@ -25,9 +25,9 @@ from numpy_attention.cli.shared import part_of
 from numpy_attention.data.batching import TextBatch
 from numpy_attention.data.selection import selected
 from numpy_attention.data.vocabulary import EOS
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.page.export import exported, megabytes
 from numpy_attention.page.write import write_page
 from numpy_attention.registry import PRECISIONS

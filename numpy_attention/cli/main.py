@@ -13,8 +13,8 @@ from typing import Any
 from numpy_attention.cli import streams
 from numpy_attention.cli.commands import COMMANDS, SUBCOMMANDS, Command
 from numpy_attention.cli.messages import in_flags, text_of
-from numpy_attention.cli.parser import RUNS, Option, Parser, help_of, settle
-from numpy_attention.registry import started
+from numpy_attention.cli.parser import Option, Parser, help_of, settle
+from numpy_attention.registry import RUNS, started
 from numpy_attention.training.signals import Signals
 from numpy_attention.validation.messages import short_repr
 

@@ -91,7 +91,7 @@ def with_bases(name: str, tables: Tables) -> dict[str, Any]:
     """The entries of a table and of its base, the base's base and so on."""
     chain = [name]
     while "base" in tables[chain[-1]]:
-        base = tables[chain[-1]]["base"]
+        base = str(tables[chain[-1]]["base"])
         base = base if base in tables else RENAMED.get(base, base)
         if base not in tables or base in chain:
             raise ValueError(f"recipe {name} starts from {base!r}: expected another table, of this "
