@@ -18,7 +18,7 @@ from types import FunctionType
 
 import numpy as np
 
-from numpy_attention.gradcheck.locate.sources import is_made_of
+from numpy_attention.gradcheck.locate.sources import matches_source
 
 LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
 INNER = "__inner__"
@@ -79,7 +79,7 @@ def called_functions(work):
 
     with profiled(profile):
         result = work()
-    wanted = [code for code in codes if is_somebodys(code)]
+    wanted = [code for code in codes if is_user_code(code)]
     functions = {}
     for one in gc.get_referrers(*wanted) if wanted else []:
         if isinstance(one, FunctionType) and one.__code__ in codes:
@@ -103,7 +103,7 @@ def profiled(profile):
             before.enable()
 
 
-def is_somebodys(code):
+def is_user_code(code):
     """Whether a reader could have written it: not of a library, and a function with a name."""
     if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
             code.co_filename, code.co_name) == MADE:
@@ -139,7 +139,7 @@ def tree_of(function):
     node.decorator_list = []
     if any(map(is_private, ast.walk(node))):
         raise Declined(f"{function.__qualname__} uses a name that its class makes private")
-    if not has_asserts(node) and not is_made_of(function.__code__):
+    if not has_asserts(node) and not matches_source(function.__code__):
         raise Declined(f"{function.__qualname__} is not what its file says now: import it anew")
     return node
 
@@ -328,7 +328,7 @@ def failing_place(error):
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if is_somebodys(code) and PACKAGE not in Path(code.co_filename).parents:
+        if is_user_code(code) and PACKAGE not in Path(code.co_filename).parents:
             function = qualname_of(trace.tb_frame)
             found = Place(function, code.co_filename, trace.tb_lineno, "stop", "", "")
         trace = trace.tb_next
