@@ -1,6 +1,7 @@
 """Which small edit of a backward pass makes every gradient right, and so what is wrong with it."""
 
 import warnings
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +13,12 @@ from numpy_attention.gradcheck.edits.candidates import Written
 from numpy_attention.gradcheck.edits.editing import Edit, Editing
 from numpy_attention.gradcheck.locate.budget import Budget
 from numpy_attention.gradcheck.locate.forwards import Forward, Naming
-from numpy_attention.gradcheck.locate.rewriting import PACKAGE, Instrumented
+from numpy_attention.gradcheck.locate.rewriting import (
+    PACKAGE,
+    Declined,
+    Instrumented,
+    with_codes,
+)
 
 # the kinds of edits, those first that say most, and are least likely to be right by chance
 KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape", "transpose",
@@ -22,13 +28,6 @@ KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape",
 
 # kinds of mistakes of a line whose own gradient is correct
 IN_CORRECT_LINES = "no return", "assigned", "exchanged"
-
-
-@dataclass
-class Chosen:
-    """Listens which edit is to be made."""
-
-    edit: int = -1
 
 
 @dataclass
@@ -55,13 +54,12 @@ class Repairs:
         naming = self.named()
         written = Written(self.functions, self.every)
 
-        def editing(function, places):
+        for function in {one.__code__: one for one in self.functions}.values():
             qualname = function.__qualname__.replace("<locals>.", "")
-            return self.editing(function, places, self.edits, naming.names_of(qualname),
-                                naming.masks.get(qualname, {}),
-                                naming.numbers.get(qualname, set()), written)
-
-        self.rewritten = Instrumented(self.functions, editing)
+            with suppress(Declined):
+                self.edits += self.editing(function, naming.names_of(qualname),
+                                           naming.masks.get(qualname, {}),
+                                           naming.numbers.get(qualname, set()), written).edits
         self.order = {}
         for edit in self.edits:
             self.order.setdefault(edit.place.function, len(self.order))
@@ -91,13 +89,26 @@ class Repairs:
 
     def gradients_with(self, number):
         """The gradients with an edit; {}: they cannot be had."""
-        with self.rewritten.told(Chosen(number)), quiet():
+        with quiet():
             try:
-                gradients = self.gradients()
+                with self.edited(number):
+                    gradients = self.gradients()
             except Exception:           # an edit may do whatever it may
                 gradients = {}
         self.mend()
         return gradients
+
+    @contextmanager
+    def edited(self, number):
+        """While this is open, the functions have an edit; -1: none. Declined: it does not compile.
+        """
+        codes = []
+        if number >= 0:
+            edit = self.edits[number]
+            code, before = edit.code(), edit.function.__code__
+            codes = [(one, code) for one in self.functions if one.__code__ == before]
+        with with_codes(codes):
+            yield
 
     def mend(self):
         for name, array in self.variables.items():

@@ -108,5 +108,5 @@ def with_axis(call: Any, axis: str) -> Any:
         return changed(call, keywords=[
             changed(one, value=parsed(axis)) if one.arg == "axis" else one
             for one in call.keywords])
-    at = int(ast.unparse(call.func).startswith("np."))
-    return changed(call, args=with_item(call.args, at, parsed(axis)))
+    is_function = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "np"
+    return changed(call, args=with_item(call.args, int(is_function), parsed(axis)))
