@@ -126,7 +126,7 @@ def test_the_edit_that_makes_all_right_is_found():
     edit = repairs.first(chosen, ["x"])
     assert (edit.kind, edit.old, edit.new) == ("sign", "dy - 2 * x", "dy + 2 * x")
     assert edit.place.line == backward.__code__.co_firstlineno + 1
-    assert all(repairs.edits[k].kind != NUDGE for k in chosen)
+    assert all(one.kind != NUDGE for one in chosen)
 
 
 @pytest.mark.parametrize("spent", [{"left": 0}, {"until": -np.inf}])
@@ -163,8 +163,8 @@ def test_lines_that_are_innocent_or_have_no_part_in_what_is_wrong_are_left_out()
 def test_the_functions_are_as_before_and_an_edit_spoils_no_input():
     repairs = repairs_of()
     code = backward.__code__
-    for k in range(len(repairs.edits)):
-        repairs.gradients_with(k)
+    for one in repairs.edits:
+        repairs.gradients_with(one)
         np.testing.assert_array_equal(repairs.variables["x"], [1.0, 3.0])
     assert backward.__code__ is code
 

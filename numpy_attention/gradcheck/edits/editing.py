@@ -20,7 +20,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edit:
     """One edit. kind: of the mistake that it takes back; before, after: the trees it exchanges.
 

@@ -11,7 +11,7 @@ from numpy_attention.gradcheck.arrays import dot, outputs_of, random_like
 from numpy_attention.gradcheck.edits.alternatives import NUDGE
 from numpy_attention.gradcheck.edits.candidates import CUTS
 from numpy_attention.gradcheck.edits.editing import Editing
-from numpy_attention.gradcheck.edits.repairs import Repairs, quiet
+from numpy_attention.gradcheck.edits.repairs import Repairs, line_of, quiet
 from numpy_attention.gradcheck.edits.syntax import changed, parsed, without_keyword
 from numpy_attention.gradcheck.edits.variants import with_argument
 from numpy_attention.gradcheck.locate.rewriting import path_of, targets_of
@@ -185,38 +185,36 @@ class ForwardRepairs(Repairs):
         Where laws are broken, first one with which they hold, which must be so if keep_laws. A
         mask has its place in the forward as late as can be, and rather where one is.
         """
-        order = self.sorted(k for k, edit in enumerate(self.edits) if edit.kind in kinds)
-        order.sort(key=lambda k: (not self.is_accused(k), *self.is_new_mask(k)))
+        order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
+        order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))
         without = None
-        for k in order:
-            if k not in self.answers:
+        for edit in order:
+            if edit not in self.answers:
                 if self.budget.is_spent:
                     break
                 self.budget.take()
-                self.answers[k] = self.tried(k)
-            right, lawful = self.answers[k]
+                self.answers[edit] = self.tried(edit)
+            right, lawful = self.answers[edit]
             if right and lawful:
-                return self.edits[k]
+                return edit
             if right and without is None and not keep_laws:
-                without = self.edits[k]
+                without = edit
         return without
 
-    def is_accused(self, number):
-        place = self.edits[number].place
-        return self.accused is not None and (place.file, place.line) == (
+    def is_accused(self, edit):
+        return self.accused is not None and line_of(edit) == (
             self.accused.file, self.accused.line)
 
-    def is_new_mask(self, number):
+    def is_new_mask(self, edit):
         """First what is a mask already or none, then new ones; of masks the last line first."""
-        edit = self.edits[number]
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
-    def tried(self, number):
+    def tried(self, edit):
         """→ whether the gradients are right with an edit; whether the laws hold, too."""
         with quiet():
             try:
-                with self.edited(number):
+                with self.edited(edit):
                     right = self.agrees()
                     return right, right and not any(law(self.check) for law in self.laws)
             except Exception:           # an edit may do whatever it may
