@@ -41,6 +41,7 @@ def test_no_lock_file_stays_open(tmp_path, monkeypatch):
         return numbers[-1]
     monkeypatch.setattr(os, "open", open_and_record)
     with lock.held(tmp_path / "run.npz"):
+        assert not (tmp_path / "run.npz.lock").stat().st_mode & 0o111      # not executable
         with pytest.raises(BlockingIOError):
             lock.check_free(tmp_path / "run.npz")
     monkeypatch.setattr(lock, "_is_open_as", lambda *_: len(numbers) == 4)
