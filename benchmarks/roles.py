@@ -56,13 +56,8 @@ class Measured:
 def trained(name, learn, valid, options):
     """A model trained for so many steps; → what is Measured on the way."""
     how = LanguageModelTraining(steps=20, batch_size=32, clip=5.0, seed=options.seed, min_count=2)
-    writer = LanguageModelRun.create(
-    learn,
-    "attentive-language-model",
-    settings_of(
-        name,
-        options),
-         how)
+    writer = LanguageModelRun.create(learn, "attentive-language-model", settings_of(name, options),
+                                     how)
     ids = valid.stream(writer.vocabulary)[:LENGTH * STREAMS * how.steps + 1]
     measured = Measured(writer.model, TextBatches(ids, STREAMS, how.steps))
     measured.look(0)

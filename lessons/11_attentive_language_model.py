@@ -427,7 +427,7 @@ class Traced(PlainReader):
 
 
 HISTORY_READOUTS = {"as it should be": plain, "without the triangle": Clairvoyant(*arrays),
-           "traced at the first word": Traced(*arrays)}
+                    "traced at the first word": Traced(*arrays)}
 for name, reader in HISTORY_READOUTS.items():
     print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 

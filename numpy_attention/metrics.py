@@ -155,8 +155,8 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
         for sentence in (hypothesis, reference):
             if not isinstance(sentence, str) and not is_list(sentence):
                 raise TypeError(
-    f"sentence {n} is {typed_repr(sentence)}: expected a string or a list "
-    "of tokens")
+                    f"sentence {n} is {typed_repr(sentence)}: expected a string or a list "
+                    "of tokens")
         if isinstance(hypothesis, str) != isinstance(reference, str):
             raise ValueError(f"sentence {n}: cannot compare {hypothesis!r} with {reference!r}: "
                              "give both as strings or both as token lists")

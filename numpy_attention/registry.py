@@ -40,7 +40,7 @@ HISTORY_SCORES = {
     "combined": "attention.combined:Combined",
 }
 HISTORY_READOUTS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram",
-           "projection")
+                    "projection")
 # what a reader makes of its sum
 ACTIVATIONS = ("tanh", "linear")
 

@@ -47,14 +47,8 @@ def write_texts(folder):
 # ---- through the library ------------------------------------------------------------------------
 
 
-def translator(
-    folder,
-    name="rnnsearch",
-    settings=SMALL,
-    corpus=None,
-    threads=1,
-    ranks=SINGLE_PROCESS,
-     **training):
+def translator(folder, name="rnnsearch", settings=SMALL, corpus=None, threads=1,
+               ranks=SINGLE_PROCESS, **training):
     how = {"epochs": 4, "batch_size": 8, "learning_rate": 0.01, "save_steps": 3} | training
     learn, valid = pairs(90, 1), pairs(20, 2)
     if corpus is not None:
@@ -73,7 +67,7 @@ def writer(folder, settings=SMALL, corpus=None, threads=1, ranks=SINGLE_PROCESS,
         learn, valid = corpus.load("train", "valid")
     name = "attentive-language-model" if "attention" in settings else "language-model"
     made = LanguageModelRun.create(learn, name, settings, LanguageModelTraining(**how),
-                         corpus.saved() if corpus else {})
+                                   corpus.saved() if corpus else {})
     return made.fit(learn, valid, folder, threads, progress=False, ranks=ranks)
 
 

@@ -82,7 +82,7 @@ class KeyValueReadout(HistoryReadout):
                              "that divide it evenly")
         n = hidden // roles
         attention = build(resolve("score", score, HISTORY_SCORES), rng, query_size=n, key_size=n,
-                         size=n, init=init, dtype=dtype)
+                          size=n, init=init, dtype=dtype)
         W_x = init(rng, (n, outputs), dtype)
         W_r = init(rng, (n, outputs), dtype)
         b = np.zeros(outputs, dtype) if bias else None

@@ -60,7 +60,8 @@ class MemoryGradient:
         sizes = [factor.shape[-1] for factor in self.pending.get(name, [factors])[0]]
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
             check_shape(f"factor {number} of {name}", factor, (len(self.values), size), "(B, size)",
-                   "defer takes the factors of one step, a row for each sentence, all of one size")
+                        "defer takes the factors of one step, a row for each sentence, "
+                        "all of one size")
         self.pending.setdefault(name, []).append(factors)
 
     later = defer       # its name in version 1.0, which users' files may call

@@ -171,7 +171,7 @@ class MultiHeadAttention(Module):
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: another size or dtype."""
         check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
-               "memories are batch-major")
+                    "memories are batch-major")
         check_dtype("values", values, self.W_k)
         return Memory(values, self.keys_and_values(values), mask)
 
@@ -185,7 +185,7 @@ class MultiHeadAttention(Module):
         if dweights is not None:
             dweights = dweights[:, None]
         dqueries, dkeys_and_values = self.attend_backward(dcontext[:, None], dweights, cache.looked,
-                                                        grads)
+                                                          grads)
         dmemory.keys += dkeys_and_values
         return dqueries[:, 0]
 

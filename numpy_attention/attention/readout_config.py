@@ -71,6 +71,6 @@ class ReadoutConfig:
         shared = {"activation": self.activation, "init": init, "dtype": dtype}
         if self._order:
             return NGramReadout.create(rng, hidden, outputs, self._order, bool(self.carried),
-                                      **shared)
+                                       **shared)
         return KeyValueReadout.create(rng, hidden, outputs, window=self.window,
-                                     carried=self.carried, **self._form, **shared)
+                                      carried=self.carried, **self._form, **shared)

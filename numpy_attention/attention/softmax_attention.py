@@ -43,7 +43,7 @@ class SoftmaxAttention(Module):
         ValueError, TypeError: of another size or dtype.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
-               "memories are batch-major")
+                    "memories are batch-major")
         for _, weights in self.named_parameters():
             check_dtype("values", values, weights)
         return Memory(values, None, mask)
@@ -87,6 +87,6 @@ class SoftmaxAttention(Module):
                 dW = getattr(grads, name)[:, :dy.shape[-1]]
                 product = as_rows(x).T @ as_rows(dy)
                 check_shape("xᵀ dy", product, dW.shape, f"for {name}",
-                       f"give defer({name!r}, x, dy) the factors of y = x {name}")
+                            f"give defer({name!r}, x, dy) the factors of y = x {name}")
                 dW += product
         return sum_over_steps(*dmemory.stacked("values"))

@@ -198,7 +198,7 @@ def check_state(what, state, like):
     for name, part, one in zip(("h", "c"), given, wanted):
         label = f"{what} {name}"
         check_shape(label, part, one.shape, "(B, H)",
-               "a state has one row for each sequence of the batch")
+                    "a state has one row for each sequence of the batch")
         check_dtype(label, part, one)
 
 

@@ -66,14 +66,15 @@ class LSTM(Cell):
 
     def _step(self, t, steps):
         np.matmul(steps.hs[t], self.U, out=steps.u)
-        kernels.lstm(steps.a[t], steps.u, steps.cs[t], steps.gates[t],
-                     steps.hs[t + 1], steps.cs[t + 1])
+        kernel = kernels.lstm.in_loop(t == 0)
+        kernel(steps.a[t], steps.u, steps.cs[t], steps.gates[t],
+               steps.hs[t + 1], steps.cs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
         dh_next, dc_next = dstate
         dc = np.empty_like(dc_next)
         # h_t, c_t from a_t, u_t and c_{t−1}
-        kernels.lstm_backward(dy, dh_next, dc_next, steps.gates[t], steps.cs[t], steps.cs[t + 1],
-                              dsteps.a[t], dc)
+        kernel = kernels.lstm_backward.in_loop(t == len(steps.a) - 1)
+        kernel(dy, dh_next, dc_next, steps.gates[t], steps.cs[t], steps.cs[t + 1], dsteps.a[t], dc)
         # u_t = h_{t−1} U
         return dsteps.a[t] @ dsteps.U_T, dc

@@ -32,10 +32,11 @@ class RNN(Cell):
 
     def _step(self, t, steps):
         np.matmul(steps.hs[t], self.U, out=steps.u)
-        kernels.elman(steps.a[t], steps.u, steps.hs[t + 1])
+        kernels.elman.in_loop(t == 0)(steps.a[t], steps.u, steps.hs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
         # h_t = tanh(a_t + u_t)
-        kernels.elman_backward(dy, dstate, steps.hs[t + 1], dsteps.a[t])
+        kernel = kernels.elman_backward.in_loop(t == len(steps.a) - 1)
+        kernel(dy, dstate, steps.hs[t + 1], dsteps.a[t])
         # u_t = h_{t−1} U
         return dsteps.a[t] @ dsteps.U_T

@@ -195,8 +195,8 @@ class Stacked(Module):
             return (None,) * len(self.cells)
         if not isinstance(state, tuple) or len(state) != len(self.cells):
             raise ValueError(
-    f"state is {typed_repr(state)}: expected a tuple of {len(self.cells)}, one "
-    "state for each layer")
+                f"state is {typed_repr(state)}: expected a tuple of {len(self.cells)}, one "
+                "state for each layer")
         return state
 
 

@@ -103,11 +103,8 @@ def generate(options: Namespace) -> None:
         print(f"saved {options.heatmap}", file=sys.stderr)
 
 
-def write(
-    run: LanguageModelRun,
-    prompt: list[str],
-    form: TextForm,
-     options: Namespace) -> list[Word]:
+def write(run: LanguageModelRun, prompt: list[str], form: TextForm,
+          options: Namespace) -> list[Word]:
     """Print the prompt, and each word as soon as it is chosen; → the words written."""
     chosen = run.generate(
         np.random.default_rng(options.seed), prompt, options.length, options.sentences,

@@ -104,8 +104,8 @@ class Option:
         if self.custom and text not in self.choices and not is_custom_code(text):
             known = ", ".join(map(repr, self.choices))
             raise argparse.ArgumentTypeError(
-    f"invalid choice: {short_repr(text)} (choose from {known}, "
-    f"or a user-defined {CODE})")
+                f"invalid choice: {short_repr(text)} (choose from {known}, "
+                f"or a user-defined {CODE})")
         try:
             return self.read(text)
         except ValueError as error:

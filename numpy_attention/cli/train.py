@@ -72,8 +72,8 @@ def pairs_to_train_on(options: Namespace) -> Selection:
     if not options.source:
         raise nothing_to_learn_from("--source FILE and --target FILE")
     return UserPairs(options.source, options.target, options.valid_source, options.valid_target,
-                    options.seed, **limits_of(options), lowercase=options.lowercase,
-                    tokenize=options.tokenize)
+                     options.seed, **limits_of(options), lowercase=options.lowercase,
+                     tokenize=options.tokenize)
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
@@ -129,7 +129,7 @@ def text_to_train_on(options: Namespace) -> Selection:
     if not options.text:
         raise nothing_to_learn_from("--text FILE")
     return UserText(options.text, options.valid_text, characters=options.characters,
-                   lowercase=options.lowercase, tokenize=options.tokenize)
+                    lowercase=options.lowercase, tokenize=options.tokenize)
 
 
 def training_for(options: Namespace, text: Text) -> LanguageModelTraining:

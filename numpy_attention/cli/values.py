@@ -41,8 +41,8 @@ def seeds(text: str) -> tuple[int, ...]:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
         raise ValueError(
-    f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
-    f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
+            f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
+            f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
     return tuple(found)
 
 

@@ -65,8 +65,8 @@ def chosen(numbers: Collection[str]) -> list[Lesson]:
     unknown = [number for number, full in zip(numbers, wanted) if full not in known]
     if unknown:
         raise ValueError(
-    f"no lesson has the number {', '.join(map(short_repr, unknown))}: expected "
-    f"some of {' '.join(known)}")
+            f"no lesson has the number {', '.join(map(short_repr, unknown))}: expected "
+            f"some of {' '.join(known)}")
     return [lesson for lesson in every if not wanted or lesson.number in wanted]
 
 
@@ -88,8 +88,8 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise FileExistsError(
-    f"{short_path(folder)} has {', '.join(there[:3])}{more} already: choose "
-    "another folder, or write over them with force")
+            f"{short_path(folder)} has {', '.join(there[:3])}{more} already: choose "
+            "another folder, or write over them with force")
     write = notebook_writer() if notebooks else shutil.copyfile
     make_folder(folder)
     with path_errors(folder, "written"):

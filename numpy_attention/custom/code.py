@@ -108,8 +108,8 @@ def read(path: str | Path) -> Code:
         raise ValueError(f"{short_path(file)}: expected a file whose name ends with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
         raise ValueError(
-    f"{short_path(file)}: expected a file whose name has letters, digits, _, ., + "
-    "and - alone, 103 at most")
+            f"{short_path(file)}: expected a file whose name has letters, digits, _, ., + "
+            "and - alone, 103 at most")
     with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:

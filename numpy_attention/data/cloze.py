@@ -190,8 +190,8 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
             raise ValueError(f"{where}: a number alone, expected a sentence after it")
     if not questions:
         raise ValueError(
-    f"{short_path(path)} holds no questions; each needs numbered sentences, the "
-    f"last with {GAP} in it")
+            f"{short_path(path)} holds no questions; each needs numbered sentences, the "
+            f"last with {GAP} in it")
     return questions
 
 
@@ -213,8 +213,8 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
     answer, = _in_case([columns[0].strip()], lowercase)
     if answer not in words:
         raise ValueError(
-    f"{where}: the answer {short_repr(answer)} is none of the candidates: put it "
-    "among them, or take the question out")
+            f"{where}: the answer {short_repr(answer)} is none of the candidates: put it "
+            "among them, or take the question out")
     if len(words) < 2:
         raise ValueError(f"{where}: one candidate, expected at least two")
     gap = query.index(GAP)
@@ -251,8 +251,8 @@ def _lines_of(question: Question) -> str:
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         if token.split() != [token] or "\0" in token or not encodable(token):
             raise ValueError(
-    f"the token {short_repr(token)}: expected text without spaces, which part "
-    "tokens in a file")
+                f"the token {short_repr(token)}: expected text without spaces, which part "
+                "tokens in a file")
     if query.count(GAP) > 1 or any("|" in word for word in question.candidates):
         raise ValueError(f"{GAP} as a token of the query, or a candidate with | in it: expected "
                          "neither, for the file means something else by them")

@@ -128,7 +128,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
 def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
     """Return the tokens of a line. TypeError: `tokens` is not a function that returns tokens."""
     check_function("tokens", tokens, "a function that cuts a line into a list of tokens, such as "
-                    "str.split")
+                   "str.split")
     cut = tokens(line)
     check_tokens("what `tokens` gives", cut)
     return tuple(cut)

@@ -39,8 +39,8 @@ class NamedPairs:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
                 raise ValueError(
-    f"an argument {short_repr(name)} does not belong to what a run learns "
-    "from: leave it out")
+                    f"an argument {short_repr(name)} does not belong to what a run learns "
+                    "from: leave it out")
 
     @property
     def label(self) -> str:

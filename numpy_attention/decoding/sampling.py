@@ -132,7 +132,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
 
 def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
     check_number("temperature", temperature, 0,
-                  expected="a number of at least 0; 0 takes the most probable token")
+                 expected="a number of at least 0; 0 takes the most probable token")
     at_least(1, top_k=top_k)
     if top_p is not None:
         check_number("top_p", top_p, np.nextafter(0, 1), 1, "a share above 0 and at most 1")
@@ -142,6 +142,6 @@ def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
     """Ids that are never chosen. TypeError: no Reading. ValueError: ids that there are not."""
     if not isinstance(start.log_probabilities, np.ndarray):
         raise TypeError(
-    f"start holds {typed_repr(start.log_probabilities)}: expected a Reading, as "
-    "`read` gives")
+            f"start holds {typed_repr(start.log_probabilities)}: expected a Reading, as "
+            "`read` gives")
     return never_chosen(never, len(start.log_probabilities))

@@ -23,8 +23,8 @@ def outputs_of(forward, inputs):
     for output in found[:-1]:
         if not is_tree(output):
             raise TypeError(
-    f"forward gives {typed_repr(output)}: expected arrays of numbers, tuples of "
-    "them, or None")
+                f"forward gives {typed_repr(output)}: expected arrays of numbers, tuples of "
+                "them, or None")
     return found
 
 

@@ -103,7 +103,7 @@ class Check:
     epsilon: float = EPSILON
     causal: int | None = None
     upstream: list = field(default_factory=list)
-    grads_names: dict = field(default_factory=dict)       # {id of a twin's part: its name}
+    grads_names: dict = field(default_factory=dict)     # {id of a part of grads: its name}
 
     @property
     def model(self):

@@ -35,8 +35,8 @@ def check_passes(target, forward, backward):
             continue
         if function is not None or target is None:
             raise TypeError(
-    f"{name} is {typed_repr(function)}: expected a function, or a target that "
-    "has one")
+                f"{name} is {typed_repr(function)}: expected a function, or a target that "
+                "has one")
         raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
 
 

@@ -35,7 +35,7 @@ class Output(Module):
         check_initial(rng, dtype, init)
         words = words or Embedding.create(rng, vocabulary, size, init, dtype)
         check_shape("the tied table", words.E, (vocabulary, size), "(V, K)",
-               "project to the embedding's size first")
+                    "project to the embedding's size first")
         return cls(words, np.zeros(vocabulary, dtype))
 
     def logits(self, x):

@@ -121,6 +121,6 @@ def both(state):
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:
         raise TypeError(
-    f"state is {typed_repr(state)}: expected None, or what this model gave, the "
-    "states of its cells and the memory of its reader")
+            f"state is {typed_repr(state)}: expected None, or what this model gave, the "
+            "states of its cells and the memory of its reader")
     return state

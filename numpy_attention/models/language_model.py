@@ -81,12 +81,8 @@ class LanguageModel(Module):
     def read(self, batch, state=None, rng=None):
         """→ h (T, B, H) of the top layer, the cells' states to carry on, cache."""
         check_batch(batch, TEXT)
-        check_shape(
-    "targets",
-    batch.targets,
-    batch.inputs.shape,
-    "(T, B)",
-     "a target for each input")
+        check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)",
+                    "a target for each input")
         row_ids = position_ids(len(batch.inputs), batch.rows)
         x, ids = self.embedding.forward(batch.inputs)                           # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, row_ids)
@@ -99,12 +95,8 @@ class LanguageModel(Module):
         → ∂L/∂(initial state)
         """
         dx, dstate = self.cells.backward(dh, dstate, cache.cells, grads.cells)
-        self.embedding.backward(
-    self.dropout.backward(
-        dx,
-        cache.dropped),
-        cache.ids,
-         grads.embedding)
+        self.embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids,
+                                grads.embedding)
         return dstate
 
     def forward(self, batch, state=None, rng=None):
@@ -140,8 +132,8 @@ class LanguageModel(Module):
         Adds the output layer's part to grads.
         """
         words = np.flatnonzero(targets != PAD)
-        loss, dread_out = self.output.loss_and_grad(
-    as_rows(h)[words], targets.ravel()[words], scale, grads.output)
+        loss, dread_out = self.output.loss_and_grad(as_rows(h)[words], targets.ravel()[words],
+                                                    scale, grads.output)
         dh = np.zeros(h.shape, h.dtype)         # in C's order, whatever h's is: flat must not copy
         as_rows(dh)[words] = dread_out
         return loss, dh
@@ -177,6 +169,6 @@ def stack_of(cell, rng, sizes, dropout, init, forget_bias, dtype):
 
     def make(below, above):
         return build(kind, rng, inputs=below, hidden=above, init=init, recurrent=init,
-                    forget_bias=forget_bias, dtype=dtype)
+                     forget_bias=forget_bias, dtype=dtype)
 
     return Stacked.create(make, sizes, dropout)

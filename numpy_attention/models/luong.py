@@ -116,7 +116,7 @@ class LuongTranslator(TeacherForced):
         ValueError: names or sizes that do not fit together.
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
-                     embedding=embedding, hidden=hidden, layers=layers)
+                    embedding=embedding, hidden=hidden, layers=layers)
         check_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
         kind = resolve("cell", cell, CELLS)
         if bidirectional and hidden % 2:
@@ -127,7 +127,7 @@ class LuongTranslator(TeacherForced):
 
         def one(below, above):
             return build(kind, rng, inputs=below, hidden=above, init=values.weights,
-                        recurrent=values.recurrent, dtype=dtype)
+                         recurrent=values.recurrent, dtype=dtype)
 
         def both(below, above):
             return Bidirectional(one(below, above // 2), one(below, above // 2))
@@ -141,14 +141,8 @@ class LuongTranslator(TeacherForced):
         encoder = Stacked.create(both if bidirectional else one, sizes, dropout)
         target_embedding = Embedding.create(rng, target_vocabulary, embedding, values.table, dtype)
         F = weights(hidden, decoder.gates_size) if input_feeding else None
-        attention = attention_of(
-    attention,
-    rng,
-    hidden,
-    hidden,
-    dtype=dtype,
-    settings=attention_settings,
-     init=values.weights)
+        attention = attention_of(attention, rng, hidden, hidden, dtype=dtype,
+                                 settings=attention_settings, init=values.weights)
         C = weights(hidden, hidden)
         W = weights(hidden, hidden)
         b = np.zeros(hidden, dtype) if bias else None
@@ -216,16 +210,8 @@ class LuongTranslator(TeacherForced):
         words = np.flatnonzero(batch.target_mask)
         read_out = as_rows(attentional[1:])[words]                                         # (N, K)
         read_out, dropped = self.dropout.forward(read_out, rng, row_ids.ravel()[words])
-        cache = Cache(
-    encoded,
-    embedded,
-    y,
-    steps,
-    contexts,
-    attentional,
-    attend_caches,
-    words,
-     dropped)
+        cache = Cache(encoded, embedded, y, steps, contexts, attentional, attend_caches, words,
+                      dropped)
         return read_out, weights, cache
 
     def backward(self, dread_out, dweights, cache, grads):

@@ -24,7 +24,7 @@ def build(name, rng, *vocabularies, **settings):
     for vocabulary in vocabularies:
         if not isinstance(vocabulary, range):
             check_methods("a vocabulary", vocabulary, "a Vocabulary, or a range", "encode",
-                           "places")
+                          "places")
     wanted = 2 if name in TRANSLATORS else 1
     if len(vocabularies) != wanted:
         raise ValueError(f"{len(vocabularies)} vocabularies for a {name}: expected {wanted}")

@@ -106,8 +106,8 @@ class RNNSearch(TeacherForced):
     def __post_init__(self):
         if not isinstance(self.readout, str) or self.readout not in READOUTS:
             raise ValueError(
-    f"readout={short_repr(self.readout)}: expected 'previous' (from s_i−1) or "
-    "'current' (from s_i)")
+                f"readout={short_repr(self.readout)}: expected 'previous' (from s_i−1) or "
+                "'current' (from s_i)")
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
@@ -127,7 +127,7 @@ class RNNSearch(TeacherForced):
         ValueError: sizes below 1, an unknown name.
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
-                     embedding=embedding, hidden=hidden, layers=layers)
+                    embedding=embedding, hidden=hidden, layers=layers)
         at_least(1, maxout=maxout)
         check_flags(bidirectional=bidirectional)
         check_name("reset", reset, RESETS)
@@ -136,14 +136,8 @@ class RNNSearch(TeacherForced):
         annotation = (2 if bidirectional else 1) * hidden
         maxout = maxout or max(1, hidden // 2)
         scoring = PAPER_ATTENTION if init == "paper" else {"init": values.weights}
-        attention = attention_of(
-    attention,
-    rng,
-    hidden,
-    annotation,
-    dtype=dtype,
-    settings=attention_settings,
-     **scoring)
+        attention = attention_of(attention, rng, hidden, annotation, dtype=dtype,
+                                 settings=attention_settings, **scoring)
 
         def gru(below, above):
             return GRU.create(rng, below, above, reset, update, values.weights, values.recurrent,
@@ -225,8 +219,8 @@ class RNNSearch(TeacherForced):
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         words = np.flatnonzero(batch.target_mask)
         s = self._read_out_of(steps.hs)
-        t, deep = self.deep_output.forward(as_rows(s)[words], as_rows(y)[
-                                           words], as_rows(contexts)[words])
+        t, deep = self.deep_output.forward(as_rows(s)[words], as_rows(y)[words],
+                                           as_rows(contexts)[words])
         t, dropped = self.dropout.forward(t, rng, row_ids.ravel()[words])
         cache = Cache(encoded, embedded, y, steps, contexts, attend_caches, words, deep, dropped)
         return t, weights, cache

@@ -86,7 +86,7 @@ class Transformer(TeacherForced):
         ValueError: sizes below 1 or that do not divide, a smoothing outside [0, 1).
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
-                     size=size, layers=layers, heads=heads)
+                    size=size, layers=layers, heads=heads)
         at_least(1, inner=inner)
         check_flags(tied=tied, pre_norm=pre_norm)
         check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")

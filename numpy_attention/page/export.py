@@ -150,7 +150,7 @@ def kinds() -> set[str]:
 
 
 def check_small(arrays: Mapping[str, Array], precision: str, times: int,
-                 largest: int | None = None) -> None:
+                largest: int | None = None) -> None:
     """ValueError: so many sets of these arrays are too large for a page; it says what would do."""
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}

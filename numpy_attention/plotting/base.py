@@ -62,8 +62,8 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     suffix = path.suffix.lower()
     if suffix not in UNDATED:
         raise ValueError(
-    f"cannot save as {short_repr(path.name)}: the name must end with .png, .pdf or "
-    ".svg")
+            f"cannot save as {short_repr(path.name)}: the name must end with .png, .pdf or "
+            ".svg")
     if not is_folder(path.parent):
         raise FileNotFoundError(f"cannot save {path}: there is no folder {path.parent}; "
                                 "make it first")

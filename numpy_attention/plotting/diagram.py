@@ -79,7 +79,7 @@ def _box(name: str, box: Any) -> Box:
     check_text(f"the text of box {name!r:.40}", box.text)
     for place in (box.column, box.row):
         check_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST,
-                      f"a number from {-FARTHEST} to {FARTHEST}")
+                     f"a number from {-FARTHEST} to {FARTHEST}")
     if box.colour is not None:
         check_whole(f"the colour of box {name!r:.40}", box.colour, 0, len(COLOURS) - 1)
     return box

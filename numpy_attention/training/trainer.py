@@ -118,11 +118,11 @@ class Trainer:
         both = {"train": self.train, "valid": self.train if self.valid is None else self.valid}
         for name, batches in both.items():
             check_methods(name, batches, "batches, such as PairBatches", "order", "batch",
-                           "carried")
+                          "carried")
         check_function("schedule", self.schedule, "a function of step and epoch")
         check_name("average", self.average, AVERAGES)
         check_number("clip", self.clip, np.nextafter(0, 1), finite=False,
-                      expected="a positive norm; math.inf clips nothing")
+                     expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None and is_folder(self.path):
             raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a "

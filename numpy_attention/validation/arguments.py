@@ -51,7 +51,7 @@ def check_flags(**flags: Any) -> None:
 
 
 def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf,
-                  expected: str = "a number", finite: bool = True) -> None:
+                 expected: str = "a number", finite: bool = True) -> None:
     """Refuse what is no number from low to high, which `expected` says; NaN is none. ValueError."""
     kinds = (int, float, np.integer, np.floating)
     number = isinstance(value, kinds) and not isinstance(value, bool)
@@ -82,8 +82,8 @@ def check_text(name: str, value: Any) -> None:
     check_kind(name, value, str, "a text")
     if not encodable(value):
         raise ValueError(
-    f"{name} is {short_repr(value)}: half of a character (a lone surrogate) is no "
-    "text, take it out")
+            f"{name} is {short_repr(value)}: half of a character (a lone surrogate) is no "
+            "text, take it out")
 
 
 def encodable(text: str) -> bool:
@@ -153,8 +153,8 @@ def check_tokens(name: str, tokens: Any) -> None:
     """Refuse what is no list of tokens: one string, or one with something else in it. TypeError."""
     if isinstance(tokens, str):
         raise TypeError(
-    f"{name} is the string {short_repr(tokens)}, expected a list of tokens: cut it "
-    "with .split(), or with list() for a model of characters")
+            f"{name} is the string {short_repr(tokens)}, expected a list of tokens: cut it "
+            "with .split(), or with list() for a model of characters")
     if type(tokens) in (tuple, list) and set(map(type, tokens)) <= {str}:
         return                              # the common case is cheap
     check_list(name, tokens, "tokens")

@@ -122,7 +122,7 @@ def check_twin(grads, model, name="grads"):
                         "take zeros_like() of the model")
     for field in fields(model):
         _check_twins(getattr(grads, field.name), getattr(model, field.name),
-                      f"{name}.{field.name}")
+                     f"{name}.{field.name}")
 
 
 def _check_twins(its, own, name):
@@ -153,7 +153,7 @@ def check_parameters(layer, **axes):
             continue
         wanted = tuple(sizes.get(letter) for letter in letters)
         check_shape(name, array, wanted, f"({', '.join(letters)})",
-               f"the parameters of a {type(layer).__name__} fit each other, see its fields")
+                    f"the parameters of a {type(layer).__name__} fit each other, see its fields")
         check_real(name, array)
         first = array if first is None else first
         check_dtype(name, array, first, "the other parameters")

@@ -63,10 +63,8 @@ def generator(seed):
 def test_step_by_step_is_layer_by_layer(rng, kind, depth, seed, row_ids):
     stack = stack_of(rng, kind, depth)
     xs = rng.standard_normal((T, B, SIZES[0]))
-    laws.assert_close(
-    by_steps(
-        stack, xs, seed, row_ids), by_layers(
-            stack, xs, seed, row_ids), 1e-13)
+    laws.assert_close(by_steps(stack, xs, seed, row_ids), by_layers(stack, xs, seed, row_ids),
+                      1e-13)
 
 
 def test_dropout_stands_between_layers_alone(rng):

@@ -24,7 +24,7 @@ from numpy_attention.registry import SCORES
 
 DEEP = SMALL_MODEL_DEFAULTS | {"layers": 2}
 FORMS = [(RNNSearch, PAPER), (RNNSearch, SMALL_MODEL_DEFAULTS), (RNNSearch, DEEP),
-          (EncoderDecoder, PAPER), (EncoderDecoder, SMALL_MODEL_DEFAULTS)]
+         (EncoderDecoder, PAPER), (EncoderDecoder, SMALL_MODEL_DEFAULTS)]
 each = pytest.mark.parametrize("model, settings", FORMS)
 
 

@@ -67,7 +67,7 @@ def test_cell(rng, kind, both, padded, dtype, tolerance):
               "last": [h.detach().numpy() for h in torch_last],
               "dfirst": [h.grad.numpy() for h in torch_first],
               "grads": {prefix + name: array for prefix, suffix in suffixes.items()
-                       for name, array in cell_gradients(theirs, suffix).items()}}
+                        for name, array in cell_gradients(theirs, suffix).items()}}
     laws.assert_close(ours, wanted, tolerance)
 
 

@@ -49,14 +49,8 @@ def text():
 def writer(state, **settings):
     how = LanguageModelTraining(epochs=2, batch_size=4, steps=5, learning_rate=0.01, state=state)
     name = "attentive-language-model" if "attention" in settings else "language-model"
-    return LanguageModelRun.create(
-    text(),
-    name,
-    dict(
-        hidden=8,
-        embedding=8,
-        dropout=0.3) | settings,
-         how)
+    return LanguageModelRun.create(text(), name,
+                                   dict(hidden=8, embedding=8, dropout=0.3) | settings, how)
 
 
 def told(name, made, *figures):

@@ -100,3 +100,9 @@ def test_rows_are_told_apart_in_their_order(size, threads):
         batch = alone.batch([row])
         assert count == batch.tokens
         assert loss == pytest.approx(model.loss(batch)[0], rel=1e-10)
+
+
+def test_batches_that_are_none_are_named():
+    expected = "^batches is None: expected batches, such as PairBatches, with order and batch and "
+    with pytest.raises(TypeError, match=expected + "carried$"):
+        evaluate(translator_model(), None, 1)

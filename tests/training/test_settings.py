@@ -108,21 +108,13 @@ DEFAULTS = {
 }
 
 
-@pytest.mark.parametrize("kind, defaults",
-    [ (Training,
-    DEFAULTS),
-    (TranslatorTraining,
-    DEFAULTS | {"reverse_source": False,
-    "subwords": None}),
-    (LanguageModelTraining,
-    DEFAULTS | {"batch_size": 20,
-    "steps": 35,
-    "cut": None,
-    "state": "carried",
-    "max_vocabulary": None,
-    "unit": "words",
-    "frequencies": False}),
-     ])
+@pytest.mark.parametrize("kind, defaults", [
+    (Training, DEFAULTS),
+    (TranslatorTraining, DEFAULTS | {"reverse_source": False, "subwords": None}),
+    (LanguageModelTraining, DEFAULTS | {
+        "batch_size": 20, "steps": 35, "cut": None, "state": "carried", "max_vocabulary": None,
+        "unit": "words", "frequencies": False}),
+])
 def test_defaults_stay_what_they_are(kind, defaults):
     """A caller who gives few settings gets the same results from version to version."""
     assert vars(kind()) == defaults

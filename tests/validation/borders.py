@@ -169,7 +169,7 @@ CALLS = {
     "AttentionConfig": lambda: (AttentionConfig, dict(attention="dot", window="local-m", width=2,
                                                       backwards=False, alignment=None, heads=2)),
     "ReadoutConfig": lambda: (ReadoutConfig, dict(attention="ngram", carried=0, order=3,
-                                                activation="tanh")),
+                                                  activation="tanh")),
     "within_budget": lambda: (within_budget, dict(parameters=3000, vocabulary=9, tied=True,
                                                   attention=None)),
     "translator_within_budget": lambda: (translator_within_budget, dict(

@@ -164,10 +164,10 @@ def letters():
     from site_pages.docstrings import as_rst
     text = "\n".join(as_rst(numpy_attention.__doc__.strip().splitlines()[2:]))
     return (
-    "# Letters and conventions\n\n```{eval-rst}\n" + text + "\n```\n\n"
-    "Why things are built so is in the [design notes](docs/architecture.md); the first lines of "
-    "the package, from which this page is made, are "
-    f"[here](site:{sources.page_of('numpy_attention/__init__.py')}).\n")
+        "# Letters and conventions\n\n```{eval-rst}\n" + text + "\n```\n\n"
+        "Why things are built so is in the [design notes](docs/architecture.md); the first lines "
+        "of the package, from which this page is made, are "
+        f"[here](site:{sources.page_of('numpy_attention/__init__.py')}).\n")
 
 
 # ---- the API ------------------------------------------------------------------------------------

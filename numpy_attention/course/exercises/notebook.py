@@ -46,8 +46,8 @@ def source_of(one: Callable) -> str:
         text = of_cell(one) if inspect.isclass(one) else ""
     if not text:
         raise TypeError(
-    f"{typed_repr(one)} has no source that could be read: expected a function or a "
-    "class that is defined in a cell or a file")
+            f"{typed_repr(one)} has no source that could be read: expected a function or a "
+            "class that is defined in a cell or a file")
     return textwrap.dedent(text)
 
 

@@ -42,8 +42,8 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
     if not exists(file):
         here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
         raise FileNotFoundError(
-    f"{short_path(file)} does not exist: numpy-attention exercise start "
-    f"{exercise.name} writes it{here}")
+            f"{short_path(file)} does not exist: numpy-attention exercise start "
+            f"{exercise.name} writes it{here}")
     return file
 
 
@@ -53,8 +53,8 @@ def start(exercise: Exercise, folder: Folder) -> Path:
     file = folder.of(exercise)
     if exists(file):
         raise FileExistsError(
-    f"{short_path(file)} exists already and is not changed: continue with it, "
-    f"or numpy-attention exercise reset {exercise.name}")
+            f"{short_path(file)} exists already and is not changed: continue with it, "
+            f"or numpy-attention exercise reset {exercise.name}")
     create(exercise, folder)
     return file
 

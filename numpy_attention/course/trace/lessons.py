@@ -88,8 +88,8 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
     if len(found) != 1:
         known = ", ".join(one.stem for one in found or files)
         raise ValueError(
-    f"lesson {short_repr(name)}: {'several have' if found else 'none has'} this "
-    f"name or number: choose one of {known}")
+            f"lesson {short_repr(name)}: {'several have' if found else 'none has'} this "
+            f"name or number: choose one of {known}")
     text = found[0].read_text(encoding="utf-8")
     return Lesson(found[0], list(cells_of(text)))
 

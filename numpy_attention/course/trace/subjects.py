@@ -42,14 +42,14 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
         return passes(model, inputs, forward, backward)
     if isinstance(model, Translator):
         return of_translator(model, *check_count(inputs, 1, 2, "a source sentence, and perhaps "
-                                                  "its translation"))
+                                                 "its translation"))
     if isinstance(model, LanguageModelRun):
         return of_writer(model, *check_count(inputs, 1, 1, "one sentence"))
     if isinstance(model, TeacherForced):
         if len(inputs) == 1 and isinstance(inputs[0], PairBatch):
             return of_batch(model, inputs[0], "one batch")
         source, target = check_count(inputs, 2, 2, "the ids of a source and of a target "
-                                      "sentence, or a PairBatch")
+                                     "sentence, or a PairBatch")
         return of_batch(model, pair_batch([source], [target]),
                         f"{len(source)} → {len(target)} ids")
     if isinstance(model, LanguageModel):
@@ -155,8 +155,8 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     backward = getattr(model, "backward", None) if backward is None else backward
     if forward is None or backward is None:
         raise TypeError(
-    f"model is {typed_repr(model)}: expected a translator, a language model, or "
-    "what has a forward and a backward; or give both")
+            f"model is {typed_repr(model)}: expected a translator, a language model, or "
+            "what has a forward and a backward; or give both")
     check_function("forward", forward, "a function that gives (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 

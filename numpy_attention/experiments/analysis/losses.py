@@ -17,10 +17,10 @@ RECENT = (5, 15, 35)
 def check_texts(batches: Any) -> None:
     """Raise TypeError unless these are batches of a language model."""
     check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
-                   "carried")
+                  "carried")
     for place in batches.order()[:1]:
         check_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as a language "
-                    "model's batches give")
+                   "model's batches give")
 
 
 def name_of(model: Any) -> str:

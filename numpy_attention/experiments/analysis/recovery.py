@@ -57,7 +57,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     words, or for impossible numbers.
     """
     check_kind("batches", batches, (TextBatches, DocumentBatches),
-                "TextBatches or DocumentBatches")
+               "TextBatches or DocumentBatches")
     check_generator(rng)
     check_sizes(following=following, number=number, past=past, words=words)
     documents = documents_of(batches)

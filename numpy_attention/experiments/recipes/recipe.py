@@ -76,13 +76,9 @@ class Recipe:
         training = replace(self.training, seed=seed)
         return self.trains.create(train, self.model, self.settings, training, self.corpus)
 
-    def measure(self,
-    trained: Any,
-    data: Any,
-    wanted: set[str],
-    ranks: SingleProcess = SINGLE_PROCESS,
-    rng: "np.random.Generator | None" = None) -> dict[str,
-     float]:
+    def measure(self, trained: Any, data: Any, wanted: set[str],
+                ranks: SingleProcess = SINGLE_PROCESS,
+                rng: "np.random.Generator | None" = None) -> dict[str, float]:
         """At least the metrics wanted, by name; with rng also `…_low` and `…_high` of each."""
         from numpy_attention.experiments.recipes import measures
         if self.is_language_model:

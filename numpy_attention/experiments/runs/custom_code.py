@@ -106,10 +106,8 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
                          f"run never runs by itself: look at it, and give code = {','.join(files)}")
     for one, code in named:
         if code.digest == known[name]:
-            return one if isinstance(
-    one, CustomClass) else CustomClass(
-        name, code, class_in(
-            code, of_class))
+            return one if isinstance(one, CustomClass) else CustomClass(name, code,
+                                                                        class_in(code, of_class))
     now = " and ".join(f"{code.digest[:SHOWN]}…" for _, code in named)
     advice = "give it as it was, or train again in another folder"
     kept = Path(folder) / file

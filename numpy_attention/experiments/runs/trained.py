@@ -130,14 +130,9 @@ class Trained:
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
 
-    def fit(
-    self: One,
-    train: Any,
-    valid: Any = None,
-    folder: str | Path | None = None,
-    threads: int | None = None,
-    progress: bool = True,
-     ranks: SingleProcess = SINGLE_PROCESS) -> One:
+    def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
+            threads: int | None = None, progress: bool = True,
+            ranks: SingleProcess = SINGLE_PROCESS) -> One:
         """Train, or resume from a checkpoint; keep the best epoch's parameters, or the last's.
 
         threads: on each of the ranks. → self. Raises ValueError if the folder holds a run with

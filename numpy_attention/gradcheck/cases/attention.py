@@ -216,7 +216,7 @@ CASES = {
     "KeyValueReadout linear": key_value(2, activation="linear"),
     "NGramReadout": partial(reader, create=partial(NGramReadout.create, order=4), hidden=3 * H),
     "NGramReadout from nothing": partial(reader, create=partial(NGramReadout.create, order=3),
-                                        hidden=2 * H, remembered=0),
+                                         hidden=2 * H, remembered=0),
     "NGramReadout projection": partial(reader, hidden=H, remembered=0, create=partial(
         NGramReadout.create, order=2, activation="linear")),
 }

@@ -84,8 +84,8 @@ def assigned_laws(check, names):
     def written(*_):
         return [name for name, array in grads.named_parameters() if not np.isnan(array).all()]
 
-    places = lines_of(
-        lambda: backward_of(check, copy_arrays(check.upstream), cache, grads), written)
+    places = lines_of(lambda: backward_of(check, copy_arrays(check.upstream), cache, grads),
+                      written)
     return [Broken("assigned", f"called twice, backward does not double grads.{name}: = for +="
                    "\n  grads already holds gradients of other calls: add to it",
                    places.get(name))

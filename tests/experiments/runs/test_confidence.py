@@ -140,7 +140,8 @@ def test_a_translator_measures_with_intervals_if_it_is_given_a_generator():
 def test_a_writer_does_too(state):
     text = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 6, has_articles=True)
     made = LanguageModelRun.create(text, settings=dict(hidden=6, layers=1),
-                         training=LanguageModelTraining(batch_size=4, steps=5, state=state))
+                                   training=LanguageModelTraining(batch_size=4, steps=5,
+                                                                  state=state))
     plain = made.measure(text)
     found = made.measure(text, rng=rng())
     names = {name for name in plain if name.startswith("perplexity")}

@@ -35,8 +35,9 @@ def translator():
 
 def writer():
     return LanguageModelRun.create(TEXT, "attentive-language-model",
-                         dict(attention="combined", hidden=4, layers=1, carried=2),
-                         LanguageModelTraining(epochs=2, batch_size=2, steps=4, learning_rate=0.01))
+                                   dict(attention="combined", hidden=4, layers=1, carried=2),
+                                   LanguageModelTraining(epochs=2, batch_size=2, steps=4,
+                                                         learning_rate=0.01))
 
 
 def paths(tree, path=()):

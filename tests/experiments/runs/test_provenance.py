@@ -30,7 +30,7 @@ def test_another_text_has_another_digest():
 def test_another_model_seed_and_number_of_threads_are_told():
     one, same, other = (
         LanguageModelRun.create(Text([SENTENCES]), settings=dict(hidden=3, layers=1),
-                      training=LanguageModelTraining(seed=seed)) for seed in (0, 0, 4))
+                                training=LanguageModelTraining(seed=seed)) for seed in (0, 0, 4))
     known = provenance(one, SENTENCES, 2)
     assert known == provenance(same, SENTENCES, 2)
     assert (known["seed"], known["threads"], known["text"]) == (0, 2, digest_of(SENTENCES))

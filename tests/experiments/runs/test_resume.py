@@ -90,11 +90,8 @@ def test_another_kind_is_another_run(saved, tmp_path):
 @pytest.mark.parametrize("schedule", ["constant", "decay", "linear", "warmup"])
 def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, saved, tmp_path):
     few, more = (
-    Trained(
-        training=dataclasses.asdict(
-            LanguageModelTraining(
-                epochs=epochs, schedule=schedule))) for epochs in (
-                    2, 3))
+        Trained(training=dataclasses.asdict(LanguageModelTraining(epochs=n, schedule=schedule)))
+        for n in (2, 3))
     saved(few)
     if schedule == "linear":
         with pytest.raises(ValueError, match="epochs 2 there, 3 now"):

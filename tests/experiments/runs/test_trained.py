@@ -204,9 +204,8 @@ def test_a_linear_schedule_ends_with_the_last_step(state, rng):
         learn = Text([[["a"] for _ in range(n)]
                      for n in rng.integers(1, 40, 90)], has_articles=True)
         training = LanguageModelTraining(state=state, steps=5 if state == "article" else 35, **how)
-        trained = LanguageModelRun.create(
-    learn, settings=dict(
-        hidden=4, layers=1), training=training)
+        trained = LanguageModelRun.create(learn, settings=dict(hidden=4, layers=1),
+                                          training=training)
     trainer = trained.trainer(learn, threads=1, progress=False)
     trainer.fit(2)
     assert trainer.schedule.steps == trainer.step

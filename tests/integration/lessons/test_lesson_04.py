@@ -31,7 +31,7 @@ def cell(kind, reset, update):
 @pytest.mark.parametrize(("reset", "update"), EVERY)
 def test_its_cell_is_the_librarys_in_every_convention(lesson, reset, update):
     lesson["check_same"](cell(lesson["PlainGRU"], reset, update), cell(GRU, reset, update),
-                          XS, FIRST, MASK, np.random.default_rng(1))
+                         XS, FIRST, MASK, np.random.default_rng(1))
 
 
 def test_a_padded_step_that_is_blamed_is_told(lesson):
@@ -43,7 +43,7 @@ def test_a_padded_step_that_is_blamed_is_told(lesson):
 
     with pytest.raises(AssertionError, match="result 2 differs"):
         lesson["check_same"](cell(Blamed, "after", "old"), cell(GRU, "after", "old"),
-                              XS, FIRST, MASK, np.random.default_rng(1))
+                             XS, FIRST, MASK, np.random.default_rng(1))
 
 
 def test_its_planted_bug_is_wrong_in_h_alone_and_its_line_is_named(lesson):
@@ -72,7 +72,7 @@ def test_what_adam_remembers_keeps_a_lock_shut_and_its_epsilon_does_not(lesson, 
 def gradient_of(lesson, u):
     unit = lesson["hold_unit"](GRU, u)
     _, grads, _ = lesson["window_gradient"](unit, lesson["xs_verse"], lesson["wanted"],
-                                           np.ones((1, 1)))
+                                            np.ones((1, 1)))
     return grads
 
 

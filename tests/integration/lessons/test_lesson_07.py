@@ -34,10 +34,10 @@ def test_a_score_that_differs_is_told(lesson):
     h, M, W_a = drawn((4,), (7, 4), (4, 4))
     with pytest.raises(AssertionError, match="result 0 differs"):
         lesson["check_same"](GeneralAttention(W_a), lesson["general"],
-                              lesson["general_backward"], h, M, W_a + 0.1)
+                             lesson["general_backward"], h, M, W_a + 0.1)
     with pytest.raises(AssertionError, match="result 2 differs"):
         lesson["check_same"](GeneralAttention(W_a), lesson["general"],
-                              lambda de, cache: (h, M, W_a), h, M, W_a)
+                             lambda de, cache: (h, M, W_a), h, M, W_a)
 
 
 def test_the_planted_bug_is_wrong_where_the_text_says(lesson):

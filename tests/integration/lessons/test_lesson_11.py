@@ -78,7 +78,7 @@ def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
 
 def test_influence_tells_what_the_gradient_check_does_not(lesson):
     found = {name: lesson["influence"](reader)
-                                       for name, reader in lesson["HISTORY_READOUTS"].items()}
+             for name, reader in lesson["HISTORY_READOUTS"].items()}
     assert all(lesson["check"](reader).right for reader in lesson["HISTORY_READOUTS"].values())
     by_kind = [found["as it should be"], found["without the triangle"],
                found["traced at the first word"]]

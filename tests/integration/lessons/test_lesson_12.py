@@ -82,7 +82,7 @@ def test_another_cut_is_told(lesson, rng, weights, roles):
     h = rng.standard_normal((7, 2, 3 * roles))
     with pytest.raises(AssertionError, match="dh differs"):
         lesson["check_same"](lesson["Misfiled"](*weights, roles, 4),
-                              library_of(weights, roles, 4), h)
+                             library_of(weights, roles, 4), h)
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])

@@ -42,10 +42,8 @@ def translator_of(name, settings, rng, **training):
 
 def writer_of(name, settings, rng, **training):
     text = Text([[WORDS]])
-    writer = LanguageModelRun.create(
-    text, name, {
-        "hidden": 12} | settings, LanguageModelTraining(
-            **training))
+    writer = LanguageModelRun.create(text, name, {"hidden": 12} | settings,
+                                     LanguageModelTraining(**training))
     randomly(writer.model, rng)
     return writer
 

@@ -13,9 +13,7 @@ def course(tmp_path, monkeypatch):
     """A course of one lesson; `lessons.LESSONS` is its folder."""
     folder = tmp_path / "lessons"
     (folder / "answers").mkdir(parents=True)
-    (
-    folder /
-    "04_gru.py").write_text(
+    (folder / "04_gru.py").write_text(
         '# %% [markdown]\n# # Lesson 04: a unit\n#\n# See [the design]'
         '(../docs/architecture.md).\n\n'
         '# %%\nprint("forty-two")\n')

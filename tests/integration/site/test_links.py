@@ -7,7 +7,7 @@ PAGES = {
     "docs/custom_mechanisms.md": "docs/custom_mechanisms.md",
     "README.md": "index.md",
     "README.md#results": "results.md",
-     "lessons/06_additive_attention.py": "lessons/06_additive_attention.ipynb"}
+    "lessons/06_additive_attention.py": "lessons/06_additive_attention.ipynb"}
 
 
 @pytest.mark.parametrize("link, target", [

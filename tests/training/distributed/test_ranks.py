@@ -307,9 +307,5 @@ def test_a_state_is_cut_where_its_rows_go_and_put_together_again():
     assert [names.tolist() for names, _ in here] == [[2], [3]]          # of 1, 1, 1, 1, 1, 2 rows
     again = join_states(SINGLE_PROCESS, split_state(SINGLE_PROCESS, 3, state))
     assert again[0].tolist() == list(range(7)) and again[1][0].tolist() == state[1][0].tolist()
-    assert join_states(
-    SINGLE_PROCESS,
-    None) is None and split_state(
-        SINGLE_PROCESS,
-        2,
-         None) is None
+    assert join_states(SINGLE_PROCESS, None) is None
+    assert split_state(SINGLE_PROCESS, 2, None) is None

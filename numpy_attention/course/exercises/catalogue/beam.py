@@ -54,8 +54,8 @@ def numbered(found):
                 for words, total in found]
     except (TypeError, ValueError):
         raise TypeError(
-    f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "
-    "words is a tuple of numbers") from None
+            f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "
+            "words is a tuple of numbers") from None
     return np.array((rows + [(0.0, 0.0)] * MOST)[:MOST])
 
 
