@@ -8,6 +8,7 @@ from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.kernels import scores as kernels
 from numpy_attention.module import Array
+from numpy_attention.products import few_rows
 from numpy_attention.validation.arrays import as_rows, check_parameters, check_sizes
 
 
@@ -58,7 +59,7 @@ class AdditiveAttention(SoftmaxAttention):
 
     def score(self, query, memory):
         """e_j = v_a · tanh(W_a q + k_j)."""
-        projected = query @ self.W_a                                            # (B, A)
+        projected = query @ few_rows(self.W_a, len(query))                      # (B, A)
         scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
         one_row = np.empty_like(self.v_a)
         kernels.additive_scores(projected[None], memory.keys, self.v_a, memory.mask[None], one_row,
@@ -74,7 +75,7 @@ class AdditiveAttention(SoftmaxAttention):
                                          grads.v_a)
         # projected = W_a q
         dmemory.defer("W_a", query, dprojected)
-        return dprojected @ self.W_a.T
+        return dprojected @ few_rows(self.W_a.T, len(dprojected))
 
     def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D); adds to grads.W_a and grads.U_a."""

@@ -8,6 +8,7 @@ from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
+from numpy_attention.products import few_rows
 from numpy_attention.validation.arrays import check_parameters, check_sizes
 
 ADVICE = ("dot needs queries of the values' size (RNNsearch's two directions double it): "
@@ -78,7 +79,7 @@ class ScaledDotAttention(SoftmaxAttention):
 
     def score(self, query, memory):
         """e_j = (q W_a / √D) · h_j."""
-        projected = query if self.W_a is None else query @ self.W_a             # (B, D)
+        projected = query if self.W_a is None else query @ few_rows(self.W_a, len(query))
         scaled = _scaled(projected)                                             # (B, D)
         return dot_scores(scaled, memory), (query, scaled)
 
@@ -92,7 +93,7 @@ class ScaledDotAttention(SoftmaxAttention):
             return dprojected
         # projected = q W_a
         dmemory.defer("W_a", query, dprojected)
-        return dprojected @ self.W_a.T
+        return dprojected @ few_rows(self.W_a.T, len(dprojected))
 
 
 def _scaled(x):

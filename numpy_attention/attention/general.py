@@ -8,6 +8,7 @@ from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array
+from numpy_attention.products import few_rows
 from numpy_attention.validation.arrays import check_parameters, check_sizes
 
 
@@ -41,7 +42,7 @@ class GeneralAttention(SoftmaxAttention):
 
     def score(self, query, memory):
         """e_j = (q W_a) · h_j."""
-        projected = query @ self.W_a                                            # (B, D)
+        projected = query @ few_rows(self.W_a, len(query))                      # (B, D)
         return dot_scores(projected, memory), (query, projected)
 
     def score_backward(self, dscores, cache, memory, dmemory, grads):
@@ -51,4 +52,4 @@ class GeneralAttention(SoftmaxAttention):
         dprojected = sum_of_values(dscores, memory)                             # (B, D)
         # projected = q W_a
         dmemory.defer("W_a", query, dprojected)
-        return dprojected @ self.W_a.T
+        return dprojected @ few_rows(self.W_a.T, len(dprojected))

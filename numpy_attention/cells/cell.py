@@ -1,19 +1,19 @@
 """What cells share: the loop over time, masks, and the products hoisted out of the loop."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array, Module
+from numpy_attention.products import few_rows
 from numpy_attention.validation.arrays import (
     as_rows,
     check_dtype,
     check_mask,
     check_parameters,
     check_shape,
-    contiguous_transpose,
 )
 
 
@@ -24,12 +24,10 @@ class Steps:
     a: Array        # (T, B, G)         the input's part of the pre-activations
     mask: Array     # (T, B)            False: the row keeps the state it had
     hs: Array       # (T + 1, B, H)     states; hs[0] is the initial one
-    u: Array = field(init=False)        # (B, G)    room for one recurrent product
+    Us: list[Any]                       # blocks of U, laid out for the products h U of a step
     ragged: Array = field(init=False)   # (T,)      True where a step masks some row
 
     def __post_init__(self):
-        # 0 where a cell makes no use of it: nothing in a cache is what memory happened to hold
-        self.u = np.zeros(self.a.shape[1:], self.a.dtype)
         self.ragged = ~self.mask.all(1)
 
 
@@ -39,7 +37,7 @@ class StepGradients:
 
     a: Array        # (T, B, G)
     u: Array        # (T, B, G)         the same array as a, of a cell that reads a + u alone
-    U_T: Array      # (G, H)            Uᵀ, turned once for all steps
+    U_Ts: list[Any]     # of each block of U its transpose, laid out for the products du Uᵀ
 
 
 class Cache(NamedTuple):
@@ -81,6 +79,10 @@ class Cell(Module):
         """The initial state of B sequences, zeros → h (B, H)."""
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
+    def _blocks(self):
+        """The blocks of U that a step multiplies one after the other."""
+        return [self.U]
+
     # ---- the input's part: one product for all steps ----------------------------------------
 
     def project(self, xs):
@@ -114,7 +116,8 @@ class Cell(Module):
             mask = np.ones((T, B), bool)
         check_mask(mask, (T, B), "(T, B)")
         a[~mask] = 0            # whatever padding holds, no step of it overflows
-        steps = self.steps_type(a, mask, np.empty((T + 1, B, self.hidden_size), a.dtype))
+        hs = np.empty((T + 1, B, self.hidden_size), a.dtype)
+        steps = self.steps_type(a, mask, hs, [few_rows(U, B, T) for U in self._blocks()])
         zero = self.zero_state(B)
         state = zero if state is None else state
         check_state("state", state, zero)
@@ -144,7 +147,8 @@ class Cell(Module):
     def begin_backward(self, steps):
         """Room for the gradients of the steps."""
         da = np.empty_like(steps.a)
-        return StepGradients(da, da, contiguous_transpose(self.U))
+        T, B, _ = da.shape
+        return StepGradients(da, da, [few_rows(U.T, B, T) for U in self._blocks()])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """From ∂L/∂h_t = dy (B, H) and ∂L/∂(the state after) to ∂L/∂(the state before).

@@ -82,6 +82,13 @@ class GRU(Cell):
     def _new(self):
         return self.update == "new"
 
+    def _blocks(self):
+        """U; with reset="before" U_rz, which multiplies h, and U_n, which multiplies s = r ∘ h."""
+        if self.reset == "after":
+            return [self.U]
+        H = self.hidden_size
+        return [self.U[:, :2 * H], self.U[:, 2 * H:]]
+
     def _step(self, t, steps):
         a = steps.a[t]
         h = steps.hs[t]
@@ -89,13 +96,11 @@ class GRU(Cell):
         first = t == 0
         gates = steps.gates[t]
         if self.reset == "after":
-            np.matmul(h, self.U, out=steps.u)
+            U, = steps.Us
             kernel = kernels.gru.in_loop(first)
-            kernel(a, steps.u, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
+            kernel(a, h @ U, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
         else:
-            # U_rz multiplies h, U_n multiplies s = r ∘ h
-            H = self.hidden_size
-            U_rz, U_n = self.U[:, :2 * H], self.U[:, 2 * H:]
+            U_rz, U_n = steps.Us
             kernels.gru_reset.in_loop(first)(a, h @ U_rz, h, gates, s)
             kernels.gru_update.in_loop(first)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
@@ -118,10 +123,11 @@ class GRU(Cell):
             kernel = kernels.gru_backward.in_loop(first)
             kernel(dy, dstate, gates, steps.s[t], h, self._new, da, du, dh)
             # u_t = h_{t−1} U
-            dh += du @ dsteps.U_T
+            U_T, = dsteps.U_Ts
+            dh += du @ U_T
         else:
             H = self.hidden_size
-            U_rz_T, U_n_T = dsteps.U_T[:2 * H], dsteps.U_T[2 * H:]
+            U_rz_T, U_n_T = dsteps.U_Ts
             # h_t from a_t, u_n = s U_n and h_{t−1}
             kernel = kernels.gru_update_backward.in_loop(first)
             kernel(dy, dstate, gates, h, self._new, da, dh)

@@ -65,9 +65,9 @@ class LSTM(Cell):
         return steps.hs[t], steps.cs[t]
 
     def _step(self, t, steps):
-        np.matmul(steps.hs[t], self.U, out=steps.u)
+        U, = steps.Us
         kernel = kernels.lstm.in_loop(t == 0)
-        kernel(steps.a[t], steps.u, steps.cs[t], steps.gates[t],
+        kernel(steps.a[t], steps.hs[t] @ U, steps.cs[t], steps.gates[t],
                steps.hs[t + 1], steps.cs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
@@ -77,4 +77,5 @@ class LSTM(Cell):
         kernel = kernels.lstm_backward.in_loop(t == len(steps.a) - 1)
         kernel(dy, dh_next, dc_next, steps.gates[t], steps.cs[t], steps.cs[t + 1], dsteps.a[t], dc)
         # u_t = h_{t−1} U
-        return dsteps.a[t] @ dsteps.U_T, dc
+        U_T, = dsteps.U_Ts
+        return dsteps.a[t] @ U_T, dc

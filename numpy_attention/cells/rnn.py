@@ -31,12 +31,13 @@ class RNN(Cell):
                    b=np.zeros(hidden, dtype))
 
     def _step(self, t, steps):
-        np.matmul(steps.hs[t], self.U, out=steps.u)
-        kernels.elman.in_loop(t == 0)(steps.a[t], steps.u, steps.hs[t + 1])
+        U, = steps.Us
+        kernels.elman.in_loop(t == 0)(steps.a[t], steps.hs[t] @ U, steps.hs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
         # h_t = tanh(a_t + u_t)
         kernel = kernels.elman_backward.in_loop(t == len(steps.a) - 1)
         kernel(dy, dstate, steps.hs[t + 1], dsteps.a[t])
         # u_t = h_{t−1} U
-        return dsteps.a[t] @ dsteps.U_T
+        U_T, = dsteps.U_Ts
+        return dsteps.a[t] @ U_T

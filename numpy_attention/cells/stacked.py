@@ -8,7 +8,7 @@ import numpy as np
 from numpy_attention.cells.cell import StepGradients, Steps
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arrays import contiguous_transpose
+from numpy_attention.products import few_rows
 from numpy_attention.validation.messages import typed_repr
 
 
@@ -18,6 +18,7 @@ class StackedSteps:
 
     layers: list[Steps]
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
+    Ws: list[Any]           # W (H, G) of each of these, laid out for the product D(h) W of a step
     keys: list[Any]         # of each such D; None: no dropout
     row_ids: Array            # (T, B)    of the rows, which D hashes
 
@@ -37,7 +38,7 @@ class StackedGradients:
     """The gradients of all layers' steps."""
 
     layers: list[StepGradients]
-    W_Ts: list[Array]       # Wᵀ (G, H) of each layer but the first, turned once for all steps
+    W_Ts: list[Any]         # Wᵀ (G, H) of each layer but the first, laid out for da Wᵀ
 
     @property
     def a(self):
@@ -108,12 +109,13 @@ class Stacked(Module):
             if layers:
                 a = np.empty(a.shape[:2] + (cell.gates_size,), a.dtype)
             layers.append(cell.begin(a, before, mask))
+        T, B = a.shape[:2]
         if row_ids is None:
-            T, B = a.shape[:2]
             row_ids = np.arange(T * B).reshape(T, B)
         belows = [np.empty_like(steps.hs[1:]) for steps in layers[:-1]]
+        Ws = [few_rows(cell.W, B, T) for cell in self.cells[1:]]
         keys = [self.dropout.draw(rng) for _ in belows]
-        return StackedSteps(layers, belows, keys, row_ids)
+        return StackedSteps(layers, belows, Ws, keys, row_ids)
 
     def state(self, steps, t):
         """The layers' states before step t; t = T or −1: the last ones."""
@@ -130,14 +132,16 @@ class Stacked(Module):
                 h = steps.layers[i - 1].hs[t + 1]
                 below, _ = self.dropout.apply(h, steps.keys[i - 1], steps.row_ids[t])
                 steps.belows[i - 1][t] = below
-                steps.layers[i].a[t] = cell.project(below[None])[0]
+                # a_t = D(h_t) W + b
+                steps.layers[i].a[t] = below @ steps.Ws[i - 1] + cell.b
             cell.step(t, steps.layers[i])
 
     def begin_backward(self, steps):
         """Room for the gradients of all layers' steps."""
+        T, B, _ = steps.a.shape
         return StackedGradients([cell.begin_backward(one)
                                  for cell, one in zip(self.cells, steps.layers)],
-                                [contiguous_transpose(cell.W) for cell in self.cells[1:]])
+                                [few_rows(cell.W.T, B, T) for cell in self.cells[1:]])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Step t of all layers, from the top down: ∂L/∂(the states before); writes ∂L/∂a_t."""

@@ -18,11 +18,13 @@ from numpy_attention.decoding.hypothesis import (
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.kernels import largest as kernels
 from numpy_attention.module import Array
+from numpy_attention.products import fixed_weights
 from numpy_attention.validation.arrays import check_whole
 
 WIDEST = 10_000     # hypotheses that a beam may keep
 
 
+@fixed_weights()
 def beam_search(model: Translator, source: Array, source_mask: Array, beam: int = 5,
                 length_penalty: float = 1.0,
                 max_length: int | None = None,

@@ -15,8 +15,10 @@ from numpy_attention.decoding.hypothesis import (
 )
 from numpy_attention.decoding.protocols import Translator
 from numpy_attention.module import Array
+from numpy_attention.products import fixed_weights
 
 
+@fixed_weights()
 def greedy(model: Translator, source: Array, source_mask: Array,
            max_length: int | None = None, never: Sequence[int] = ()) -> list[Hypothesis]:
     """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → one for each sentence.

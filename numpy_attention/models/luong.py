@@ -15,6 +15,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
+from numpy_attention.products import few_rows
 from numpy_attention.registry import CELLS, QUERIES, build, resolve
 from numpy_attention.trees import tree_map
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name
@@ -22,7 +23,6 @@ from numpy_attention.validation.arrays import (
     as_rows,
     check_integers,
     check_sizes,
-    contiguous_transpose,
 )
 
 PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=uniform(0.1))
@@ -196,16 +196,19 @@ class LuongTranslator(TeacherForced):
         attentional = np.zeros((T + 1, B, self.W.shape[1]), y.dtype)                    # h̃_0 = 0
         asking = self._query_states(steps.hs)
         attend_caches = []
+        C = few_rows(self.C, B, T)
+        W = few_rows(self.W, B, T)
+        F = None if self.F is None else few_rows(self.F, B, T)
         for t in range(T):
             # h_t = cells([E y_{t−1}; h̃_{t−1}]; h_{t−1})
-            if self.F is not None:
-                steps.a[t] += attentional[t] @ self.F
+            if F is not None:
+                steps.a[t] += attentional[t] @ F
             self.decoder.step(t, steps)
             # c_t = Σ_s α_ts h̄_s
             contexts[t], weights[t], looked = self.attention.step(asking[t], memory, t)
             attend_caches.append(looked)
             # h̃_t = tanh(c_t C + h_t W + b)
-            attentional[t + 1] = self._attentional(contexts[t], steps.hs[t + 1])
+            attentional[t + 1] = self._attentional(contexts[t] @ C + steps.hs[t + 1] @ W)
         # p(y_t) is read out of D(h̃_t)
         words = np.flatnonzero(batch.target_mask)
         read_out = as_rows(attentional[1:])[words]                                         # (N, K)
@@ -225,10 +228,11 @@ class LuongTranslator(TeacherForced):
         dhs = np.zeros_like(steps.hs)                   # T + 1 places, that of h_0 first
         dasking = self._query_states(dhs)
         dsteps = self.decoder.begin_backward(steps)
-        C_T = contiguous_transpose(self.C)
-        W_T = contiguous_transpose(self.W)
-        F_T = None if self.F is None else contiguous_transpose(self.F)
-        dstates = self.decoder.zero_state(y.shape[1])
+        T, B, _ = y.shape
+        C_T = few_rows(self.C.T, B, T)
+        W_T = few_rows(self.W.T, B, T)
+        F_T = None if self.F is None else few_rows(self.F.T, B, T)
+        dstates = self.decoder.zero_state(B)
         for t in reversed(range(len(attend_caches))):
             # h̃_t = tanh(mixed_t)
             dmixed[t] = dattentional[t] * (1 - attentional[t + 1] ** 2)
@@ -264,9 +268,8 @@ class LuongTranslator(TeacherForced):
         """states h_0 … h_T (T + 1, B, H) → those that ask for c_1 … c_T (T, B, H), a view."""
         return states[:-1] if self.query == "previous" else states[1:]
 
-    def _attentional(self, context, h):
-        """h̃ = tanh(c C + h W + b).   context (B, D), h (B, H) → (B, K)."""
-        mixed = context @ self.C + h @ self.W
+    def _attentional(self, mixed):
+        """h̃ = tanh(c C + h W + b).   mixed = c C + h W (B, K) → (B, K)."""
         return np.tanh(mixed if self.b is None else mixed + self.b)
 
     # ---- decoding ----------------------------------------------------------------------------
@@ -284,11 +287,12 @@ class LuongTranslator(TeacherForced):
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self.decoder.begin(self.decoder.project(y), state.cells)
         if self.F is not None:
-            steps.a[0] += state.fed @ self.F
+            steps.a[0] += state.fed @ few_rows(self.F, len(tokens))
         self.decoder.step(0, steps)
         query = self._query_states(steps.hs)[0]                                             # (B, H)
         context, weights, _ = self.attention.step(query, state.memory, state.t)         # (B, D)
-        fed = self._attentional(context, steps.hs[1])                                   # (B, K)
+        fed = self._attentional(context @ few_rows(self.C, len(tokens))
+                                + steps.hs[1] @ few_rows(self.W, len(tokens)))         # (B, K)
         after = DecoderState(state.memory, self.decoder.state(steps, 1), fed, state.t + 1)
         return self.output.log_probabilities(fed), weights, after
 

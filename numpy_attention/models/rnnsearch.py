@@ -17,6 +17,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
+from numpy_attention.products import few_rows
 from numpy_attention.registry import READOUTS, RESETS, UPDATES
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name
@@ -25,7 +26,6 @@ from numpy_attention.validation.arrays import (
     at_least,
     check_integers,
     check_sizes,
-    contiguous_transpose,
 )
 from numpy_attention.validation.messages import short_repr
 
@@ -209,12 +209,13 @@ class RNNSearch(TeacherForced):
         contexts = np.empty((T, B, memory.values.shape[2]), y.dtype)                    # (T, B, D)
         weights = np.empty((T,) + memory.mask.shape, y.dtype)                           # (T, B, S)
         attend_caches = []
+        C = few_rows(self.C, B, T)
         for i in range(T):
             # c_i = Σ_j α_ij h_j, asked by s_{i−1}, which is hs[i]
             contexts[i], weights[i], looked = self.attention.step(steps.hs[i], memory, i)
             attend_caches.append(looked)
             # s_i = GRU(E y_{i−1}, c_i; s_{i−1})
-            steps.a[i] += contexts[i] @ self.C
+            steps.a[i] += contexts[i] @ C
             self.decoder.step(i, steps)
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         words = np.flatnonzero(batch.target_mask)
@@ -239,7 +240,7 @@ class RNNSearch(TeacherForced):
         as_rows(dcontexts)[words] = dc_rows
         dmemory = encoded.memory.gradient()
         dsteps = self.decoder.begin_backward(steps)
-        C_T = contiguous_transpose(self.C)
+        C_T = few_rows(self.C.T, dsteps.a.shape[1], len(dsteps.a))
         # ∂L/∂(the states after step i) through later steps; what t_i reads comes in as ds_read
         dstates = self.decoder.zero_state(len(steps.hs[0]))
         for i in reversed(range(len(attend_caches))):
@@ -289,7 +290,7 @@ class RNNSearch(TeacherForced):
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self._begin(y, state.states, None)
         context, weights, _ = self.attention.step(steps.hs[0], state.memory, state.i)   # (B, D)
-        steps.a[0] += context @ self.C
+        steps.a[0] += context @ few_rows(self.C, len(context))
         self.decoder.step(0, steps)
         s = self._read_out_of(steps.hs)[0]                                              # (B, H)
         t, _ = self.deep_output.forward(s, y[0], context)                               # (B, l)

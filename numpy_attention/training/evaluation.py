@@ -8,6 +8,7 @@ import numpy as np
 
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
+from numpy_attention.products import fixed_weights
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.protocols import Model, State
 from numpy_attention.training.shares import States, shared
@@ -90,7 +91,8 @@ def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
         if not batches.carried(place):
             states = None
         batch = batches.batch(place)
-        losses, states = shared(threads, batch, states, work)
+        with fixed_weights():
+            losses, states = shared(threads, batch, states, work)
         tokens += batch.tokens
         if by_row:
             rows += losses

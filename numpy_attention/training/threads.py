@@ -4,6 +4,7 @@ import ctypes
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, Callable
 
 from threadpoolctl import threadpool_limits
@@ -52,7 +53,7 @@ class Threads:
 
     def map(self, f: Callable[[int], Any]) -> list[Any]:
         try:
-            others = [self._pool.submit(f, k) for k in range(1, self.count)]
+            others = [self._pool.submit(copy_context().run, f, k) for k in range(1, self.count)]
         except RuntimeError:
             raise MemoryError(f"{self.count} threads cannot be started") from None
         try:

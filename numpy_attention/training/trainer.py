@@ -13,6 +13,7 @@ import numpy as np
 
 from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
+from numpy_attention.products import fixed_weights
 from numpy_attention.registry import AVERAGES
 from numpy_attention.training import checkpoint, lock, snapshot
 from numpy_attention.training.diagnosis import NonFiniteError, first_bad
@@ -242,7 +243,8 @@ class Trainer:
             rng = np.random.default_rng([self.seed, self.step])
             return self.model.loss_and_grad(part, before, scale, grads[k], rng)
 
-        losses, self._states = shared(pool, batch, self._states, work)
+        with fixed_weights():
+            losses, self._states = shared(pool, batch, self._states, work)
         loss = sum(losses)
         norm = add_up(pool, grads)
         if not (math.isfinite(loss) and math.isfinite(norm)):

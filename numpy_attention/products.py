@@ -1,0 +1,86 @@
+"""Products of few rows at the speed of products of many.
+
+OpenBLAS copies a matrix W into the order in which it will read it, at every product x W. A product
+of a thousand rows hides that copy. One of ten rows, as in a step of a recurrent network, spends
+most of its time on it. Small products are exempt: up to SMALL multiplications OpenBLAS reads W
+where it is. `Panels` cuts W into blocks that make the product a batch of small ones, and lays each
+block out contiguously, once for many products. Lesson 14 measures the difference.
+"""
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+
+import numpy as np
+
+SMALL = 10**6       # multiplications of a product that OpenBLAS makes without a copy of W
+WIDTH = 64          # columns of a panel
+ROWS = (16, 32, 64)     # panels are made for at most so many rows; for more they are not quicker
+STEPS = 4           # fewest products that are worth the copy of W into panels
+SIZE = 2**17        # entries of W; a smaller one stays in the processor's cache either way
+
+_laid_out = ContextVar("laid_out", default=None)
+_lock = Lock()
+
+
+@contextmanager
+def fixed_weights():
+    """While no weights change: `few_rows` makes panels once, for all products and threads."""
+    token = _laid_out.set({})
+    try:
+        yield
+    finally:
+        _laid_out.reset(token)
+
+
+def few_rows(W, rows, steps=1):
+    """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
+
+    The result is Panels where those are quicker, W itself for so few steps that a copy does not
+    pay, and otherwise a contiguous array: a product with a view W.T takes up to twice as long.
+    """
+    laid_out = _laid_out.get()
+    if not 1 < rows <= ROWS[-1] or W.size < SIZE or (steps < STEPS and laid_out is None):
+        return W if steps < STEPS else np.ascontiguousarray(W)
+    rows = next(most for most in ROWS if rows <= most)
+    if laid_out is None:
+        return Panels(W, rows)
+    key = W.__array_interface__["data"][0], W.shape, W.strides, rows
+    with _lock:
+        if key not in laid_out:
+            # with W, so that no other array can take its place in memory meanwhile
+            laid_out[key] = Panels(W, rows), W
+    return laid_out[key][0]
+
+
+class Panels:
+    """A matrix W (K, N) as blocks of WIDTH columns, for products x @ W with few rows x (B, K).
+
+    Up to rounding x @ Panels(W, B) is x @ W. Where B · K · WIDTH multiplications are too many for
+    a small product, the rows of W are cut too, and the products of the parts are added.
+    """
+
+    __array_ufunc__ = None      # x @ panels asks __rmatmul__
+
+    def __init__(self, W, rows):
+        K, N = W.shape
+        self.shape = W.shape
+        parts = -(-rows * WIDTH * K // SMALL)
+        self.inner = -(-K // parts)
+        self.whole = N - N % WIDTH
+        # (K, N) → N / WIDTH blocks (K, WIDTH); and the columns that are left over
+        blocks = W[:, :self.whole].reshape(K, -1, WIDTH).transpose(1, 0, 2)
+        self.blocks = [np.ascontiguousarray(blocks[:, start:start + self.inner])
+                       for start in range(0, K, self.inner)]
+        self.rest = np.ascontiguousarray(W[:, self.whole:])
+
+    def __rmatmul__(self, x):
+        """x (B, K) → x W (B, N)."""
+        y = np.empty((len(x), self.shape[1]), x.dtype)
+        panels = y[:, :self.whole].reshape(len(x), -1, WIDTH).transpose(1, 0, 2)     # a view
+        np.matmul(x[:, :self.inner], self.blocks[0], out=panels)
+        for n, block in enumerate(self.blocks[1:], 1):
+            panels += np.matmul(x[:, n * self.inner:(n + 1) * self.inner], block)
+        if self.rest.size:
+            np.matmul(x, self.rest, out=y[:, self.whole:])
+        return y

@@ -1,0 +1,99 @@
+"""Products of few rows: panels give the plain product, and are used where they pay."""
+
+import numpy as np
+import pytest
+
+from numpy_attention import products
+from numpy_attention.cells.gru import GRU
+from numpy_attention.cells.lstm import LSTM
+from numpy_attention.products import Panels, few_rows, fixed_weights
+from numpy_attention.training.threads import Threads
+
+# rows; K, N: whole panels, a part of one, none; the inner dimension is cut where rows · K is large
+SIZES = [(1, 3, 64), (10, 200, 800), (7, 650, 130), (5, 9, 40), (20, 2048, 512), (33, 1999, 65)]
+
+
+@pytest.mark.parametrize("rows, K, N", SIZES)
+@pytest.mark.parametrize("dtype, tolerance", [(np.float32, 1e-4), (np.float64, 1e-12)])
+def test_panels_give_the_plain_product(rng, rows, K, N, dtype, tolerance):
+    W = rng.standard_normal((K, N)).astype(dtype)
+    x = rng.standard_normal((rows, K)).astype(dtype)
+    before = W.copy()
+    y = x @ Panels(W, rows)
+    assert y.dtype == dtype and y.flags.c_contiguous
+    np.testing.assert_allclose(y, x @ W, rtol=tolerance, atol=tolerance)
+    np.testing.assert_array_equal(W, before)
+
+
+def test_panels_of_a_transposed_view_and_of_a_strided_query(rng):
+    W = rng.standard_normal((130, 35))
+    x = rng.standard_normal((70, 12)).T[:, ::2]
+    np.testing.assert_allclose(x @ Panels(W.T, len(x)), x @ W.T, atol=1e-12)
+
+
+def test_each_product_of_panels_is_small(rng):
+    for rows, K, N in SIZES:
+        for block in Panels(rng.standard_normal((K, N)), rows).blocks:
+            assert rows * block.shape[1] * block.shape[2] <= products.SMALL
+
+
+def test_panels_are_used_for_few_rows_and_many_steps_of_a_large_matrix(rng):
+    W = rng.standard_normal((512, 512))
+    assert isinstance(few_rows(W, 10, 20), Panels)
+    assert few_rows(W, 10, 1) is W
+    for rows, steps, small in [(1, 20, W), (500, 20, W), (10, 20, W[:64, :64])]:
+        found = few_rows(small.T, rows, steps)
+        assert isinstance(found, np.ndarray) and found.flags.c_contiguous
+        np.testing.assert_array_equal(found, small.T)
+
+
+def test_panels_are_made_once_while_weights_are_fixed(rng):
+    W = rng.standard_normal((512, 512))
+    assert few_rows(W, 10) is W
+    with fixed_weights():
+        panels = few_rows(W, 10)
+        assert isinstance(panels, Panels)
+        assert few_rows(W, 16) is panels and few_rows(W, 17) is not panels
+        assert few_rows(W.T, 10) is not panels and few_rows(W[:, :300], 10) is not panels
+        with Threads(2) as pool:
+            assert pool.map(lambda k: few_rows(W, 10)) == [panels, panels]
+    W[:] = 0
+    with fixed_weights():
+        assert not (np.ones((10, 512)) @ few_rows(W, 10)).any()
+
+
+def test_an_array_of_a_step_does_not_take_the_place_of_another():
+    """Panels are found by the address of W, which must not be given away meanwhile."""
+    with fixed_weights():
+        for value in range(5):
+            W = np.full((512, 512), float(value))
+            np.testing.assert_array_equal(np.ones((2, 512)) @ few_rows(W, 2), 512 * value)
+            del W
+
+
+@pytest.mark.parametrize("cell", [
+    lambda rng: LSTM.create(rng, 5, 9, dtype=np.float64),
+    lambda rng: GRU.create(rng, 5, 9, dtype=np.float64),
+    lambda rng: GRU.create(rng, 5, 9, reset="before", dtype=np.float64),
+], ids=["lstm", "gru", "gru before"])
+def test_a_cell_gives_the_same_with_panels(rng, monkeypatch, cell):
+    cell = cell(rng)
+    xs = rng.standard_normal((6, 3, 5))
+    dys = rng.standard_normal((6, 3, 9))
+
+    def run():
+        ys, last, cache = cell.forward(xs)
+        grads = cell.zeros_like()
+        dxs, _ = cell.backward(dys, None, cache, grads)
+        used = [type(U) for U in cache.steps.Us]
+        return [ys, dxs, *(array for _, array in grads.named_parameters())], used
+
+    plain, used = run()
+    assert set(used) == {np.ndarray}
+    monkeypatch.setattr(products, "SIZE", 1)
+    monkeypatch.setattr(products, "WIDTH", 4)       # G is no multiple of it, and H is cut
+    monkeypatch.setattr(products, "SMALL", 200)
+    fast, used = run()
+    assert set(used) == {Panels}
+    for one, other in zip(plain, fast):
+        np.testing.assert_allclose(one, other, atol=1e-12)
