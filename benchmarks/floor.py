@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from sides import batch_of, is_text
 
+LOOP = 20       # products in a loop over time, more than enough for panels
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
@@ -107,6 +108,7 @@ def products_of(size, threads):
 
 def floor(size, threads, built):
     """A side of versus_pytorch.py: the products of a training step; the threads share the rows."""
+    from numpy_attention.products import few_rows
     from numpy_attention.training.threads import Threads
     forward, weights = products_of(size, threads)
 
@@ -115,15 +117,18 @@ def floor(size, threads, built):
 
     factors = {}
     for *b, n, k, m in {*forward, *weights}:
-        factors[("y", *b, n, k, m)] = ones(*b, n, k), ones(*b, k, m)      # y = x W
-        factors[("dx", *b, n, k, m)] = ones(*b, n, m), ones(*b, m, k)     # dx = dy Wᵀ
+        # y = x W and dx = dy Wᵀ, W laid out as in a step of a loop over time
+        for what, inner, columns in (("y", k, m), ("dx", m, k)):
+            W = ones(*b, inner, columns)
+            factors[(what, *b, n, k, m)] = ones(*b, n, inner), W if b else few_rows(W, n, LOOP)
         factors[("dW", *b, n, k, m)] = ones(*b, k, n), ones(*b, n, m)     # dW = xᵀ dy
     built()
 
     def products(_):
         for what, shapes in (("y", forward), ("dx", forward), ("dW", weights)):
             for shape in shapes:
-                np.matmul(*factors[(what, *shape)])
+                x, W = factors[(what, *shape)]
+                x @ W
 
     pool = Threads(threads).__enter__()
 
