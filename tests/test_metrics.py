@@ -295,7 +295,7 @@ def test_diagonal_pointing_by_hand():
     metrics.links_from_weights,
 ])
 @pytest.mark.parametrize("weights, pairs, message", [
-    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs"),
+    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs:"),
     ([], [], "no weight matrices to measure"),
     ([pointing_at([0, 1, 2], 5).T], [LONG],
      r"shape \(5, 3\), expected \(target, source\) = \(3, 5\)"),

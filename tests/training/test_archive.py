@@ -37,7 +37,7 @@ def test_one_alone(path):
 
 
 def test_a_folder_cannot_be_read(tmp_path):
-    with pytest.raises(OSError, match=f"{tmp_path.name} cannot be read"):
+    with pytest.raises(OSError, match=f"{tmp_path.name} cannot be read: "):
         archive.read(tmp_path)
 
 

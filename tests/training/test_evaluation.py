@@ -7,7 +7,9 @@ import pytest
 from small import language_trainer, pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches, TextBatches
+from numpy_attention.training import evaluation
 from numpy_attention.training.evaluation import Evaluation, evaluate
+from numpy_attention.training.threads import Threads
 
 
 def test_perplexity_is_exp_of_the_mean_loss():
@@ -106,3 +108,17 @@ def test_batches_that_are_none_are_named():
     expected = "^batches is None: expected batches, such as PairBatches, with order and batch and "
     with pytest.raises(TypeError, match=expected + "carried$"):
         evaluate(translator_model(), None, 1)
+
+
+def test_one_thread_unless_more_are_asked_for(monkeypatch):
+    counts = []
+
+    class Recorded(Threads):
+        def __init__(self, count, *ranks):
+            counts.append(count)
+            super().__init__(count, *ranks)
+    monkeypatch.setattr(evaluation, "Threads", Recorded)
+    run = language_trainer()
+    evaluate(run.model, run.train)
+    evaluate(run.model, run.train, 2)
+    assert counts == [1, 2]
