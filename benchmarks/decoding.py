@@ -3,30 +3,30 @@
     python benchmarks/decoding.py [--models rnnsearch,luong] [--beams 1,5] [--rounds 7]
     python benchmarks/decoding.py --quick           whether it runs: its figures mean nothing
 
-A model is first trained for so many --steps on bible-en-es, so that its translations have lengths
-of their own; RNNsearch and Luong's dot attention have the sizes of (c) and (d) in sides.py. Then so
-many --sentences of the test text, the same for both models, are translated by Translator.translate
-here, and in PyTorch by the loops of pytorch/torch_decoding.py: from words to words, 64 sentences of
-similar length at a time; ours come with the attention weights of each word. A third side makes the
-products of ours and nothing else (decoding_floor.py). The sides take turns (turns.py); a ratio is
-ours / PyTorch's of one round, told as the median and the quartiles of all rounds. The products'
-shares, of our time and of PyTorch's, are medians.
+A model is first trained for --steps steps on bible-en-es, so that the lengths of its translations
+differ; RNNsearch and Luong's dot attention have the sizes of (c) and (d) in sides.py. Then
+--sentences sentences of the test text, the same for both models, are translated by
+Translator.translate here, and in PyTorch by the loops of pytorch/torch_decoding.py: from words to
+words, 64 sentences of similar length at a time; ours come with the attention weights of each word.
+A third side makes the products of ours and nothing else (floor.py). The sides take turns
+(turns.py); a ratio is ours / PyTorch's of one round, printed as the median and the quartiles of all
+rounds. The products' shares, of our time and of PyTorch's, are medians.
 
-Both must give the same translations, but where two words are equally probable to rounding. So many
-are equal, so many are ties: their log p, by our model, differ by less than 0.001, under a beam over
-the whole translation, in greedy search at the first word that differs. The rest parted earlier, at
-a tie within the beam; more than 1 in 200 of them is an error.
+Both must give the same translations, except where two words are equally probable to rounding: ties,
+whose log p, by our model, differ by less than 0.001, under a beam over the whole translation, in
+greedy search at the first word that differs. The rest parted earlier, at a tie within the beam;
+more than 1 in 200 of them is an error.
 """
 
-import argparse
 import json
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from decoding_floor import floor
+from floor import search_floor
+from machine import check_recordable, machine, names_in, parser_of, record, restart_clean
 from sides import MODELS
-from turns import TUNED, Side, machine, measure, names_in, ratio
+from turns import TUNED, Side, measure, ratio
 
 from numpy_attention.data.batching import padded
 from numpy_attention.data.datasets.corpora import load_parallel
@@ -54,26 +54,26 @@ SETTINGS = {
 
 
 def ours(size, threads, built):
-    translator, sentences = stood(size, built)
-    return told(size, "ours", lambda: [
+    translator, sentences = loaded(size, built)
+    return writing(size, "ours", lambda: [
         found.target for found in translator.translate(sentences, size["beam"], threads=threads)])
 
 
 def theirs(size, threads, built):
     import torch
     torch.set_num_threads(threads)
-    translator, sentences = stood(size, built)
+    translator, sentences = loaded(size, built)
     search = their_search(translator, size["beam"])
-    return told(size, "theirs", lambda: search(sentences))
+    return writing(size, "theirs", lambda: search(sentences))
 
 
 def products(size, threads, built):
     """The floor of ours."""
-    translator, sentences = stood(size, built)
-    return floor(translator, sentences, size["beam"], threads)
+    translator, sentences = loaded(size, built)
+    return search_floor(translator, sentences, size["beam"], threads)
 
 
-def stood(size, built):
+def loaded(size, built):
     run = Path(size["run"])
     sentences = json.loads((run / "sentences.json").read_text())
     translator = Translator.load(run)
@@ -81,8 +81,8 @@ def stood(size, built):
     return translator, sentences
 
 
-def told(size, side, translate):
-    """A step that translates → how many words; the first writes them to a file."""
+def writing(size, side, translate):
+    """A step that translates → the number of words; the first writes them to a file."""
     path = Path(size["run"]) / f"{side}-{size['beam']}.json"
 
     def step():
@@ -148,7 +148,7 @@ def trained(name, options, run):
 
 
 def compare_words(translator, run, beam):
-    """How many translations are equal, ties, and neither; the mean length of ours."""
+    """The numbers of translations that are equal, ties, and neither; the mean length of ours."""
     sentences = json.loads((run / "sentences.json").read_text())
     sides = [json.loads((run / f"{side}-{beam}.json").read_text()) for side in ("ours", "theirs")]
     counts = {"equal": 0, "ties": 0, "parted": 0}
@@ -209,21 +209,19 @@ def compare(translator, run, beam, options):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, rounds=7, threads=2)
     parser.add_argument("--models", default="rnnsearch,luong")
     parser.add_argument("--beams", default="1,5", help="comma-separated; 1 is greedy search")
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=400, help="of training before it")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="tiny models, few sentences")
-    parser.add_argument("--json", help="append one JSON line a model and beam to this file")
+    parser.add_argument("--json", help="append one JSON line per model and beam to this file")
     options = parser.parse_args(arguments)
     names = names_in(options.models, SETTINGS, "model", parser.error)
     if options.quick:
         options.sentences, options.steps, options.rounds = 40, 20, 2
-    print(machine())
+    check_recordable(options.json, parser.error)
+    print(machine(options.threads, "torch"))
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             translator = trained(name, options, Path(folder))
@@ -232,11 +230,9 @@ def main(arguments=None):
             print(f"{name}: {translator.model.size:,} parameters, {sizes}, {options.steps} steps; "
                   f"{options.sentences:,} sentences, {options.threads} threads", flush=True)
             for beam in map(int, options.beams.split(",")):
-                line = compare(translator, Path(folder), beam, options)
-                if options.json:
-                    with open(options.json, "a") as file:
-                        file.write(json.dumps(line) + "\n")
+                record(options.json, compare(translator, Path(folder), beam, options))
 
 
 if __name__ == "__main__":
+    restart_clean()
     main()

@@ -1,155 +1,199 @@
-"""The floor of versus_pytorch.py: a step's matrix products alone, in NumPy, on the same threads.
+"""The floor of a training step or a search: its matrix products alone, in NumPy.
 
-A product is (rows, inner, columns), or (how many, rows, inner, columns). Words that are padding
-need none; the rows of the batch are shared out among the threads.
+A product is (rows, inner, columns), or (how many, rows, inner, columns). Padding needs no products.
 """
 
-from dataclasses import dataclass
+from collections import defaultdict
+from typing import NamedTuple
 
 import numpy as np
-from sides import batch_of
+from sides import batch_of, is_text
 
+LOOP = 20       # products in a loop over time, more than enough for panels
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
-@dataclass
-class Products:
-    """The products of a forward pass; a backward pass has two for each, for its two factors.
+class Widths(NamedTuple):
+    """(inner, columns) of a model's products.
 
-    once: made once a step of training. every_step: made anew at every time step, whose weight
-    gradients wait and are made at once, as products of the shapes `hoisted`.
+    read, written: for each word of the source and of the target, all words in one product.
+    encoder, decoder: for each row of the batch, at every time step.
     """
 
-    once: list
-    every_step: list
-    hoisted: list
+    read: list
+    encoder: list
+    written: list
+    decoder: list
 
 
-class Sizes:
-    """The numbers of words and steps that a thread of a translator has."""
-
-    def __init__(self, size, threads):
-        batch = batch_of(size, np.random.default_rng(0))
-        self.S = len(batch.source)
-        self.T = len(batch.target_in)
-        self.B = batch.size // threads
-        self.read = int(batch.source_mask.sum()) // threads
-        self.written = batch.tokens // threads
+def rnnsearch(size, words):
+    E, H, A, maxout = (size[name] for name in ("embedding", "hidden", "alignment", "maxout"))
+    deep_output = [(inner, 2 * maxout) for inner in (H, E, 2 * H)]
+    return Widths(
+        read=[(E, 3 * H), (E, 3 * H), (2 * H, A)],                      # both directions, keys
+        encoder=[(H, 3 * H), (H, 3 * H)],
+        written=[(E, 3 * H), *deep_output, (maxout, words)],
+        decoder=[(H, 3 * H), (2 * H, 3 * H), (H, A)])
 
 
-def rnnsearch_products(size, threads):
-    n = Sizes(size, threads)
+def luong(size, words):
+    E, H = size["embedding"], size["hidden"]
+    return Widths(
+        read=[(E, 4 * H)],
+        encoder=[(H, 4 * H)],
+        written=[(E, 4 * H), (H, words)],
+        decoder=2 * [(H, 4 * H)] + 2 * [(H, H)])                # h and input feeding; C and W
+
+
+def language_model(size, words):
     H = size["hidden"]
-    E = size["embedding"]
-    A = size["alignment"]
-    maxout = size["maxout"]
-    once = [
-        (n.read, E, 3 * H),                                 # the encoder's inputs, both ways
-        (n.read, E, 3 * H),
-        (n.read, 2 * H, A),                                 # keys
-        (n.written, E, 3 * H),                              # the decoder's inputs
-        (n.written, H, 2 * maxout),                         # the deep output
-        (n.written, E, 2 * maxout),
-        (n.written, 2 * H, 2 * maxout),
-        (n.written, maxout, size["vocabulary"]),
-    ]
-    encoder = [(n.B, H, 3 * H), (n.B, H, 3 * H)]
-    decoder = [(n.B, H, 3 * H), (n.B, 2 * H, 3 * H), (n.B, H, A)]
-    hoisted = [
-        (n.read, H, 3 * H),
-        (n.read, H, 3 * H),
-        (n.written, H, 3 * H),
-        (n.written, 2 * H, 3 * H),
-        (n.written, H, A),
-    ]
-    return Products(once, n.S * encoder + n.T * decoder, hoisted)
+    cells = size["layers"] * [(H, GATES[size["cell"]] * H)]
+    attention = 4 * [(H, H)] if size["attention"] else []       # W_s, W_q, W_x, W_r
+    return Widths([], [], [*cells, (H, words), *attention], cells)
 
 
-def luong_products(size, threads):
-    n = Sizes(size, threads)
-    H = size["hidden"]
-    E = size["embedding"]
-    once = [
-        (n.read, E, 4 * H),
-        (n.written, E, 4 * H),
-        (n.written, H, size["vocabulary"]),
-    ]
-    encoder = [(n.B, H, 4 * H)]
-    decoder = 2 * [(n.B, H, 4 * H)] + 2 * [(n.B, H, H)]     # h and input feeding; C and W
-    hoisted = [(n.read, H, 4 * H)] + 2 * [(n.written, H, 4 * H), (n.written, H, H)]
-    return Products(once, n.S * encoder + n.T * decoder, hoisted)
+WIDTHS = {None: language_model, "rnnsearch": rnnsearch, "luong": luong}
 
 
-def transformer_products(size, threads):
+def of_rows(rows, widths):
+    return [(rows, *width) for width in widths]
+
+
+# ---- a training step -----------------------------------------------------------------------------
+
+
+def transformer_products(size, batch, rows):
     """Its scores and sums are a product for each sentence and head."""
-    n = Sizes(size, threads)
+    S, T = len(batch.source), len(batch.target_in)
     D = size["hidden"]
-    inner = size["inner"]
-    heads = n.B * size["heads"]
+    heads = rows * size["heads"]
     d = D // size["heads"]
 
-    def feed_forward(rows):
-        return [(rows, D, inner), (rows, inner, D)]
+    def feed_forward(words):
+        return [(words, D, size["inner"]), (words, size["inner"], D)]
 
-    def look(asking, known):
-        queries_and_outputs = 2 * [(n.B * asking, D, D)]
-        keys_and_values = 2 * [(n.B * known, D, D)]
-        scores = (heads, asking, d, known)
-        sums = (heads, asking, known, d)
-        return queries_and_outputs + keys_and_values + [scores, sums]
+    def attend(queries, keys):
+        projections = 2 * [(rows * queries, D, D)] + 2 * [(rows * keys, D, D)]
+        return projections + [(heads, queries, d, keys), (heads, queries, keys, d)]
 
-    encoder = look(n.S, n.S) + feed_forward(n.B * n.S)
-    decoder = look(n.T, n.T) + look(n.T, n.S) + feed_forward(n.B * n.T)
-    words = (n.B * n.T, D, size["vocabulary"])
-    return Products(size["layers"] * (encoder + decoder) + [words], [], [])
+    encoder = attend(S, S) + feed_forward(rows * S)
+    decoder = attend(T, T) + attend(T, S) + feed_forward(rows * T)
+    return size["layers"] * (encoder + decoder) + [(rows * T, D, size["vocabulary"])]
 
 
-def text_products(size, threads):
-    """Of a language model."""
-    T = size["steps"]
-    B = size["batch"] // threads
-    H = size["hidden"]
-    G = GATES[size["cell"]] * H
-    layers = size["layers"]
-    once = layers * [(T * B, H, G)] + [(T * B, H, size["vocabulary"])]
-    if size["attention"]:
-        once += 4 * [(T * B, H, H)]                         # W_s, W_q, W_x, W_r
-        once += [(B, T, T, H)]                              # the weights of each row by its states
-    return Products(once, T * layers * [(B, H, G)], layers * [(T * B, H, G)])
+def products_of(size, threads):
+    """The products of a thread's forward pass, and those of its gradients of weights.
 
-
-PRODUCTS = {
-    None: text_products,
-    "rnnsearch": rnnsearch_products,
-    "luong": luong_products,
-    "transformer": transformer_products,
-}
+    The weights of a time step have one product for all steps. The gradients of inputs are products
+    of the sizes of the forward pass.
+    """
+    batch = batch_of(size, np.random.default_rng(0))
+    rows = size["batch"] // threads
+    if size.get("model") == "transformer":
+        products = transformer_products(size, batch, rows)
+        return products, products
+    widths = WIDTHS[size.get("model")](size, size["vocabulary"])
+    S, T, read = size.get("steps", 0), size.get("steps"), 0
+    if not is_text(size):
+        S, T = len(batch.source), len(batch.target_in)
+        read = int(batch.source_mask.sum()) // threads
+    written = batch.tokens // threads
+    once = of_rows(read, widths.read) + of_rows(written, widths.written)
+    if size.get("attention"):
+        once.append((rows, T, T, size["hidden"]))               # the weights times the states
+    steps = S * of_rows(rows, widths.encoder) + T * of_rows(rows, widths.decoder)
+    hoisted = of_rows(read, widths.encoder) + of_rows(written, widths.decoder)
+    return once + steps, once + hoisted
 
 
 def floor(size, threads, built):
+    """A side of versus_pytorch.py: the products of a training step; the threads share the rows."""
+    from numpy_attention.products import few_rows
     from numpy_attention.training.threads import Threads
-    needed = PRODUCTS[size.get("model")](size, threads)
-    forward = needed.once + needed.every_step
-    weights = needed.once + needed.hoisted
+    forward, weights = products_of(size, threads)
 
     def ones(*shape):
         return np.ones(shape, np.float32)
 
     factors = {}
     for *b, n, k, m in {*forward, *weights}:
-        factors[("y", *b, n, k, m)] = ones(*b, n, k), ones(*b, k, m)      # y = x W
-        factors[("dx", *b, n, k, m)] = ones(*b, n, m), ones(*b, m, k)     # dx = dy Wᵀ
+        # y = x W and dx = dy Wᵀ, W laid out as in a step of a loop over time
+        for what, inner, columns in (("y", k, m), ("dx", m, k)):
+            W = ones(*b, inner, columns)
+            factors[(what, *b, n, k, m)] = ones(*b, n, inner), W if b else few_rows(W, n, LOOP)
         factors[("dW", *b, n, k, m)] = ones(*b, k, n), ones(*b, n, m)     # dW = xᵀ dy
     built()
 
     def products(_):
         for what, shapes in (("y", forward), ("dx", forward), ("dW", weights)):
             for shape in shapes:
-                np.matmul(*factors[(what, *shape)])
+                x, W = factors[(what, *shape)]
+                x @ W
 
     pool = Threads(threads).__enter__()
 
     def step():
         pool.map(products)
+        return 0.0
+    return step
+
+
+# ---- a search ------------------------------------------------------------------------------------
+
+
+class Watched:
+    """A model that remembers its calls.
+
+    begun: for every batch the mask of its source (S, B) and the rows of each call of `next`, since
+    sentences that have ended leave the batch.
+    """
+
+    def __init__(self, model):
+        self.model = model
+        self.begun = []
+
+    def __getattr__(self, name):
+        return getattr(self.model, name)
+
+    def start(self, source, mask):
+        self.begun.append((mask, []))
+        return self.model.start(source, mask)
+
+    def next(self, tokens, state):
+        self.begun[-1][1].append(len(tokens))
+        return self.model.next(tokens, state)
+
+
+def search_products(widths, mask, asked):
+    """The products of one batch; asked: the rows of each word."""
+    S, B = mask.shape
+    found = of_rows(int(mask.sum()), widths.read) + S * of_rows(B, widths.encoder)
+    for rows in asked:
+        found += of_rows(rows, widths.written) + of_rows(rows, widths.decoder)
+    return found
+
+
+def search_floor(translator, sentences, beam, threads):
+    """A step that makes the products of translating these sentences, watched once → 0."""
+    from numpy_attention.training.threads import Threads
+    watched = translator.model = Watched(translator.model)
+    translator.translate(sentences, beam)
+    widths = WIDTHS[translator.name](translator.settings, len(translator.target_vocabulary))
+    batches = [search_products(widths, *begun) for begun in watched.begun]
+    weights = {}
+    most = defaultdict(int)
+    for rows, inner, columns in sum(batches, []):
+        weights[inner, columns] = np.ones((inner, columns), np.float32)
+        most[inner] = max(most[inner], rows)
+    inputs = {inner: np.ones((rows, inner), np.float32) for inner, rows in most.items()}
+    pool = Threads(threads).__enter__()
+
+    def share(k):
+        for batch in batches[k::threads]:
+            for rows, inner, columns in batch:
+                np.matmul(inputs[inner][:rows], weights[inner, columns])
+
+    def step():
+        pool.map(share)
         return 0.0
     return step

@@ -8,18 +8,18 @@ One size grows, all others stay: batch, hidden states and vocabulary of (a), Zar
 language model; the source's length of (c), RNNsearch, whose targets have 15 words and whose
 sentences all have one length here. The models are described in sides.py. At each point both
 libraries run on as many threads, in turns of 0.2 s (worker.py), PyTorch with an allocator that
-keeps freed memory. Drawn are the medians over the rounds with their quartiles, and the ratio of a
-round's two turns, ours / PyTorch's.
+keeps freed memory. The picture has the medians over the rounds with their quartiles, and the ratio
+of a round's two turns, ours / PyTorch's.
 """
 
-import argparse
 import json
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from machine import check_recordable, machine, names_in, parser_of, record, restart_clean
 from sides import MODELS
-from turns import TUNED, Side, machine, measure, names_in, ratio
+from turns import TUNED, Side, measure, medians, ratio
 
 from numpy_attention.plotting.base import curve_style, new_figure, save
 
@@ -55,34 +55,20 @@ CURVES = {
 # ---- measured ------------------------------------------------------------------------------------
 
 
-def point(name, value, threads, rounds):
-    """A line of one point: the seconds of every round on both sides."""
-    _, seconds = measure(SIDES, CURVES[name].size(value), rounds, threads)
-    line = {"curve": name, "value": value, "threads": threads}
-    return line | {side: times.tolist() for side, times in seconds.items()}
-
-
-def told(line):
-    """A line in words."""
-    ours, theirs = (np.array(line[side.name]) for side in SIDES)
-    low, middle, high = ratio(ours, theirs)
-    return (f"{line['curve']} {line['value']:,}, {line['threads']} threads: "
-            f"ours {1e3 * np.median(ours):.1f} ms, theirs {1e3 * np.median(theirs):.1f} ms, "
-            f"ours / theirs {middle:.3f} ({low:.3f}–{high:.3f})")
-
-
 def measured(names, options):
-    """All lines, each told, and appended to --json as soon as it is there."""
+    """A line for each point, with the seconds of every round on both sides; printed, recorded."""
     lines = []
     for name in names:
         values = CURVES[name].values
         for value in values[:2] if options.quick else values:
             for threads in THREADS:
-                lines.append(point(name, value, threads, options.rounds))
-                print(told(lines[-1]), flush=True)
-                if options.json:
-                    with open(options.json, "a") as file:
-                        file.write(json.dumps(lines[-1]) + "\n")
+                _, seconds = measure(SIDES, CURVES[name].size(value), options.rounds, threads)
+                lines.append({"curve": name, "value": value, "threads": threads}
+                             | {side: times.tolist() for side, times in seconds.items()})
+                low, middle, high = ratio(seconds["ours"], seconds["theirs"])
+                print(f"{name} {value:,}, {threads} threads: {medians(seconds)}, "
+                      f"ours / theirs {middle:.3f} ({low:.3f}–{high:.3f})", flush=True)
+                record(options.json, lines[-1])
     return lines
 
 
@@ -136,27 +122,27 @@ def label(above, beneath, curve):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, rounds=9)
     parser.add_argument("--curves", default=",".join(CURVES), help="comma-separated")
-    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--quick", action="store_true", help="two points a curve, two rounds")
-    parser.add_argument("--json", help="append one JSON line a point to this file")
+    parser.add_argument("--json", help="append one JSON line per point to this file")
     parser.add_argument("--measured", type=Path, metavar="FILE",
                         help="draw these lines, and measure nothing")
     parser.add_argument("--output", type=Path, default=Path("growth.png"), metavar="PNG")
     options = parser.parse_args(arguments)
     names = names_in(options.curves, CURVES, "curve", parser.error)
+    check_recordable(options.json, parser.error)
     if options.quick:
         options.rounds = 2
     if options.measured:
         lines = [json.loads(line) for line in options.measured.read_text().splitlines()]
     else:
-        print(machine())
+        print(machine("1 and 2", "torch"))
         lines = measured(names, options)
     figure = draw([line for line in lines if line["curve"] in names])
     print(f"drawn to {save(figure, options.output)}")
 
 
 if __name__ == "__main__":
+    restart_clean()
     main()

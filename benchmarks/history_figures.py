@@ -19,7 +19,7 @@ from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments.analysis import attention_span, gradient_flow
-from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
 STREAMS = 20
 

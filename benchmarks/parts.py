@@ -6,78 +6,41 @@ A step and its floor, the same products alone (floor.py), take turns in one proc
 kernel is timed at its calls from Python. All are medians over the rounds, in ms and as shares of
 the step. The rest is what is left of the step: NumPy's own passes over arrays, Python, and what a
 product costs more in the step than alone, where its factors are in the cache already. It is
-negative where the floor, which calls for each product by itself, has more calls than the step.
-The models are described in sides.py.
+negative if the floor, which makes each product by a call, has more calls than the step. The models
+are described in sides.py.
 """
 
-import argparse
 import sys
-import time
 from collections import defaultdict
-from dataclasses import dataclass, field
-from functools import wraps
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
 
 import numpy as np
 from floor import floor
+from machine import machine, parser_of, restart_clean
 from numba.core.registry import CPUDispatcher
-from sides import MODELS, ours
-from turns import names_in
-from worker import warm
+from sides import MODELS, models_in, ours
+from worker import Clock, timed, warm
 
 from numpy_attention.kernels.guard import Guarded
 
 
-@dataclass
-class Clock:
-    """What the kernels took, by name."""
-
-    seconds: dict = field(default_factory=lambda: defaultdict(float))
-
-    def timed(self, kernel):
-        @wraps(kernel.py_func)
-        def call(*arguments):
-            start = time.perf_counter()
-            result = kernel(*arguments)
-            self.seconds[call.__name__] += time.perf_counter() - start
-            return result
-        return call
-
-    def read(self):
-        """{name: seconds} since it was read last."""
-        seconds = dict(self.seconds)
-        self.seconds.clear()
-        return seconds
-
-
-class Timed:
-    """While it is open, every kernel of the package that Python calls runs by a clock.
+@contextmanager
+def timed_kernels():
+    """Within it, every kernel of the package that Python calls runs by a clock.
 
     They must be compiled before: a kernel that calls another finds a plain function here.
     """
-
-    def __init__(self, clock):
-        self.clock = clock
-        self.kernels = [
-            (module, name, value)
-            for key, module in list(sys.modules.items()) if key.startswith("numpy_attention")
-            for name, value in list(vars(module).items())
-            if isinstance(value, (CPUDispatcher, Guarded))]
-
-    def __enter__(self):
-        timed = {id(kernel): self.clock.timed(kernel) for _, _, kernel in self.kernels}
-        for module, name, kernel in self.kernels:
-            setattr(module, name, timed[id(kernel)])
-        return self.clock
-
-    def __exit__(self, *_):
-        for module, name, kernel in self.kernels:
-            setattr(module, name, kernel)
-
-
-def seconds_of(step):
-    start = time.perf_counter()
-    step()
-    return time.perf_counter() - start
+    clock = Clock()
+    with ExitStack() as stack:
+        for key, module in list(sys.modules.items()):
+            if not key.startswith("numpy_attention"):
+                continue
+            for name, value in list(vars(module).items()):
+                if isinstance(value, (CPUDispatcher, Guarded)):
+                    timed_kernel = clock.timed(value.py_func.__name__, value)
+                    stack.enter_context(patch.object(module, name, timed_kernel))
+        yield clock
 
 
 def measured(size, rounds):
@@ -89,10 +52,10 @@ def measured(size, rounds):
     steps = []
     floors = []
     kernels = defaultdict(list)
-    with Timed(Clock()) as clock:
+    with timed_kernels() as clock:
         for _ in range(rounds):
-            steps.append(seconds_of(step))
-            floors.append(seconds_of(products))
+            steps.append(timed(step)[0])
+            floors.append(timed(products)[0])
             for name, seconds in clock.read().items():
                 kernels[name].append(seconds)
     medians = {name: float(np.median(seconds)) for name, seconds in kernels.items()}
@@ -100,7 +63,7 @@ def measured(size, rounds):
 
 
 def table(whole, products, kernels):
-    """Lines of parts in ms and as shares of the whole, the kernels from the slowest."""
+    """Lines of parts in ms and as shares of the whole, the slowest kernel first."""
     rest = whole - products - sum(kernels.values())
     parts = [("matrix products", products)]
     parts += sorted(kernels.items(), key=lambda part: -part[1])
@@ -109,18 +72,16 @@ def table(whole, products, kernels):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, rounds=15)
     parser.add_argument("--models", default="a,b20,b35,c,d,e,f")
-    parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args(arguments)
-    models = names_in(options.models, MODELS, "model", parser.error)
-    if options.rounds < 1:
-        parser.error(f"--rounds {options.rounds}: must be at least 1")
+    models = models_in(options.models, parser.error)
+    print(machine(threads=1))
     for name in models:
         print(f"{name}: a step in ms, one thread, median of {options.rounds}")
         print("\n".join(table(*measured(MODELS[name], options.rounds))), flush=True)
 
 
 if __name__ == "__main__":
+    restart_clean()
     main()

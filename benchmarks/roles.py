@@ -19,7 +19,10 @@ from numpy_attention import plotting
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments.analysis.roles import PAIRS, ROLES, role_gradients
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.plotting.base import new_figure
 from numpy_attention.registry import HISTORY_READOUTS
 from numpy_attention.training.threads import Threads

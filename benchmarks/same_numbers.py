@@ -3,13 +3,13 @@
     python benchmarks/same_numbers.py                   all that docs/reproducibility.md tells
     python benchmarks/same_numbers.py --steps 100
 
-Each line is a training of a small translator in a process of its own, which takes the kernels of
-another processor: OpenBLAS's (OPENBLAS_CORETYPE), NumPy's (NPY_DISABLE_CPU_FEATURES), those that
-numba compiles (NUMBA_CPU_NAME). What the processor here does not have cannot be taken; with another
-library than OpenBLAS its lines show no difference. Printed are the relative differences of the
-training loss from the first line's, the largest difference of any weight, and figures of the
-trained model on the validation text. Beneath: ways to compute the same loss or the same log p of
-one model.
+Each line is a training of a small translator in a process of its own, which uses the kernels of
+this processor or of another one: OpenBLAS's (OPENBLAS_CORETYPE), NumPy's
+(NPY_DISABLE_CPU_FEATURES), those that numba compiles (NUMBA_CPU_NAME). A way that fails on this
+processor is marked; with another library than OpenBLAS its lines show no difference. Printed are
+the relative differences of the training loss from the first line's, the largest difference of any
+weight, and figures of the trained model on the validation text; and below, ways to compute the same
+loss or the same log p of one model.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from machine import clean, restart_clean
 
 from numpy_attention.data.batching import PairBatch, PairBatches
 from numpy_attention.data.datasets.corpora import load_parallel
@@ -146,7 +147,8 @@ def ran(way, steps, folder):
     weights = Path(folder) / "weights.npy"
     words = [sys.executable, __file__, "--steps", str(steps),
              "--work", str(way.threads), str(way.seed), str(weights)]
-    done = subprocess.run(words, env=os.environ | way.environment, capture_output=True, text=True)
+    environment = clean(os.environ) | way.environment
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
     if done.returncode:
         return None
     return json.loads(done.stdout.splitlines()[-1]) | {"weights": np.load(weights)}
@@ -194,4 +196,6 @@ def main():
 
 
 if __name__ == "__main__":
+    if "--work" not in sys.argv:        # which has the environment of its way
+        restart_clean()
     main()

@@ -10,6 +10,7 @@ files of their own: floor.py, jax_side.py, per_step.py.
 """
 
 import numpy as np
+from machine import names_in
 
 ZAREMBA = {
     "vocabulary": 10000, "hidden": 200, "layers": 2, "cell": "lstm", "attention": None,
@@ -37,6 +38,12 @@ MODELS = {
     # a Transformer
     "f": TRANSLATOR | {"model": "transformer", "layers": 2, "heads": 4, "inner": 1024},
 }
+
+
+def models_in(text, error):
+    """The models that a comma-separated text names; b is b20 and b35."""
+    text = ",".join("b20,b35" if name == "b" else name for name in text.split(","))
+    return names_in(text, MODELS, "model", error)
 
 
 def is_text(size):

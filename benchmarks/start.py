@@ -3,21 +3,20 @@
     python benchmarks/start.py [--model a] [--rounds 5] [--threads 2]
     python benchmarks/start.py --quick              one round at a tiny size
 
-Every start is a fresh process. A round has two: the first finds an empty folder where numba keeps
-what it has compiled (NUMBA_CACHE_DIR), so all kernels that the step needs are compiled, the second
-finds what the first has left there. Told are the median over the rounds and the range of
+Every start is a new process. A round has two: the first finds an empty folder where numba keeps
+what it has compiled (NUMBA_CACHE_DIR), so all kernels that the step needs are compiled; the second
+finds what the first has left there. Printed are the median over the rounds and the range of
 
     import      `import numpy_attention`, in which nothing else of the package is imported yet
-    model       the rooms that training needs, with NumPy and numba; model and batch made
+    model       the modules that training needs, with NumPy and numba; model and batch made
     first step  of training, and in it whatever is compiled or read from the cache
-    in all      these three, beside the goal
+    in all      these three, next to the goal
     later step  the one after it
 
 The interpreter's own start is not in it; Python's bytecode and the system's file cache are warm.
 The models are described in sides.py.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -27,6 +26,8 @@ import time
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+
+from machine import machine, parser_of, restart_clean
 
 GOALS = {"cold": 8.0, "warm": 1.0}          # seconds in all
 PARTS = ("import", "model", "first step", "in all", "later step")
@@ -61,9 +62,7 @@ def start(cache, options):
         words.append("--quick")
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache),
                                 "OMP_NUM_THREADS": str(options.threads)}
-    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        raise RuntimeError("the process that was started ended: its error stands above")
+    done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -82,19 +81,15 @@ def table(found):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, rounds=5, threads=2)
     parser.add_argument("--model", default="a", help="a name of sides.py")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="one round at a tiny size")
     parser.add_argument("--here", action="store_true", help="one start in this process, as JSON")
     options = parser.parse_args(arguments)
     if options.here:
         print(json.dumps(start_here(options.model, options.threads, options.quick)))
         return
-    from turns import machine  # with NumPy, which a start here must not find
-    print(machine())
+    print(machine(options.threads))
     found = {"cold": [], "warm": []}
     for _ in range(1 if options.quick else options.rounds):
         with tempfile.TemporaryDirectory() as folder:
@@ -108,4 +103,6 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
+    if "--here" not in sys.argv:        # that one inherits the environment, and its time counts
+        restart_clean()
     main()

@@ -1,21 +1,19 @@
-"""Processes that take turns: what the benchmarks beside other libraries share.
+"""Processes that take turns: what the benchmarks that compare several sides share.
 
 Each side of a comparison runs in a process of its own (worker.py), because libraries bring
-different thread pools. The sides stand at the same time and train for a moment each, in turn, so
-that what slows the machine for a while slows all of them.
+different thread pools. All processes exist at the same time and train for a moment each, in turn,
+so that a load on the machine slows all of them alike.
 """
 
 import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-
-from numpy_attention.experiments.runs.provenance import blas, processor
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = Path(__file__).resolve().with_name("worker.py")
@@ -27,7 +25,8 @@ TUNED = {
 }
 # where libraries read how many threads they may have: OpenMP and BLAS, JAX
 COUNTS = ("OMP_NUM_THREADS", "NPROC")
-LIBRARIES = ("numpy", "numba", "torch", "jax")
+ENDING = 30                     # seconds that a process has to end
+RESET = "\x1b[0m"               # mpirun writes it where there is no terminal
 
 
 @dataclass(frozen=True)
@@ -40,29 +39,49 @@ class Side:
     environment: dict = field(default_factory=dict)
 
 
+class Process:
+    """A process that answers orders with lines of JSON; a context manager, which ends it."""
+
+    def __init__(self, name, words, threads, environment=None):
+        self.name = name
+        self.process = subprocess.Popen(
+            list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=os.environ | (environment or {}) | dict.fromkeys(COUNTS, str(threads)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.process.stdin.close()
+        ends = [self.process.terminate, self.process.kill]
+        patience = 0 if any(error) else ENDING
+        while self.process.poll() is None:
+            try:
+                self.process.wait(patience)
+            except subprocess.TimeoutExpired:
+                ends.pop(0)()
+                patience = ENDING
+        self.process.stdout.close()
+
+    def answer(self):
+        """Return the next answer. RuntimeError: the process has ended."""
+        line = self.process.stdout.readline().replace(RESET, "")
+        if not line.strip():
+            raise RuntimeError(f"the process of {self.name} ended: its error is printed above")
+        return json.loads(line)
+
+    def ask(self, order):
+        self.process.stdin.write(order + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+
 def start(side, model, threads, *more):
-    """A worker process; model: a name of MODELS, or a size that is none of them."""
+    """Start the worker of a side; model: a name of MODELS, or a size."""
     if isinstance(model, dict):
         model = json.dumps(model)
-    command = [sys.executable, WORKER, side.checkout, side.function, model, threads, *more]
-    environment = os.environ | side.environment | dict.fromkeys(COUNTS, str(threads))
-    return subprocess.Popen(
-        [*map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env=environment)
-
-
-def answer(side, process):
-    """What a worker says next. RuntimeError: it ended, for a reason that it printed."""
-    line = process.stdout.readline()
-    if not line:
-        raise RuntimeError(f"the process of {side.name} ended: its error stands above")
-    return json.loads(line)
-
-
-def stop(process):
-    process.stdin.close()
-    process.wait()
-    process.stdout.close()
+    words = [sys.executable, WORKER, side.checkout, side.function, model, threads, *more]
+    return Process(side.name, words, threads, side.environment)
 
 
 def measure(sides, model, rounds, threads):
@@ -70,31 +89,23 @@ def measure(sides, model, rounds, threads):
     """
     first = {}
     seconds = {side.name: [] for side in sides}
-    processes = []
-    try:
+    with ExitStack() as stack:
+        processes = []
         for side in sides:
-            processes.append(start(side, model, threads))
-            first[side.name] = answer(side, processes[-1])
+            processes.append(stack.enter_context(start(side, model, threads)))
+            first[side.name] = processes[-1].answer()
         for _ in range(rounds):
-            for side, process in zip(sides, processes):
-                process.stdin.write("turn\n")
-                process.stdin.flush()
-                elapsed, loss = answer(side, process)
-                assert np.isfinite(loss), f"{side.name}: loss {loss}"
-                seconds[side.name].append(elapsed)
-    finally:
-        for process in processes:
-            stop(process)
+            for process in processes:
+                elapsed, loss = process.ask("turn")
+                assert np.isfinite(loss), f"{process.name}: loss {loss}"
+                seconds[process.name].append(elapsed)
     return first, {name: np.array(times) for name, times in seconds.items()}
 
 
 def measure_memory(side, model, threads):
     """(MB of its steps, MB of its process)."""
-    process = start(side, model, threads, "--memory")
-    try:
-        return answer(side, process)
-    finally:
-        stop(process)
+    with start(side, model, threads, "--memory") as process:
+        return process.answer()
 
 
 def ratio(ours, other):
@@ -102,21 +113,6 @@ def ratio(ours, other):
     return np.quantile(ours / other, (0.25, 0.5, 0.75))
 
 
-def names_in(text, known, what, error):
-    """The names of a comma-separated text, each a `what`; error(message) where one is not known."""
-    names = text.split(",") if text else []
-    for name in names:
-        if name not in known:
-            error(f"unknown {what} {name!r}: expected {', '.join(known)}")
-    return names
-
-
-def machine():
-    """A line on what the times depend on."""
-    versions = []
-    for name in LIBRARIES:
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            pass
-    return f"{os.cpu_count()} processors, {processor()}; {blas()}; {', '.join(versions)}"
+def medians(seconds):
+    """The median of each side's rounds, in words."""
+    return ", ".join(f"{name} {1e3 * np.median(times):.1f} ms" for name, times in seconds.items())

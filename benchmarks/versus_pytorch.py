@@ -5,26 +5,24 @@
     python benchmarks/versus_pytorch.py --against PATH          before and after a change
 
 One step is forward, backward, clipping and the optimizer's update. Each library runs in a process
-of its own, and the sides take turns of 0.2 s (worker.py); the ratio of a round is ours / PyTorch's,
-told as the median and the quartiles of all rounds. PyTorch gets an allocator that keeps freed
+of its own, and the sides take turns of 0.2 s (worker.py). The ratio of a round is ours / PyTorch's;
+printed are the median and the quartiles of all rounds. PyTorch gets an allocator that keeps freed
 memory, as this package does for itself; --untuned leaves it as installed. The floor is the time of
 the step's matrix products alone, in NumPy, on the same threads.
 
 --peers adds sides, each with a ratio of its own: PyTorch through torch.compile, JAX through jit and
-scan, and plain NumPy one time step after another. What they compile, they compile in their first
-three steps, which are told apart; a peer that is not installed, or lacks a model, is left out with
-its reason.
+scan, and plain NumPy one time step after another. They compile in their first three steps, which
+are printed separately. A peer that is not installed, or lacks a model, is left out with its reason.
 
---against times another checkout of this package in PyTorch's place: its own code, driven by its own
+--against times another checkout of this package instead of PyTorch: its own code, driven by its own
 benchmarks/sides.py, and the ratio of a round is this checkout's time / the other's.
 
---memory measures the steps' peak resident memory too, of every side but the floor, in fresh
-processes, above what stands before the first step: the model, its batch, and the code, which a step
-of a tiny model has loaded. Gradients and optimizer count as the step's, and so does what a compiler
-needs, where there is one. The models are described in sides.py.
+--memory also measures the peak resident memory of a step, of every side except the floor, in new
+processes, above the memory before the first step: the model, its batch, and the code, which a step
+of a tiny model has loaded. Gradients and optimizer count as the step's, and so does a compiler. The
+models are described in sides.py.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -33,10 +31,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from sides import MODELS
-from turns import ROOT, TUNED, Side, machine, measure, measure_memory, names_in, ratio
+from machine import check_recordable, machine, names_in, parser_of, record, restart_clean
+from sides import MODELS, models_in
+from turns import ROOT, TUNED, Side, measure, measure_memory, medians, ratio
 
-GROUPS = {"b": ["b20", "b35"]}
 # a peer's function, and the models that it has
 PEERS = {
     "compiled": ("sides.compiled", tuple(MODELS)),
@@ -46,7 +44,7 @@ PEERS = {
 
 
 def sides_of(options, model):
-    """[this package, what it is compared with, and beside PyTorch the floor and the peers]."""
+    """[this package, what it is compared with, and next to PyTorch the floor and the peers]."""
     ours = Side("ours", "sides.ours", ROOT)
     if options.against:
         return [ours, Side("before", "sides.ours", options.against.resolve())]
@@ -55,18 +53,17 @@ def sides_of(options, model):
              Side("floor", "floor.floor", ROOT)]
     for name in options.peers:
         function, models = PEERS[name]
-        reason = absent(name)
-        if model not in models:
-            reason = f"it has {', '.join(models)} alone"
-        if reason:
+        if reason := absent(name, model, models):
             print(f"{model}: without {name}, {reason}")
         else:
             sides.append(Side(name, function, ROOT, allocator if name == "compiled" else {}))
     return sides
 
 
-def absent(peer):
+def absent(peer, model, models):
     """Why a peer cannot run here, or None."""
+    if model not in models:
+        return f"it has {', '.join(models)} only"
     if peer == "jax" and find_spec("jax") is None:
         return "JAX is not installed: pip install -e '.[peers]'"
     if peer == "compiled" and shutil.which(os.environ.get("CXX", "g++")) is None:
@@ -75,18 +72,15 @@ def absent(peer):
 
 
 def compare(sides, model, options):
-    """Time one model, and print what came out; → {name of a figure: figure}."""
+    """Time one model, and print the result; → {name of a figure: figure}."""
     ours, *others = sides
     first, seconds = measure(sides, model, options.rounds, options.threads)
-    how = f"{options.threads} threads"
     line = {"model": model}
     if options.against:
         line["against"] = others[0].checkout.name
     else:
         line["floor_share"] = np.median(seconds["floor"] / seconds["ours"])
-        how += f", PyTorch's allocator {'as installed' if options.untuned else 'tuned'}"
-    medians = [f"{name} {1e3 * np.median(times):.1f} ms" for name, times in seconds.items()]
-    print(f"{model}: {', '.join(medians)}; {how}")
+    print(f"{model}: {medians(seconds)}")
     others = [side for side in others if side.name != "floor"]
     ratios = []
     for side in others:
@@ -104,7 +98,7 @@ def compare(sides, model, options):
 
 
 def suffix(side):
-    """Of what a figure beside this side is called; only a peer's has one."""
+    """The end of the names of a side's figures; only a peer has one."""
     return f"_{side.name}" if side.name in PEERS else ""
 
 
@@ -124,53 +118,38 @@ def compare_memory(ours, others, model, threads):
     return figures
 
 
-def rounded(figure):
-    return round(figure, 3) if isinstance(figure, float) else figure
-
-
-def names_of(text, error):
-    """The models that --models names."""
-    names = []
-    for group in text.split(","):
-        names += GROUPS.get(group, [group])
-    for name in names:
-        if name not in MODELS:
-            error(f"unknown model {name!r}: expected {', '.join([*MODELS, *GROUPS])}")
-    return names
-
-
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, rounds=15, threads=2)
     parser.add_argument("--models", default="a,b,c,d,e,f",
-                        help="comma-separated: " + ", ".join([*MODELS, *GROUPS]))
+                        help=f"comma-separated: {', '.join(MODELS)}, or b for b20,b35")
     parser.add_argument("--peers", default="", help="comma-separated: " + ", ".join(PEERS))
-    parser.add_argument("--json", help="append one JSON line a model to this file")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", help="append one JSON line per model to this file")
     parser.add_argument("--untuned", action="store_true",
                         help="leave PyTorch's allocator as installed")
     parser.add_argument("--against", type=Path, metavar="PATH",
-                        help="time another checkout of this package in PyTorch's place")
-    parser.add_argument("--memory", action="store_true", help="measure peak memory too (Linux)")
+                        help="time another checkout of this package instead of PyTorch")
+    parser.add_argument("--memory", action="store_true", help="also measure peak memory (Linux)")
     options = parser.parse_args(arguments)
-    names = names_of(options.models, parser.error)
+    names = models_in(options.models, parser.error)
     options.peers = names_in(options.peers, PEERS, "peer", parser.error)
+    check_recordable(options.json, parser.error)
     if options.memory and not sys.platform.startswith("linux"):
-        parser.error("--memory reads what only Linux tells: leave it out here")
+        parser.error("--memory reads figures that only Linux has: leave it out here")
     if options.against and not (options.against / "benchmarks" / "sides.py").is_file():
         parser.error(f"--against {options.against}: there is no benchmarks/sides.py in it, "
                      "name the folder of a checkout")
     if options.against and options.peers:
         parser.error("--against compares two checkouts: leave out --peers")
-    print(machine())
+    print(machine(options.threads, *(() if options.against else ("torch", "jax"))))
+    if not options.against:
+        print(f"PyTorch's allocator is {'as installed' if options.untuned else 'tuned'}")
     for name in names:
         line = compare(sides_of(options, name), name, options)
-        print(json.dumps({key: rounded(value) for key, value in line.items()}))
-        if options.json:
-            with open(options.json, "a") as file:
-                file.write(json.dumps(line) + "\n")
+        print(json.dumps({key: round(value, 3) if isinstance(value, float) else value
+                          for key, value in line.items()}), flush=True)
+        record(options.json, line)
 
 
 if __name__ == "__main__":
+    restart_clean()
     main()

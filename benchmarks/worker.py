@@ -6,6 +6,7 @@ SIDE is a function such as sides.ours, in the benchmarks of CHECKOUT, which run 
 CHECKOUT; MODEL a name of the MODELS in its sides.py, or a size in JSON. It answers in lines of
 JSON: the seconds of its first three steps, in which all is compiled, and then [seconds of a step,
 loss] of every turn. With --memory it writes [MB of three steps, MB of the whole process] and ends.
+The environment, with its threads and BLAS kernels, is that of the benchmark that started it.
 
 A turn is TURN seconds of steps after one that is not counted: the first after the other sides'
 turns may take twice as long as those that follow it, which are what a training is made of. A step
@@ -18,12 +19,34 @@ import gc
 import json
 import sys
 import time
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
 WARM_UP = 3
 TURN = 0.2
 LONG = 1.0
+
+
+class Clock:
+    """Seconds by name of the wrapped functions; the time of one within another counts once."""
+
+    def __init__(self):
+        self.seconds = Counter()
+
+    def timed(self, name, function):
+        def call(*arguments):
+            start = time.perf_counter() - self.seconds.total()
+            result = function(*arguments)
+            self.seconds[name] += time.perf_counter() - self.seconds.total() - start
+            return result
+        return call
+
+    def read(self):
+        """{name: seconds} since the last call."""
+        seconds = dict(self.seconds)
+        self.seconds.clear()
+        return seconds
 
 
 def load(checkout, side, model):

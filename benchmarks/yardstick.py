@@ -8,13 +8,13 @@ perplexity on the validation clauses and greedy BLEU on the test clauses. Run it
 `numpy-attention reproduce rnnsearch-bible`, or right after it, on the same threads.
 """
 
-import argparse
 import json
 import time
 from pathlib import Path
 
 import numpy as np
 import torch
+from machine import check_recordable, machine, parser_of, record, restart_clean
 from pytorch.torch_decoding import RNNSearcher, greedy
 from pytorch.torch_rnnsearch import TorchRNNSearch
 
@@ -82,14 +82,14 @@ class Yardstick:
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, threads=2)
     parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", type=Path, default=ROOT / "runs" / "yardstick.jsonl")
     options = parser.parse_args(arguments)
+    check_recordable(options.log, parser.error)
     options.log.parent.mkdir(exist_ok=True)
+    print(machine(options.threads, "torch"))
     torch.set_num_threads(options.threads)
     pairs = {split: load_parallel(split=split, **RECIPE.corpus)
              for split in ("train", "valid", "test")}
@@ -99,7 +99,7 @@ def main(arguments=None):
     references = [pair.target for pair in pairs["test"]]
     yardstick = Yardstick(translator, options.seed)
     size = sum(parameter.numel() for parameter in yardstick.model.parameters())
-    print(f"{size:,} parameters, {torch.get_num_threads()} threads")
+    print(f"{size:,} parameters")
     minutes = 0.0
     for epoch in range(options.epochs):
         start = time.perf_counter()
@@ -115,9 +115,9 @@ def main(arguments=None):
             "bleu_greedy": round(metrics.bleu(words, references).score, 2),
         }
         print(json.dumps(line), flush=True)
-        with open(options.log, "a") as file:
-            file.write(json.dumps(line) + "\n")
+        record(options.log, line)
 
 
 if __name__ == "__main__":
+    restart_clean()
     main()

@@ -93,7 +93,7 @@ _PUBLIC = {
     "Adadelta": "training.optimizers",
     "beam_search": "decoding.beam",
     "Translator": "experiments.runs.translator",
-    "LanguageModelRun": "experiments.runs.writer",
+    "LanguageModelRun": "experiments.runs.language_model_run",
     # checks and pictures
     "gradcheck": "gradcheck",
     "numeric_gradient": "gradcheck",

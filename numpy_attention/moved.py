@@ -18,9 +18,11 @@ MOVED = {
     "own": "custom",
     "paths": "validation.paths",
     "recipes": "experiments.recipes",
+    "runs.writer": "experiments.runs.language_model_run",
     "runs": "experiments.runs",
     "shapes": "validation.arrays",
     "trace": "course.trace",
+    "experiments.runs.writer": "experiments.runs.language_model_run",
     "data.own_text": "data.user_text",
 } | {f"data.{name}": f"data.datasets.{name}" for name in (
     "bible", "corpora", "corpus", "dates", "downloads", "generators", "grammar", "lexicon",

@@ -55,6 +55,9 @@ LANGUAGE_MODELS = {
     "attentive-language-model": "models.attentive_language_model:AttentiveLanguageModel",
 }
 
+# the kinds of runs, as checkpoints and as messages name them
+RUNS = {"translator": "translator", "writer": "language model"}
+
 # variables by which mpirun, and other starters, tell a rank how many there are and which one it is
 STARTERS = (
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),

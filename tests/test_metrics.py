@@ -295,7 +295,7 @@ def test_diagonal_pointing_by_hand():
     metrics.links_from_weights,
 ])
 @pytest.mark.parametrize("weights, pairs, message", [
-    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs"),
+    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs:"),
     ([], [], "no weight matrices to measure"),
     ([pointing_at([0, 1, 2], 5).T], [LONG],
      r"shape \(5, 3\), expected \(target, source\) = \(3, 5\)"),
@@ -317,6 +317,50 @@ def test_pairs_without_any_link_are_refused():
         metrics.pointing_accuracy([pointing_at([0], 2)], [UNLINKED])
     with pytest.raises(ValueError, match="no gold alignment"):
         metrics.near_pointing([pointing_at([0], 2)], [UNLINKED])
+
+
+SENTENCES = {"hypotheses": ["a b"], "references": ["a b"]}
+ALIGNED = {"weights": [pointing_at([0, 1, 2], 3)], "pairs": [SWAPPED]}
+FITTING = {
+    metrics.bleu: SENTENCES,
+    metrics.bleu_by_length: SENTENCES | {"lengths": [2], "edges": [1, 5]},
+    metrics.exact_match: SENTENCES,
+    metrics.pointing_accuracy: ALIGNED,
+    metrics.alignment_error_rate: {"links": [{(0, 0)}], "pairs": [SWAPPED]},
+}
+LISTS = {"hypotheses": "sentences", "references": "sentences", "lengths": "numbers",
+         "edges": "numbers", "weights": "matrices", "links": "sets of links", "pairs": "Pairs"}
+
+
+@pytest.mark.parametrize("measure, name", [
+    (measure, name) for measure, arguments in FITTING.items() for name in arguments])
+def test_an_argument_that_is_not_a_list_is_named(measure, name):
+    expected = f"^{name} is 5, of type int: expected a list of {LISTS[name]}$"
+    with pytest.raises(TypeError, match=expected):
+        measure(**FITTING[measure] | {name: 5})
+
+
+@pytest.mark.parametrize("measure, name, message", [
+    (metrics.bleu, "hypotheses", "2 hypotheses but 1 references:"),
+    (metrics.exact_match, "references", "1 hypotheses but 2 references:"),
+    (metrics.bleu_by_length, "references", "1 hypotheses but 2 references:"),
+    (metrics.bleu_by_length, "lengths", "1 hypotheses but 2 lengths:"),
+    (metrics.alignment_error_rate, "pairs", "1 link sets but 2 pairs:"),
+])
+def test_lists_of_different_lengths_are_counted(measure, name, message):
+    with pytest.raises(ValueError, match=message):
+        measure(**FITTING[measure] | {name: FITTING[measure][name] * 2})
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: metrics.chrf(["a"], ["a"], word_order=-1), "^word_order = -1: expected"),
+    (lambda: metrics.exact_match([5], [5]), "^sentence 0 is 5, of type int: expected a string"),
+    (lambda: metrics.near_pointing(**ALIGNED, distance=-1), "^distance = -1: expected 0 or more"),
+    (lambda: metrics.diagonal_pointing([SWAPPED], rule="x"), "^rule = 'x': expected"),
+])
+def test_an_argument_out_of_range_is_named(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
 
 
 @given(st.lists(st.lists(st.text("abcde", min_size=1, max_size=3), min_size=4, max_size=8),

@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def tracked(root=ROOT):
     """{path: number of lines} of all Python files that git tracks."""
-    listed = subprocess.run(["git", "ls-files", "-z", "*.py"], cwd=root, check=True,
+    names = subprocess.run(["git", "ls-files", "-z", "*.py"], cwd=root, check=True,
                             capture_output=True, text=True).stdout
     return {name: len((root / name).read_text(encoding="utf-8").splitlines())
-            for name in listed.split("\0") if name and (root / name).is_file()}
+            for name in names.split("\0") if name and (root / name).is_file()}
 
 
 def lines_in(folders, counts):

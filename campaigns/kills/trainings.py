@@ -13,8 +13,11 @@ from numpy_attention.cli.main import main
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.user_text import UserPairs, UserText
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS
 
 WORDS = "the a red green blue house tree river sees finds and old new".split()

@@ -24,7 +24,7 @@ from planting import FILES, SETS, plant
 
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.errors import NotAParameter
-from numpy_attention.gradcheck.report.report import is_beside
+from numpy_attention.gradcheck.report.report import is_unexplained
 
 COUNTED = "number", "caught", "right", "doubted", "another", "beside", "wrong", "none", "kind"
 WIDTHS = 8, 8, 8, 9, 9, 8, 7, 6, 6
@@ -96,7 +96,7 @@ def answer_of(error):
     lines = report.findings[0].place.line, first.line if first else 0
     kind = law.kind if law else first.name if first else ""
     of_others = "wrong"
-    if is_beside(report.findings[0], report.kinds[0]):
+    if is_unexplained(report.findings[0], report.kinds[0]):
         of_others = "beside"
     elif report.is_explained and report.wrong:
         of_others = "another"

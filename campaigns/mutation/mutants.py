@@ -9,9 +9,24 @@ What has no behaviour stays as it is: imports, annotations, docstrings, the text
 """
 
 import ast
-import copy
 from collections import Counter
 from dataclasses import dataclass, field
+
+from numpy_attention.gradcheck import (
+    BOUNDARY,
+    OPPOSITES,
+    SIGN,
+    Slot,
+    calling,
+    changed,
+    children,
+    exchanged,
+    function_name,
+    one_line,
+    opposite_sign,
+    with_item,
+    without_keyword,
+)
 
 # every function whose name ends in "backward" carries gradients, and so do these
 ALSO = {"loss_and_grad", "later", "stacked", "sum_over_steps", "scatter_add", "_blocks",
@@ -21,15 +36,12 @@ EMPTY = {"empty", "empty_like", "zeros", "zeros_like"}
 CHECKS = ("expect", "check_")
 STATEMENT = 90      # characters of a statement that are printed
 CHANGE = 100        # characters of a changed expression that are printed
-COMPARISONS = {     # the boundary first, then the opposite
-    ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE),
-    ast.GtE: (ast.Gt, ast.Lt), ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,),
-    ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
-}
-ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
-              ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult}
-OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax",
-             "argmax": "argmin", "ceil": "floor", "floor": "ceil"}
+NEGATED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq,
+           ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn,
+           ast.NotIn: ast.In}
+ARITHMETIC = {**SIGN, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+              ast.Mod: ast.Mult, ast.Pow: ast.Mult}
+FUNCTIONS = {**OPPOSITES, "ceil": "floor", "floor": "ceil"}
 COMMUTE = {"min", "max", "minimum", "maximum"}
 # keyword arguments that hold text for people
 WORDS = {"help", "desc", "title", "metavar", "message", "advice"}
@@ -46,7 +58,7 @@ class Mutant:
     what: str                   # "compare: a < b → a <= b"
     code: str                   # the unchanged function, or the statement outside one
     tree: ast.Module = field(repr=False)        # of the unchanged file
-    place: tuple = field(repr=False)            # (parent, field, index or None) of the node
+    slot: Slot = field(repr=False)              # of the node that is changed
     node: ast.AST = field(repr=False)           # what takes its place
 
     @property
@@ -57,25 +69,11 @@ class Mutant:
     @property
     def source(self):
         """The whole file with the change."""
-        before = put(self.place, self.node)
-        text = ast.unparse(ast.fix_missing_locations(self.tree))
-        put(self.place, before)
-        return text
+        with self.slot.holding(self.node):
+            return ast.unparse(self.tree)
 
     def __str__(self):
         return f"{self.file}:{self.line} {self.function}: {self.what}"
-
-
-def put(place, node):
-    """Put a node in a place of a tree; → the node that was there."""
-    parent, name, index = place
-    if index is None:
-        before = getattr(parent, name)
-        setattr(parent, name, node)
-    else:
-        before = getattr(parent, name)[index]
-        getattr(parent, name)[index] = node
-    return before
 
 
 def numbered(what, owner, seen):
@@ -92,28 +90,6 @@ def statement_lines(statement):
     return range(statement.lineno, end + 1)
 
 
-def one_line(node):
-    return " ".join(ast.unparse(node).split())
-
-
-def changed(node, **fields):
-    """A copy of a node with other fields."""
-    new = copy.copy(node)
-    for name, value in fields.items():
-        setattr(new, name, value)
-    return new
-
-
-def item(values, i, value):
-    """A copy of a list with another item."""
-    return [*values[:i], value, *values[i + 1:]]
-
-
-def swapped(values, i):
-    """A copy of a list with an item and the next exchanged."""
-    return [*values[:i], values[i + 1], values[i], *values[i + 2:]]
-
-
 # ---- statements of functions that carry gradients -----------------------------------------------
 
 
@@ -125,11 +101,11 @@ def backward_mutants(path, file):
         if not function.name.endswith("backward") and function.name not in ALSO:
             continue
         code = ast.unparse(function)
-        for place, statement in statements(function):
+        for slot, statement in statements(function):
             for name, new in statement_changes(statement):
                 what = numbered(f"{name}: {one_line(statement)[:STATEMENT]}", owner, seen)
                 yield Mutant(file, owner, statement.lineno, statement_lines(statement), what, code,
-                             tree, place, new)
+                             tree, slot, new)
 
 
 def functions(tree):
@@ -143,14 +119,13 @@ def functions(tree):
 
 
 def statements(function):
-    """(place, statement) of every one that may be changed: no docstring, check or error."""
+    """(Slot, statement) of every one that may be changed: no docstring, check or error."""
     for node in ast.walk(function):
-        for name in ("body", "orelse"):
-            body = getattr(node, name, None)
-            for i, statement in enumerate(body if isinstance(body, list) else ()):
-                kept = isinstance(statement, (ast.FunctionDef, ast.Raise, ast.Pass))
-                if not kept and not checks_arguments(statement):
-                    yield (node, name, i), statement
+        for slot, child in children(node):
+            if slot.field in ("body", "orelse") and isinstance(child, ast.stmt):
+                kept = isinstance(child, (ast.FunctionDef, ast.Raise, ast.Pass))
+                if not kept and not checks_arguments(child):
+                    yield slot, child
 
 
 def checks_arguments(statement):
@@ -166,8 +141,7 @@ def statement_changes(statement):
     if isinstance(statement, (ast.If, ast.While)):
         yield "negate", changed(statement, test=ast.UnaryOp(ast.Not(), statement.test))
     elif isinstance(statement, ast.AugAssign):
-        opposite = {ast.Add: ast.Sub(), ast.Sub: ast.Add()}.get(type(statement.op))
-        yield "negate", (changed(statement, op=opposite) if opposite else
+        yield "negate", (opposite_sign(statement) if type(statement.op) in SIGN else
                          changed(statement, value=negative(statement.value)))
     elif isinstance(statement, (ast.Assign, ast.Return)):
         value = statement.value
@@ -175,7 +149,7 @@ def statement_changes(statement):
         if isinstance(value, ast.Tuple):
             for n, one in enumerate(value.elts):
                 if not has_no_sign(one):
-                    new = changed(value, elts=item(value.elts, n, negative(one)))
+                    new = changed(value, elts=with_item(value.elts, n, negative(one)))
                     yield f"negate element {n + 1} of", changed(statement, value=new)
         elif not unpacks and not has_no_sign(value):
             yield "negate", changed(statement, value=negative(value))
@@ -214,7 +188,7 @@ def line_mutants(path, file):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     seen = Counter()
     start = Around(range(0), (), tree, "", assigned(tree), None)
-    for place, node, around in nodes(tree, start):
+    for slot, node, around in nodes(tree, start):
         owner = ".".join(around.owners)
         for make in MAKERS:
             for name, new in make(node, around):
@@ -223,7 +197,7 @@ def line_mutants(path, file):
                 text = shown(node) if isinstance(new, ast.Pass) else f"{shown(node)} → {shown(new)}"
                 what = numbered(f"{name}: {text}", owner, seen)
                 yield Mutant(file, owner, node.lineno, around.lines, what, around.code, tree,
-                             place, new)
+                             slot, new)
 
 
 def shown(node):
@@ -234,15 +208,14 @@ def shown(node):
 
 
 def nodes(node, around):
-    """(place, node, what is around it) of everything under a node, in the order of the text."""
-    for name, value in ast.iter_fields(node):
-        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if not isinstance(child, ast.AST) or has_no_behaviour(node, name, child):
-                continue
-            inside = around_child(child, node, around)
-            if hasattr(child, "lineno"):
-                yield (node, name, index), child, inside
-            yield from nodes(child, inside)
+    """(Slot, node, what is around it) of everything under a node, in the order of the text."""
+    for slot, child in children(node):
+        if has_no_behaviour(node, slot.field, child):
+            continue
+        inside = around_child(child, node, around)
+        if hasattr(child, "lineno"):
+            yield slot, child, inside
+        yield from nodes(child, inside)
 
 
 def around_child(child, parent, at):
@@ -294,11 +267,11 @@ def compared(node, around):
     if not isinstance(node, ast.Compare):
         return
     for i, operator in enumerate(node.ops):
-        others = COMPARISONS[type(operator)]
-        if is_guard(around.parent):
-            others = others[:1] if len(others) > 1 else ()
-        for other in others:
-            yield "compare", changed(node, ops=item(node.ops, i, other()))
+        others = [BOUNDARY.get(type(operator))]
+        if not is_guard(around.parent):
+            others.append(NEGATED[type(operator)])
+        for other in filter(None, others):
+            yield "compare", changed(node, ops=with_item(node.ops, i, other()))
 
 
 def constants(node, around):
@@ -320,17 +293,15 @@ def arguments(node, around):
     """Two neighbours exchanged; a keyword left at its default; min for max."""
     if not isinstance(node, ast.Call):
         return
-    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    name = function_name(node)
     for i in range(len(node.args) - 1 if name not in COMMUTE else 0):
         if not any(isinstance(one, ast.Starred) for one in node.args[i:i + 2]):
-            yield "arguments", changed(node, args=swapped(node.args, i))
+            yield "arguments", changed(node, args=exchanged(node.args, i, i + 1))
     for keyword in node.keywords:
         if keyword.arg not in WORDS | {None}:
-            rest = [one for one in node.keywords if one is not keyword]
-            yield "argument left out", changed(node, keywords=rest)
-    if name in OPPOSITES:
-        part = "id" if isinstance(node.func, ast.Name) else "attr"
-        yield "call", changed(node, func=changed(node.func, **{part: OPPOSITES[name]}))
+            yield "argument left out", without_keyword(node, keyword.arg)
+    if name in FUNCTIONS:
+        yield "call", calling(node, FUNCTIONS[name])
 
 
 def returned(node, around):
@@ -342,7 +313,7 @@ def returned(node, around):
         yield "return", ast.Return(ast.Constant(None))
     if isinstance(value, ast.Tuple):
         for i in range(len(value.elts) - 1):
-            yield "return", ast.Return(changed(value, elts=swapped(value.elts, i)))
+            yield "return", ast.Return(changed(value, elts=exchanged(value.elts, i, i + 1)))
 
 
 def left_out(node, around):
@@ -387,7 +358,7 @@ def dictionaries(node, around):
     if isinstance(node, ast.Dict):
         for i in range(len(node.values) - 1):
             if node.keys[i] is not None and node.keys[i + 1] is not None:
-                yield "values", changed(node, values=swapped(node.values, i))
+                yield "values", changed(node, values=exchanged(node.values, i, i + 1))
 
 
 MAKERS = (compared, constants, arguments, returned, left_out, arithmetic, logic, dictionaries)

@@ -93,14 +93,16 @@ class GRU(Cell):
         a = steps.a[t]
         h = steps.hs[t]
         s = steps.s[t]
+        first = t == 0
         gates = steps.gates[t]
         if self.reset == "after":
             U, = steps.Us
-            kernels.gru(a, h @ U, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
+            kernel = kernels.gru.in_loop(first)
+            kernel(a, h @ U, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
         else:
             U_rz, U_n = steps.Us
-            kernels.gru_reset(a, h @ U_rz, h, gates, s)
-            kernels.gru_update(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
+            kernels.gru_reset.in_loop(first)(a, h @ U_rz, h, gates, s)
+            kernels.gru_update.in_loop(first)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
         """Room for the gradients of the steps; r stands between a_n and u_n with reset="after"."""
@@ -114,10 +116,12 @@ class GRU(Cell):
         gates = steps.gates[t]
         da = dsteps.a[t]
         du = dsteps.u[t]
+        first = t == len(steps.a) - 1
         dh = np.empty_like(dstate)
         if self.reset == "after":
             # h_t from a_t, u_t and h_{t−1}
-            kernels.gru_backward(dy, dstate, gates, steps.s[t], h, self._new, da, du, dh)
+            kernel = kernels.gru_backward.in_loop(first)
+            kernel(dy, dstate, gates, steps.s[t], h, self._new, da, du, dh)
             # u_t = h_{t−1} U
             U_T, = dsteps.U_Ts
             dh += du @ U_T
@@ -125,11 +129,12 @@ class GRU(Cell):
             H = self.hidden_size
             U_rz_T, U_n_T = dsteps.U_Ts
             # h_t from a_t, u_n = s U_n and h_{t−1}
-            kernels.gru_update_backward(dy, dstate, gates, h, self._new, da, dh)
+            kernel = kernels.gru_update_backward.in_loop(first)
+            kernel(dy, dstate, gates, h, self._new, da, dh)
             # u_n = s U_n
             ds = da[:, 2 * H:] @ U_n_T
             # s = r ∘ h_{t−1}
-            kernels.gru_reset_backward(ds, gates, h, da, dh)
+            kernels.gru_reset_backward.in_loop(first)(ds, gates, h, da, dh)
             # u_rz = h_{t−1} U_rz
             dh += da[:, :2 * H] @ U_rz_T
         return dh

@@ -10,8 +10,8 @@ from numpy_attention import plotting
 from numpy_attention.cli.shared import END, load_run, warn_of_unknown_words
 from numpy_attention.data.selection import selected
 from numpy_attention.data.text_form import TextForm
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun, Word
 from numpy_attention.experiments.runs.translator import Translation, Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun, Word
 from numpy_attention.training.threads import Threads
 
 # ---- translate ----------------------------------------------------------------------------------
@@ -84,13 +84,13 @@ def lines_of_input() -> list[str]:
 
 
 def generate(options: Namespace) -> None:
-    writer = load_run(options)
+    run = load_run(options)
     if options.heatmap:
-        writer.check_attention()
-    form = selected(writer.corpus).form(options.lowercase)
+        run.check_attention()
+    form = selected(run.corpus).form(options.lowercase)
     prompt = form.tokens(options.prompt or "")
-    warn_of_unknown_words(writer.vocabulary, [prompt])
-    words = write(writer, prompt, form, options)
+    warn_of_unknown_words(run.vocabulary, [prompt])
+    words = write(run, prompt, form, options)
     if options.heatmap:
         read = [END, *prompt, *(word.token for word in words[:-1])]
         weights = np.full((len(words), len(read)), np.nan)
@@ -103,10 +103,10 @@ def generate(options: Namespace) -> None:
         print(f"saved {options.heatmap}", file=sys.stderr)
 
 
-def write(writer: LanguageModelRun, prompt: list[str], form: TextForm,
+def write(run: LanguageModelRun, prompt: list[str], form: TextForm,
           options: Namespace) -> list[Word]:
     """Print the prompt, and each word as soon as it is chosen; → the words written."""
-    chosen = writer.generate(
+    chosen = run.generate(
         np.random.default_rng(options.seed), prompt, options.length, options.sentences,
         options.temperature, options.top_k, options.top_p, options.unknown)
     between = "" if form.tokenizer == "characters" else " "

@@ -21,8 +21,8 @@ from numpy_attention.experiments import reports
 from numpy_attention.experiments.analysis import ablation
 from numpy_attention.experiments.analysis.cloze import cloze_test
 from numpy_attention.experiments.runs import confidence
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.provenance import provenance
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training.distributed.ranks import world
 from numpy_attention.training.settings import LanguageModelTraining
 from numpy_attention.training.threads import Threads, available
@@ -154,36 +154,36 @@ def ablate(options: Namespace) -> None:
 
 def cloze(options: Namespace) -> None:
     """Make questions or read them, save them if asked to, and answer them."""
-    writer = load_run(options)
-    how = writer.training
+    run = load_run(options)
+    how = run.training
     if how.unit != "words":
         raise ValueError(f"{options.run} reads {how.unit}: a question leaves out a word, so "
                          "choose a run of words")
     rng = np.random.default_rng(options.seed)
-    questions, name, split = questions_of(options, writer, rng)
+    questions, name, split = questions_of(options, run, rng)
     if options.write:
         write_questions(questions, options.write)
         print(f"saved {options.write}", file=sys.stderr)
     with Threads(1):
-        found = cloze_test(writer.model, writer.vocabulary, questions, rng, how.state, how.steps)
+        found = cloze_test(run.model, run.vocabulary, questions, rng, how.state, how.steps)
     # all that is read for the questions, for the digest of the text
     sentences = chain.from_iterable(
         [*question.context, question.filled(question.word), question.candidates]
         for question in questions)
-    report(options, writer, reports.describe_reading(writer, 1), {
+    report(options, run, reports.describe_reading(run, 1), {
         "run": str(options.run), "corpus": name, "split": split, **how_read(how),
         "questions": len(questions), "seed": options.seed, "accuracy": found.accuracy,
         "others": found.others, "gain": found.gain, "chance": found.chance,
-        "unknown": found.unknown, "depends_on": provenance(writer, sentences, 1)})
+        "unknown": found.unknown, "depends_on": provenance(run, sentences, 1)})
     for question, log_p in zip(questions[:options.show or 0], found.log_p):
         print(*reports.lines_of_question(question, log_p), sep="\n")
 
 
-def questions_of(options: Namespace, writer: LanguageModelRun,
+def questions_of(options: Namespace, run: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
     """→ the questions of --questions, or made from a text; its name; its split."""
     if options.questions:
-        lowercase = selected(writer.corpus).form(options.lowercase).lowercase
+        lowercase = selected(run.corpus).form(options.lowercase).lowercase
         return read_questions(options.questions, lowercase), Path(options.questions).name, None
-    text, name, split = data_to_measure(options, writer)
-    return make_questions(text, writer.vocabulary, options.number, rng), name, split
+    text, name, split = data_to_measure(options, run)
+    return make_questions(text, run.vocabulary, options.number, rng), name, split

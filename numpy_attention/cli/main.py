@@ -13,12 +13,19 @@ from typing import Any
 from numpy_attention.cli import streams
 from numpy_attention.cli.commands import COMMANDS, SUBCOMMANDS, Command
 from numpy_attention.cli.messages import in_flags, text_of
-from numpy_attention.cli.parser import RUNS, Option, Parser, help_of, settle
-from numpy_attention.registry import started
+from numpy_attention.cli.parser import Option, Parser, help_of, settle
+from numpy_attention.registry import RUNS, started
 from numpy_attention.training.signals import Signals
 from numpy_attention.validation.messages import short_repr
 
-RENAMED = {"--together-with": "--ensemble", "--together": "--ensemble"}
+# options, recipes and patterns of recipes that had another name in version 1.0
+RENAMED = {
+    "--together-with": "--ensemble",
+    "--together": "--ensemble",
+    "asks-previous-additive": "query-previous-additive",
+    "asks-previous-scaled-dot": "query-previous-scaled-dot",
+    "asks-previous-*": "query-previous-*",
+}
 LONG = re.compile(r"\S{150,}")          # a word, or a path, that is shortened in messages
 # SystemError is what Python raises when no memory is left even for an error
 NO_MEMORY = (MemoryError, SystemError)
@@ -76,7 +83,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """A word of the command line, with the new name of an option that was renamed."""
+    """A word of the command line, with the new name of what was renamed."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word

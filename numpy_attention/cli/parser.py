@@ -13,11 +13,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from numpy_attention.registry import is_custom_code
+from numpy_attention.registry import RUNS, is_custom_code
 from numpy_attention.validation.messages import short_repr
 
 CODE = "FILE.py:CLASS"      # a user-defined class
-RUNS = {"translator": "translator", "writer": "language model"}    # kinds of runs, in words
 Rules = Mapping[str, Collection[Any]]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy_attention.data.selection import Selection
 from numpy_attention.experiments.runs.ensemble import load_ensemble
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 
 END = "</s>"
 MOST_WORDS = 10     # of the unknown words that are printed

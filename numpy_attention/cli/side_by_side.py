@@ -19,7 +19,7 @@ from numpy_attention.experiments.reports import (
     lines_of_recovery,
 )
 from numpy_attention.experiments.runs.ensemble import load_alike
-from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
 
 def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], Any, dict[str, Any]]:
@@ -31,50 +31,50 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
         if options.runs.count(folder) > 1:
             raise ValueError(f"{folder} is given {options.runs.count(folder)} times: expected each "
                              "run once")
-    writers = dict(zip(options.runs, load_alike(
+    runs = dict(zip(options.runs, load_alike(
         LanguageModelRun, options.runs, "compared", options.code)))
-    first = writers[options.runs[0]]
+    first = runs[options.runs[0]]
     text, corpus, split = data_to_measure(options, first)
-    return writers, first.batches(text), {"corpus": corpus, "split": split}
+    return runs, first.batches(text), {"corpus": corpus, "split": split}
 
 
-def compared(options: Namespace, writers: Mapping[str, LanguageModelRun],
+def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
              measure: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """→ {folder: measure(model, rng)}, and {folder: how much more than the first}.
 
     Each run has the same random numbers, so its figures do not depend on the others.
     """
-    found = {folder: measure(writer.model, np.random.default_rng([options.seed, 1]))
-             for folder, writer in writers.items()}
+    found = {folder: measure(run.model, np.random.default_rng([options.seed, 1]))
+             for folder, run in runs.items()}
     first, *others = found
     return found, {
         folder: found[folder].more_than(found[first], np.random.default_rng([options.seed, 2]))
         for folder in others}
 
 
-def print_head(writers: Mapping[str, LanguageModelRun], about: Mapping[str, Any], how: str) -> None:
+def print_head(runs: Mapping[str, LanguageModelRun], about: Mapping[str, Any], how: str) -> None:
     """Print the runs, and what they are measured on."""
-    for folder, writer in writers.items():
-        print(f"{folder}: {describe(writer)}")
+    for folder, run in runs.items():
+        print(f"{folder}: {describe(run)}")
     print(f"{place_of(about)}: {how}")
 
 
 def recover(options: Namespace) -> None:
     """Measure what wrong words in the past cost language models, at each distance from them."""
-    writers, batches, about = runs_and_batches(options)
+    runs, batches, about = runs_and_batches(options)
     passages = recovery.disturbed(batches, np.random.default_rng([options.seed, 0]), options.words,
                                   options.next, options.number, options.past)
-    found, more = compared(options, writers,
+    found, more = compared(options, runs,
                            lambda model, rng: recovery.recover(model, passages, rng))
     curves = {folder: one.excess for folder, one in found.items()}
     if options.json:
-        runs = {folder: {name: getattr(one, name) for name in ("loss", "tokens", "mean", "excess")}
-                for folder, one in found.items()}
+        lines = {folder: {name: getattr(one, name) for name in ("loss", "tokens", "mean", "excess")}
+                 for folder, one in found.items()}
         for folder, (excess, mean) in more.items():
-            runs[folder]["more"] = {"mean": mean, "excess": excess}
-        print_json(about | {"words": options.words, "passages": len(passages), "runs": runs})
+            lines[folder]["more"] = {"mean": mean, "excess": excess}
+        print_json(about | {"words": options.words, "passages": len(passages), "runs": lines})
     else:
-        print_head(writers, about, f"{len(passages):,} passages, the last {options.words} of the "
+        print_head(runs, about, f"{len(passages):,} passages, the last {options.words} of the "
                    "words read are replaced; nats per token more than undisturbed")
         print(*lines_of_recovery(found, more), sep="\n")
     if options.output:
@@ -84,18 +84,18 @@ def recover(options: Namespace) -> None:
 
 def distances(options: Namespace) -> None:
     """Measure what words cost language models, by how long ago they last occurred."""
-    writers, batches, about = runs_and_batches(options)
-    found, more = compared(options, writers,
+    runs, batches, about = runs_and_batches(options)
+    found, more = compared(options, runs,
                            lambda model, rng: loss_by_distance(model, batches, rng))
     first = options.runs[0]
     tokens = found[first].tokens
     if options.json:
-        runs = {folder: {"loss": one.loss} | ({"more": more[folder]} if folder in more else {})
-                for folder, one in found.items()}
-        print_json(about | {"tokens": tokens, "runs": runs})
+        lines = {folder: {"loss": one.loss} | ({"more": more[folder]} if folder in more else {})
+                 for folder, one in found.items()}
+        print_json(about | {"tokens": tokens, "runs": lines})
     else:
-        streams = writers[first].training.batch_size
-        print_head(writers, about, describe_reading(writers[first], streams))
+        streams = runs[first].training.batch_size
+        print_head(runs, about, describe_reading(runs[first], streams))
         print(*lines_of_distances(found, more), sep="\n")
     if options.output:
         drawn = more or {folder: one.loss for folder, one in found.items()}

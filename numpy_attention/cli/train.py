@@ -22,10 +22,10 @@ from numpy_attention.experiments.reports import (
     lines_of_figures,
     save_curves,
 )
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.translator import Translator, vocabularies_of
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.training.distributed.ranks import world
 from numpy_attention.training.lock import check_free
 from numpy_attention.training.settings import LanguageModelTraining, Training, TranslatorTraining
@@ -100,25 +100,25 @@ def train_lm(options: Namespace) -> None:
     learn, valid = selection.load("train", "valid")
     training = training_for(options, learn)
     name, settings = model_of(options, learn, training)
-    writer = LanguageModelRun.create(learn, name, settings, training, selection.saved())
-    writer.batches(learn)           # raises for a short text, before a folder is made
+    run = LanguageModelRun.create(learn, name, settings, training, selection.saved())
+    run.batches(learn)           # raises for a short text, before a folder is made
     try:
-        writer.batches(valid)
+        run.batches(valid)
     except ValueError as error:
         raise ValueError(f"the text to validate on: {error}") from None
     default = choices.brief_name(settings.get("attention", settings["cell"]))
     folder = run_folder(
-        options, writer, f"{selection.label}-{default}",
-        f"{describe(writer)}; {sum(map(len, learn.sentences)):,} {learn.unit} of "
-        f"{selection.label}, {len(writer.vocabulary):,} in the vocabulary",
-        describe_reading(writer, options.batch_size))
-    fit(writer, learn, valid, folder, options.threads, describe_reading(writer, 1))
+        options, run, f"{selection.label}-{default}",
+        f"{describe(run)}; {sum(map(len, learn.sentences)):,} {learn.unit} of "
+        f"{selection.label}, {len(run.vocabulary):,} in the vocabulary",
+        describe_reading(run, options.batch_size))
+    fit(run, learn, valid, folder, options.threads, describe_reading(run, 1))
     for split in selection.splits[1:]:
         text = valid if split == "valid" else part_of(selection, split)[0]
-        figures = measure(writer, text, writer.threads or 1) | {"split": split}
+        figures = measure(run, text, run.threads or 1) | {"split": split}
         print(*lines_of_figures(figures), sep="\n", flush=True)
     prompt = choices.prompt_from(valid, selection.form())
-    print_next(writer, "generate", str(folder), "--prompt", prompt)
+    print_next(run, "generate", str(folder), "--prompt", prompt)
 
 
 def text_to_train_on(options: Namespace) -> Selection:

@@ -104,7 +104,7 @@ LANGUAGE_MODEL = (
 
 # ---- training -----------------------------------------------------------------------------------
 
-# what differs between the command line and the library, for both, for translators, for writers
+# differences from the library: for both, for translators, for language models
 CHANGES: dict[str, dict[str, Any]] = {
     "learning_rate": {"by": "optimizer", "default": {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0}},
     "full_epochs": {"default": 4},

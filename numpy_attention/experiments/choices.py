@@ -53,7 +53,7 @@ def brief_name(choice: str | type) -> str:
 def language_model(text: Text, training: LanguageModelTraining, attention: str | type = "none",
                    hidden: int | None = None, embedding: int | None = None,
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
-    """→ the name and the settings of a language model, for `Writer.create`.
+    """→ the name and the settings of a language model, for `LanguageModelRun.create`.
 
     hidden, embedding: one follows from the other, without both the embedding is SIZE; parameters:
     the largest sizes within so many, in their place. ValueError: sizes that do not fit.

@@ -15,7 +15,7 @@ from numpy_attention.experiments.analysis.ablation import CHANGES, Ablation
 from numpy_attention.experiments.analysis.distance import Distances
 from numpy_attention.experiments.analysis.recovery import Recovery
 from numpy_attention.experiments.recipes.recipe import Recipe
-from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.models.registry import settings_of
 from numpy_attention.module import Array
 from numpy_attention.registry import SPLITS

@@ -27,7 +27,7 @@ _MODULE_OF = {
     "relative_errors": "differences",
     "protocol": "harness",
     "randomize": "harness",
-    "fewer_trials": "locate.budget",
+    "limited_search": "locate.budget",
     # trees of arrays: inputs, outputs, caches
     "arrays_within": "locate.watching",
     "copy_arrays": "arrays",
@@ -42,6 +42,11 @@ _MODULE_OF = {
     "file_label": "report.notebooks",
     "source_line": "passes",
     "statement_text": "locate.sources",
+    # edits of syntax trees
+    **dict.fromkeys((
+        "BOUNDARY", "OPPOSITES", "PRODUCTS", "SIGN", "Slot", "by_pattern", "calling", "changed",
+        "children", "exchanged", "function_name", "one_line", "opposite_sign", "parsed",
+        "with_axis", "with_item", "without_keyword"), "edits.syntax"),
     # instrumented functions, whose values pass through a listener
     "LISTENER": "locate.rewriting",
     "BackwardRewriter": "locate.backwards",

@@ -103,7 +103,7 @@ class Check:
     epsilon: float = EPSILON
     causal: int | None = None
     upstream: list = field(default_factory=list)
-    twins: dict = field(default_factory=dict)       # {id of a twin's part: its name}
+    grads_names: dict = field(default_factory=dict)     # {id of a part of grads: its name}
 
     @property
     def model(self):
@@ -153,7 +153,7 @@ class Check:
         """
         *_, cache = outputs_of(self.forward, self.inputs)
         grads = None if self.model is None else self.model.zeros_like()
-        self.twins = {} if grads is None else {id(one): name for name, one in grads.modules()}
+        self.grads_names = {} if grads is None else {id(one): name for name, one in grads.modules()}
         with self.named("backward"):
             given = self.upstream if upstream is None else upstream
             dinputs = self.backward(*map(copy_arrays, given), cache, grads)

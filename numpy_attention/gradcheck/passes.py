@@ -1,4 +1,4 @@
-"""Single runs of what is checked, for the laws; and how a broken law is told."""
+"""Single runs of the checked passes, for the laws; and the description of a broken law."""
 
 import functools
 import inspect
@@ -15,11 +15,11 @@ from numpy_attention.gradcheck.report.notebooks import file_label
 
 @dataclass(frozen=True)
 class Broken:
-    """A law that is broken: what kind of mistake it is, in words, and the line, where it is known.
+    """A broken law: the kind of mistake, a description, and the line, if it is known.
 
-    kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future"; of a
-    backward that is not linear "output ignored", "dtype" or "factor"; "random" where no two
-    forwards are the same.
+    kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future"; for a
+    backward that is not linear "output ignored", "dtype" or "factor"; "random" if two forwards
+    differ.
     """
 
     kind: str
@@ -40,19 +40,19 @@ def describe_place(place):
 
 
 def source_line(place):
-    """The statement as it is written, or as Python reads it."""
+    """The statement as in the file, or as Python prints it."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 
 class Unjudged(Exception):
-    """Somebody's code stops where a law asks it for something unusual: the law says nothing."""
+    """User code raises on the unusual input of a law, which therefore does not apply."""
 
 
 # ---- one run ------------------------------------------------------------------------------------
 
 
 def forward_of(check, inputs):
-    """→ outputs, cache."""
+    """Return outputs, cache."""
     try:
         *outputs, cache = outputs_of(check.forward, inputs)
     except Exception as error:
@@ -61,26 +61,26 @@ def forward_of(check, inputs):
 
 
 def backward_of(check, upstream, cache, grads):
-    """→ {name: gradient} of the inputs; those of the parameters are in grads."""
+    """Return {name: gradient} of the inputs; those of the parameters are in grads."""
     try:
         return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:
         raise Unjudged from error
 
 
-def twin(check):
+def new_grads(check):
     return None if check.model is None else check.model.zeros_like()
 
 
-def in_twin(grads):
+def named_gradients(grads):
     """{name: a copy of the gradient}."""
     return {} if grads is None else {name: array.copy() for name, array in grads.named_parameters()}
 
 
 class First:
-    """One forward, and one backward of its cache, with which the laws of a backward begin.
+    """One forward, and one backward of its cache: the start of every law of a backward.
 
-    upstream, grads: the arguments of that backward. parameter_gradients, input_gradients: {name:
+    upstream, grad: the arguments of that backward. parameter_gradients, input_gradients: {name:
     gradient}, copies of its results; it runs when they are first needed.
     """
 
@@ -88,7 +88,7 @@ class First:
         self.check = check
         _, self.cache = forward_of(check, copy_arrays(check.inputs))
         self.upstream = copy_arrays(check.upstream)
-        self.grad = twin(check)
+        self.grad = new_grads(check)
 
     @functools.cached_property
     def input_gradients(self):
@@ -97,18 +97,18 @@ class First:
     @functools.cached_property
     def parameter_gradients(self):
         _ = self.input_gradients
-        return in_twin(self.grad)
+        return named_gradients(self.grad)
 
     @property
     def gradients(self):
         return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
-        """→ {name: gradient} of all, of another upstream or cache; in the same twin, emptied."""
+        """Return all gradients, {name: gradient}, for another upstream or cache."""
         if self.grad is not None:
             self.grad.vector[...] = 0
         input_gradients = backward_of(self.check, copy_arrays(upstream), cache, self.grad)
-        return in_twin(self.grad) | copy_values(input_gradients)
+        return named_gradients(self.grad) | copy_values(input_gradients)
 
 
 def copy_values(arrays):
@@ -118,7 +118,7 @@ def copy_values(arrays):
 def differing(found, wanted, tolerance):
     """The names of the arrays that are off by more than the tolerance, relative to the largest.
 
-    Where an array is 0 but for rounding, relative to the largest of all. NaN is as NaN.
+    An array that is 0 up to rounding is compared relative to the largest of all. NaN equals NaN.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:
@@ -139,7 +139,7 @@ def size_of(array):
 
 
 def names_of(function):
-    """What a function calls its arguments, [] where that cannot be told."""
+    """The names of a function's arguments, or [] if they are unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -147,5 +147,5 @@ def names_of(function):
     return [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
 
 
-def listed(names):
+def join_words(names):
     return ", ".join(names)

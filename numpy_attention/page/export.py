@@ -3,7 +3,7 @@
     {
       "kind": "translator", "family": "rnnsearch", "title": …, "settings": {…}, "training": {…},
       "text": {"cut": "words", "lowercase": true},
-      "vocabularies": {"source": [words], "target": [words]},         a writer's: {"words": [words]}
+      "vocabularies": {"source": [words], "target": [words]},         or {"words": [words]}
       of subwords, each side: {"pieces": [pieces]}
       "parts": {"": {"kind": "RNNSearch", "fields": {"encoder": {"part": "encoder"}, …}}, …},
       "arrays": {"encoder.W": {"shape": [48, 192], "float32": base64}, …},
@@ -47,7 +47,7 @@ def exported(
     examples: Sequence[Any] = (),
     checkpoints: Mapping[str, Mapping[str, Array]] | None = None,
 ) -> dict[str, Any]:
-    """A Translator or Writer for a page; examples: Pairs, or a writer's sentences.
+    """A Translator or LanguageModelRun for a page; examples: its Pairs, or sentences.
 
     form: how its raw text is cut. checkpoints: {label: the arrays that it had then, by name}.
 

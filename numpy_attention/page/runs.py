@@ -9,14 +9,15 @@ import numpy as np
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import Selection, selected
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.trained import kind_of
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.module import Array
 from numpy_attention.page.export import exported
 from numpy_attention.page.write import write_page
 from numpy_attention.plotting.html import heatmap_table
+from numpy_attention.registry import RUNS
 from numpy_attention.training import checkpoint
 from numpy_attention.validation.messages import format_error
 from numpy_attention.validation.paths import as_path, is_folder
@@ -55,8 +56,8 @@ def load(folder: str, first: str, wanted: str) -> Any:
     """The run of a folder. ValueError: it has user-defined code, or is not of the first's kind."""
     kind = kind_of(folder)
     if wanted not in KINDS or kind != wanted:
-        raise ValueError(f"{first} is a {wanted}'s run and {folder} a {kind}'s: one page shows "
-                         "translators, or language models")
+        raise ValueError(f"{first} is a {RUNS.get(wanted, wanted)}'s run and {folder} a "
+                         f"{RUNS.get(kind, kind)}'s: a page shows translators or language models")
     code = checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT)["about"].get("own", {})
     if code:
         raise ValueError(f"{folder} was trained with {', '.join(code)}, user-defined code in "

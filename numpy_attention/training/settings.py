@@ -146,8 +146,8 @@ class TranslatorTraining(Training):
 class LanguageModelTraining(Training):
     """How a language model is trained.
 
-    A "carried" state is Zaremba et al. 2014's. unit is that of the Text that a writer is created
-    for. frequencies gives the output's bias what a model learns first of all, and slowly.
+    A "carried" state is Zaremba et al. 2014's. unit is that of the training Text. frequencies
+    initializes the output bias with word frequencies, which a model otherwise learns first, slowly.
     """
 
     batch_size: int = option(20, whole(1), "streams of text, or sentences or articles, of a step")

@@ -27,7 +27,6 @@ class Signals:
 
     def __enter__(self) -> "Signals":
         if threading.current_thread() is threading.main_thread():
-            self._hook = sys.unraisablehook
             sys.unraisablehook = self._repeat
             for number in SIGNALS:
                 if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):

@@ -175,6 +175,12 @@ def test_a_renamed_option_is_accepted_with_a_note(words, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_renamed_recipe_is_accepted_with_a_note(capsys):
+    names = ["clauses-dot", "asks-previous-*"]
+    assert parse(["compare", *names])[1].names == ["clauses-dot", "query-previous-*"]
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 @pytest.mark.parametrize("words", ["", "train ", "train lm ", "evaluate "])
 def test_help_imports_nothing_heavy(words):
     done = subprocess.run([sys.executable, "-X", "importtime", "-m", "numpy_attention",

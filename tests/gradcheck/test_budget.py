@@ -1,6 +1,6 @@
 """How much a search may try."""
 
-from numpy_attention.gradcheck.locate.budget import Budget, fewer_trials
+from numpy_attention.gradcheck.locate.budget import Budget, limited_search
 
 
 def test_a_budget_is_spent_by_number():
@@ -12,9 +12,9 @@ def test_a_budget_is_spent_by_number():
 
 
 def test_a_part_of_it_within_and_the_whole_again_behind():
-    with fewer_trials(0.3):
+    with limited_search(0.3):
         assert Budget(10).left == 3
-        with fewer_trials(0.5):
+        with limited_search(0.5):
             assert Budget(10).left == 5
         assert Budget(10).left == 3
     assert Budget(10).left == 10

@@ -5,9 +5,8 @@ import pytest
 
 from numpy_attention.gradcheck.edits.alternatives import NUDGE
 from numpy_attention.gradcheck.edits.candidates import Written
-from numpy_attention.gradcheck.edits.editing import Edit, Editing
-from numpy_attention.gradcheck.edits.repairs import Chosen, Copying, Repairs, editable
-from numpy_attention.gradcheck.locate.rewriting import Instrumented
+from numpy_attention.gradcheck.edits.editing import Editing
+from numpy_attention.gradcheck.edits.repairs import Copying, Repairs, editable
 
 
 def plain(dy, x, W):
@@ -17,10 +16,7 @@ def plain(dy, x, W):
 
 
 def edits_of(function, names=None, masks=None):
-    edits: list[Edit] = []
-    Instrumented([function], lambda one, places: Editing(one, places, edits, names or {},
-                                                         masks or {}, set(), Written([one])))
-    return edits
+    return Editing(function, names or {}, masks or {}, set(), Written([function])).edits
 
 
 def news(edits, kind):
@@ -130,7 +126,7 @@ def test_the_edit_that_makes_all_right_is_found():
     edit = repairs.first(chosen, ["x"])
     assert (edit.kind, edit.old, edit.new) == ("sign", "dy - 2 * x", "dy + 2 * x")
     assert edit.place.line == backward.__code__.co_firstlineno + 1
-    assert all(repairs.edits[k].kind != NUDGE for k in chosen)
+    assert all(one.kind != NUDGE for one in chosen)
 
 
 @pytest.mark.parametrize("spent", [{"left": 0}, {"until": -np.inf}])
@@ -167,8 +163,8 @@ def test_lines_that_are_innocent_or_have_no_part_in_what_is_wrong_are_left_out()
 def test_the_functions_are_as_before_and_an_edit_spoils_no_input():
     repairs = repairs_of()
     code = backward.__code__
-    for k in range(len(repairs.edits)):
-        repairs.gradients_with(k)
+    for one in repairs.edits:
+        repairs.gradients_with(one)
         np.testing.assert_array_equal(repairs.variables["x"], [1.0, 3.0])
     assert backward.__code__ is code
 
@@ -180,8 +176,7 @@ def test_what_calls_compiled_code_is_not_edited_nor_what_is_of_the_package():
     assert editable([Linear.backward, backward]) == [backward]
 
 
-def test_a_listener_that_makes_no_edit_and_one_that_copies():
-    assert Chosen().edit == -1
+def test_a_listener_that_copies():
     x = np.ones(2)
     assert Copying(3).moved(x, 2) is x and Copying(3).used(7, 3) == 7
     copy = Copying(3).moved(x, 3)

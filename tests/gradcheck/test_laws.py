@@ -92,7 +92,7 @@ def test_upstream_that_backward_changes(rng):
     assert message.startswith("Squash: every gradient agrees with its central differences; what "
                               "they cannot see is broken\nbackward changes dy in place, line ")
     assert f"line {law.place.line} of test_laws.py" in message
-    assert "\n    dy *= 1 - y**2\n  what it is given belongs to its caller" in message
+    assert "\n    dy *= 1 - y**2\n  arguments belong to the caller" in message
 
 
 def test_parts_of_the_cache_that_backward_changes(rng):
@@ -169,7 +169,7 @@ def test_a_forward_that_gives_something_else_every_time(rng):
         return y + 1e-6 * noise.random(y.shape), cache
 
     law, message = one(rng, layer, x, forward=forward)
-    assert law.kind == "random" and "forward gives another output[0]" in message
+    assert law.kind == "random" and "forward gives a different output[0]" in message
 
 
 # ---- backward twice doubles ---------------------------------------------------------------------
@@ -212,7 +212,7 @@ def test_a_backward_that_counts(rng):
     check.draw(rng)
     law, = broken_laws(check)
     assert law.kind == "cache" and law.place is None
-    assert "something else when it is called again with the same cache: input[0]\n" in law.text
+    assert "a different result when it is called again with the same cache: input[0]\n" in law.text
 
 
 def test_a_cache_that_is_used_up(rng):
@@ -227,7 +227,7 @@ def test_a_cache_that_is_used_up(rng):
 
     law, message = one(rng, layer, x, forward=forward, backward=backward)
     assert law.kind == "cache" and law.place.text.endswith("caches.pop(), grads)")
-    assert "only once with a cache: then it stops with IndexError: pop from empty list" in message
+    assert "only once with a cache; the second call raises IndexError: pop" in message
 
 
 def test_a_cache_in_self(rng):
@@ -274,7 +274,7 @@ def test_an_upstream_that_is_not_looked_at(rng):
                   "Squash", upstream=[1.0])
     law, = broken_laws(check)
     assert law.kind == "output ignored"
-    assert "gives the same W, input[0] whatever its upstream is" in law.text
+    assert "gives the same W, input[0] for every upstream" in law.text
 
 
 def test_floats_in_integers(rng):
@@ -289,10 +289,10 @@ def test_floats_in_integers(rng):
     check = Check(layer, [x], layer.forward, backward, "Squash", upstream=[np.full((4, 2), 9.0)])
     law, = broken_laws(check)
     assert law.kind == "dtype" and law.place.text == "da = np.zeros(dy.shape, int)"
-    assert law.text.startswith("a small upstream is lost: W, input[0] is 0 then\n")
+    assert law.text.startswith("a small upstream is lost: W, input[0] becomes 0\n")
 
 
-# ---- memory that nobody wrote -------------------------------------------------------------------
+# ---- uninitialized memory -----------------------------------------------------------------------
 
 
 def test_unwritten_gradients_are_told_with_the_line(rng, monkeypatch):
@@ -318,7 +318,7 @@ def test_unwritten_gradients_are_told_with_the_line(rng, monkeypatch):
     monkeypatch.setattr(laws, "FORWARD_LAWS", (lambda check: [Broken("mask forward", "")],))
     law, = broken_laws(check)
     assert law.kind == "unwritten" and law.place.text == "dx = np.empty(x.shape)"
-    assert law.text.startswith("input[0]: made of memory that nobody wrote\n")
+    assert law.text.startswith("input[0]: computed from uninitialized memory\n")
     assert (np.empty, np.empty_like) == EMPTY
 
 
@@ -408,8 +408,8 @@ def asked(rng, kind):
 def test_words_that_are_not_hidden(rng, kind):
     law, message = one(rng, *asked(rng, kind), MASK)
     assert law.kind == "mask forward"
-    assert "is the weight of a word that the mask hides" in message
-    assert "output[0], output[1] changes with what the mask hides of input[1]" in message
+    assert "is the weight of a masked word" in message
+    assert "output[0], output[1] changes with masked values of input[1]" in message
 
 
 class Counting(Dot):
@@ -430,7 +430,7 @@ def test_words_that_are_hidden_and_counted(rng):
     law, message = one(rng, *asked(rng, Counting), PADDED)
     assert law.kind == "mask forward"
     assert "output[0] changes with one more hidden position at the end" in message
-    assert "neither read nor counted" in message
+    assert "neither be read nor counted" in message
 
 
 @pytest.mark.parametrize("kind, mask", [(Dot, PADDED), (Counting, MASK),
@@ -537,7 +537,7 @@ def test_hidden_steps(rng):
     assert gradcheck(None, xs, mask, rng=rng, **running_mean(False)).right
     law, message = one(rng, None, xs, mask, **running_mean(True))
     assert law.kind == "mask forward" and law.place is None
-    assert "\noutput[0] changes with what the mask hides of input[0]\n" in message
+    assert "\noutput[0] changes with masked values of input[0]\n" in message
     # behind the last word nothing is read
     ragged = np.arange(4)[:, None] < np.array([4, 2, 1])
     assert gradcheck(None, xs, ragged, rng=rng, **running_mean(True)).right
@@ -556,7 +556,7 @@ def test_hidden_ids(rng):
         return None, None, (table[ids].sum(1) * dy).sum(0)
 
     law, _ = one(rng, None, ids, MASK, rng.standard_normal(2), forward=forward, backward=backward)
-    assert "output[0] changes with what the mask hides of input[0]\n" in law.text
+    assert "output[0] changes with masked values of input[0]\n" in law.text
 
 
 # ---- the future ---------------------------------------------------------------------------------

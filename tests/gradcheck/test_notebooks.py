@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.locate.rewriting import is_somebodys
+from numpy_attention.gradcheck.locate.rewriting import is_user_code
 from numpy_attention.gradcheck.report.notebooks import file_label
 
 RIGHT = '''from dataclasses import dataclass
@@ -154,8 +154,8 @@ def test_what_dataclass_makes_is_nothing_to_follow(run):
 
 
 def test_what_python_itself_has_frozen_is_not_somebodys():
-    assert not is_somebodys(Sequence.__contains__.__code__)
-    assert is_somebodys(test_what_python_itself_has_frozen_is_not_somebodys.__code__)
+    assert not is_user_code(Sequence.__contains__.__code__)
+    assert is_user_code(test_what_python_itself_has_frozen_is_not_somebodys.__code__)
 
 
 @pytest.mark.parametrize("now", [

@@ -5,7 +5,7 @@ import pytest
 from planting import run
 
 from numpy_attention.gradcheck import GradientError, gradcheck
-from numpy_attention.gradcheck.locate.contributions import Uses
+from numpy_attention.gradcheck.locate.contributions import Contributions
 from numpy_attention.gradcheck.locate.localize import nested
 from numpy_attention.gradcheck.report.kinds import array_kinds
 
@@ -185,7 +185,7 @@ def test_of_numbers_in_lists_no_line_is_named_for_sure(tmp_path):
     assert not report.findings or DOUBT in str(report)
 
 
-class Known(Uses):
+class Known(Contributions):
     """Uses of a value whose gradients are given."""
 
     def __init__(self, gradients, directions):

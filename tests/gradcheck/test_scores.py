@@ -54,8 +54,8 @@ def test_the_scores_gradient_does_not_sum_to_nothing(rng):
     laws = laws_of(inputs, attends, attends_backward)
     line = attends_backward.__code__.co_firstlineno + 3
     assert len(laws) == 1
-    assert laws[0].text.startswith("the law of the scores is broken: Σ de = 0 along axis 1, where "
-                                   "one number added to all of e changes nothing; after line "
+    assert laws[0].text.startswith("Σ de along axis 1 must be 0, because adding "
+                                   "one number to all of e changes nothing; after line "
                                    f"{line} it is up to ")
 
 
@@ -67,7 +67,7 @@ def test_of_scores_that_are_an_output_too_nothing_is_asked(rng):
 def test_it_is_told_beside_the_line():
     laws = of_scores(report_of("heads: softmax's sum forgotten"))
     assert [one.text.split(",")[0] for one in laws] == [
-        "the law of the scores is broken: Σ dE = 0 along axis 3"]
+        "Σ dE along axis 3 must be 0"]
 
 
 @pytest.mark.parametrize("name", ["heads: d without its root",

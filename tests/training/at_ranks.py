@@ -12,9 +12,12 @@ import numpy as np
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs import provenance
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.provenance import digest
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training.distributed import row_sums
 from numpy_attention.training.distributed.ranks import world
 from numpy_attention.training.threads import crowded

@@ -36,6 +36,11 @@ def test_one_alone(path):
     assert list(archive.read(path, "one")) == ["one"] and archive.read(path, "two") == {}
 
 
+def test_a_folder_cannot_be_read(tmp_path):
+    with pytest.raises(OSError, match=f"{tmp_path.name} cannot be read: "):
+        archive.read(tmp_path)
+
+
 def written(path, data, name="x.npy", **how):
     with zipfile.ZipFile(path, "w") as made:
         made.writestr(name, data, **how)

@@ -215,3 +215,21 @@ def test_a_best_vector_of_another_length_is_refused():
         checkpoint._split(np.zeros(5), arrays)
     with pytest.raises(ValueError, match=r"best has shape \(5,\), expected one .* 0 parameters"):
         checkpoint._split(np.zeros(5), {})
+
+
+@pytest.mark.parametrize("version, shown", [
+    ("1.0.0", "1.0.0"), ("1" * 21, "1" * 20 + "…"), (3, "3"), ([1], "[1]")])
+def test_a_version_is_shown_as_text_of_one_line(version, shown):
+    assert checkpoint.versions({"version": version}).startswith(
+        f"written by numpy_attention {shown}, this is ")
+
+
+def test_a_partial_file_that_another_process_removes_first_is_no_error(tmp_path, monkeypatch):
+    partial = tmp_path / f"run.npz.1{checkpoint.PARTIAL}"
+    monkeypatch.setattr(type(tmp_path), "iterdir", lambda folder: iter([partial]))
+    checkpoint.remove_partial(tmp_path / "run.npz")
+
+
+def test_only_the_prefix_of_a_parameter_is_replaced():
+    arrays = {"parameters/parameters/W": np.zeros((1, 2))}
+    assert list(checkpoint._split(np.ones(2), arrays)) == ["best/parameters/W"]

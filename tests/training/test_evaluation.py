@@ -7,7 +7,9 @@ import pytest
 from small import language_trainer, pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches, TextBatches
+from numpy_attention.training import evaluation
 from numpy_attention.training.evaluation import Evaluation, evaluate
+from numpy_attention.training.threads import Threads
 
 
 def test_perplexity_is_exp_of_the_mean_loss():
@@ -100,3 +102,23 @@ def test_rows_are_told_apart_in_their_order(size, threads):
         batch = alone.batch([row])
         assert count == batch.tokens
         assert loss == pytest.approx(model.loss(batch)[0], rel=1e-10)
+
+
+def test_batches_that_are_none_are_named():
+    expected = "^batches is None: expected batches, such as PairBatches, with order and batch and "
+    with pytest.raises(TypeError, match=expected + "carried$"):
+        evaluate(translator_model(), None, 1)
+
+
+def test_one_thread_unless_more_are_asked_for(monkeypatch):
+    counts = []
+
+    class Recorded(Threads):
+        def __init__(self, count, *ranks):
+            counts.append(count)
+            super().__init__(count, *ranks)
+    monkeypatch.setattr(evaluation, "Threads", Recorded)
+    run = language_trainer()
+    evaluate(run.model, run.train)
+    evaluate(run.model, run.train, 2)
+    assert counts == [1, 2]

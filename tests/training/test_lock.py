@@ -24,6 +24,35 @@ def test_another_trainer_of_the_same_process_is_refused_too(tmp_path):
     second.fit(2)
 
 
+def test_a_trainer_that_has_finished_holds_no_lock(tmp_path):
+    first, second = (trainer(path=tmp_path / "run.npz") for _ in range(2))
+    first.fit(1)
+    with second.alone():
+        with pytest.raises(BlockingIOError, match="another training"):
+            first.fit(2)
+
+
+def test_no_lock_file_stays_open(tmp_path, monkeypatch):
+    opened = os.open
+    numbers = []
+
+    def open_and_record(*arguments):
+        numbers.append(opened(*arguments))
+        return numbers[-1]
+    monkeypatch.setattr(os, "open", open_and_record)
+    with lock.held(tmp_path / "run.npz"):
+        assert not (tmp_path / "run.npz.lock").stat().st_mode & 0o111      # not executable
+        with pytest.raises(BlockingIOError):
+            lock.check_free(tmp_path / "run.npz")
+    monkeypatch.setattr(lock, "_is_open_as", lambda *_: len(numbers) == 4)
+    with lock.held(tmp_path / "run.npz"):
+        pass
+    assert len(numbers) == 4
+    for number in numbers:
+        with pytest.raises(OSError):
+            os.fstat(number)
+
+
 def test_the_lock_ends_with_an_error(tmp_path):
     run = trainer(path=tmp_path / "run.npz", threads=1)
     run.threads = 0

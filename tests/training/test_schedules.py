@@ -59,3 +59,8 @@ def test_bad_settings(make, words):
 def test_every_rate_is_a_share_of_the_whole(step, epoch, steps):
     for schedule in (Constant(), Decay(epoch // 2, 1.5), LinearDecay(steps, 0.1), Warmup(steps)):
         assert 0 <= schedule(step, epoch) <= 1
+
+
+def test_a_divisor_below_one_is_an_error():
+    with pytest.raises(ValueError, match="^divisor = 0.5: expected a number of at least 1$"):
+        Decay(0, 0.5)

@@ -45,9 +45,13 @@ def test_what_is_as_it_says(value, schema):
     ({"a": 1}, Fields(others=TEXT), "'a' is 1, expected a text"),
     (True, whole(0), "is true, expected a whole number"),
     (10**400, NUMBER, "expected a number"), (float("nan"), DURATION, "is NaN, expected a finite"),
-    ([[1]], PLAIN, "or a list of these"), ([], SCALAR, "is [], expected a text, a number"),
+    ([[1]], PLAIN, "or a list of these"), ([1, [2]], PLAIN, "or a list of these"),
+    (5, Every(whole(1)), "its entry 'about' is 5, expected a list"),
+    ([], SCALAR, "is [], expected a text, a number"),
     ([1], TREE, "the shape of a state"), ([False], TREE, "the shape of a state"),
+    ([0, 1], TREE, "the shape of a state"),
     ([LINE, {}], HISTORY, "it has no '[1].epoch'"),
+    ([LINE | {"valid_loss": "2"}], HISTORY, "'[0].valid_loss' is \"2\", expected a number"),
     ([LINE | {"seconds": "2"}], HISTORY, "'[0].seconds' is \"2\", expected"),
 ])
 def test_what_is_not(value, schema, message):

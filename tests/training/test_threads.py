@@ -158,3 +158,16 @@ def test_what_makes_a_step_large_enough_for_threads(monkeypatch):
     monkeypatch.setattr(threads, "available", lambda ranks: 3)
     assert threads_that_pay(300_000_000) == 1 and threads_that_pay(300_000_001) == 3
     assert threads_that_pay(10**12, Two()) == 6 and threads_that_pay(1, Two()) == 2
+
+
+def test_only_blas_is_held_at_one_thread(monkeypatch):
+    """Other libraries of the user's process keep their threads."""
+    limits = []
+
+    def recorded(*arguments, **named):
+        limits.append((arguments, named))
+        return threadpool_limits(*arguments, **named)
+    monkeypatch.setattr(threads, "threadpool_limits", recorded)
+    with Threads(1):
+        pass
+    assert limits == [((1,), {"user_api": "blas"})]

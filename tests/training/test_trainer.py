@@ -266,3 +266,43 @@ def test_threads_that_ranks_cannot_share_are_told_at_once():
     with pytest.raises(ValueError, match="3 threads and 2 ranks: expected as many threads on each"):
         trainer(threads=3, ranks=Two())
     assert trainer(threads=4, ranks=Two()).threads_here() == 2
+
+
+@pytest.mark.parametrize("changed, error, message", [
+    ({"model": None}, TypeError,
+     "^model is None: expected a model, with vector and loss and loss_and_grad$"),
+    ({"optimizer": None}, TypeError, "^optimizer is None: expected an optimizer, with slots and "),
+    ({"train": None}, TypeError,
+     "^train is None: expected batches, such as PairBatches, with order and batch and carried$"),
+    ({"average": "mean"}, ValueError, "^average = 'mean': expected"),
+    ({"path": "."}, IsADirectoryError, r"^path is the folder \.: expected the name of a file"),
+])
+def test_an_argument_that_does_not_fit_is_named(changed, error, message):
+    fitting = trainer()
+    arguments = {"model": fitting.model, "optimizer": fitting.optimizer, "train": fitting.train,
+                 "rng": np.random.default_rng(0), "threads": 1}
+    with pytest.raises(error, match=message):
+        Trainer(**arguments | changed)
+
+
+@pytest.mark.parametrize("share", [-1.0, math.nan])
+def test_a_schedule_that_gives_no_share_is_an_error(share):
+    expected = "^what the schedule gives = .*: expected a share of the learning rate"
+    with pytest.raises(ValueError, match=expected):
+        trainer(schedule=lambda step, epoch: share).fit(1)
+
+
+def test_settings_become_plain_numbers_that_a_checkpoint_can_hold():
+    run = trainer(clip=np.float32(2), threads=np.int64(1))
+    assert type(run.clip) is float and type(run.threads) is int
+
+
+def test_without_a_checkpoint_nothing_is_resumed(tmp_path):
+    assert trainer(path=tmp_path / "run.npz").resume() is False
+    assert trainer().resume() is False
+
+
+def test_only_a_model_with_label_smoothing_reports_it():
+    run = language_trainer()
+    run.fit(1)
+    assert "smoothing" not in run.history[0]

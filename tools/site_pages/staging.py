@@ -148,8 +148,8 @@ def course(links):
     """The course's own page, with its table of contents."""
     name = "lessons/README.md"
     text = links.changed((ROOT / name).read_text(encoding="utf-8"), name, "lessons/index.md")
-    listed = "\n".join(path.stem for path in lessons.files())
-    return f"{text}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+    names = "\n".join(path.stem for path in lessons.files())
+    return f"{text}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
 def results(links):

@@ -28,11 +28,11 @@ from numpy_attention.gradcheck import (
     NotAParameter,
     Watch,
     arrays_within,
-    fewer_trials,
+    describe_place,
     gradcheck,
+    limited_search,
 )
 from numpy_attention.gradcheck import copy_arrays as copied
-from numpy_attention.gradcheck import describe_place as told_of
 from numpy_attention.gradcheck import failing_place as line_that_stops
 from numpy_attention.gradcheck import source_line as line_of
 from numpy_attention.validation.messages import cut, typed_repr
@@ -278,7 +278,7 @@ def check_gradients(case: Case, seed: int, hidden: bool) -> None:
         return
     check_no_stop(case, seed)
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), fewer_trials(TRIED):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), limited_search(TRIED):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", NotAParameter)
             gradcheck(case.target, *case.inputs, rng=np.random.default_rng(seed),
@@ -313,7 +313,7 @@ def check_no_stop(case: Case, seed: int) -> None:
         if place is None:
             return                                  # what it returns is no gradient, say
         words = cut(f"{type(error).__name__}: {error}", LONGEST)
-        raise Failed("runs", "\n".join([f"backward raises in {told_of(place)}: {words}",
+        raise Failed("runs", "\n".join([f"backward raises in {describe_place(place)}: {words}",
                                         f"    {line_of(place)}", *shapes_at(error)])) from None
 
 

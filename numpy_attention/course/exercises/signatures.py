@@ -33,7 +33,7 @@ from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
 from numpy_attention.course.exercises.mutations import mutations
 from numpy_attention.course.exercises.source import run
 from numpy_attention.course.exercises.timing import SECONDS, at_most, is_possible
-from numpy_attention.gradcheck import random_like
+from numpy_attention.gradcheck import parsed, random_like
 from numpy_attention.module import Module
 from numpy_attention.validation.paths import atomic_write
 
@@ -237,9 +237,10 @@ def digest(exercise: Exercise) -> str:
 
 @cache
 def outline_of_mutations() -> list[Any]:
-    folder = Path(str(sys.modules[mutations.__module__].__file__)).parent
+    """Of all their modules, and of that with the edits that they are made of."""
+    own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))
-            for file in sorted(folder.glob("*.py"))]
+            for file in [*sorted(own.parent.glob("*.py")), edits]]
 
 
 def outline(node: Any) -> Any:

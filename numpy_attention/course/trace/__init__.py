@@ -17,14 +17,14 @@ __all__ = ["Row", "Trace", "trace", "traced"]
 def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None) -> Trace:
     """Run a model forward and backward over a sentence; → the Trace of its named arrays.
 
-    model: a Translator with a sentence, and perhaps its translation, else the one it makes; a
-    Writer with a sentence; a model of the package with ids, or with a batch; or anything that has
-    `forward` and `backward`, as `gradcheck` takes them, with what its forward takes. forward,
-    backward: functions in their place.
+    model: a Translator with a sentence and, optionally, its translation (default: the model's own);
+    a LanguageModelRun with a sentence; a model of the package with ids or a batch; or any object
+    with `forward` and `backward`, as for `gradcheck`, with the arguments of its forward. forward,
+    backward: functions used instead.
 
-    L = Σ −log p of the sentence's words, without dropout; of another forward what it gives, if that
-    is one number, and else ½ Σ y² of its outputs, so that dy = y. TypeError: what has no two
-    passes, or other inputs; ValueError: an empty sentence.
+    L = Σ −log p of the sentence's words, without dropout. For another forward, L is its result if
+    that is one number, and otherwise ½ Σ y² of its outputs, so that dy = y. Raises TypeError for an
+    object without the two passes or for other inputs, and ValueError for an empty sentence.
     """
     subject = subject_of(model, sentence, forward, backward)
     recording = recorded(subject.work, measured, subject.model)

@@ -7,8 +7,8 @@ import numpy as np
 
 from numpy_attention.data.batching import PairBatch, TextBatch, pair_batch
 from numpy_attention.data.vocabulary import EOS
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.gradcheck import outputs_of
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.teacher_forced import TeacherForced

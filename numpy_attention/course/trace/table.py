@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numpy_attention.course.trace.recording import Call, Entry, Recording, Step, written
-from numpy_attention.gradcheck import PACKAGE
-from numpy_attention.gradcheck import file_label as file_told
+from numpy_attention.gradcheck import PACKAGE, file_label
 from numpy_attention.validation.arguments import as_list, check_text
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.validation.messages import plural, short_repr
@@ -273,7 +272,7 @@ def file_of(file: str) -> str:
     path = Path(file)
     if PACKAGE in path.parents:
         return str(path.relative_to(PACKAGE))
-    return file_told(file)
+    return file_label(file)
 
 
 # ---- as text ------------------------------------------------------------------------------------

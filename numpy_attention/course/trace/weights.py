@@ -19,9 +19,9 @@ from numpy_attention.course.trace.subjects import (
 )
 from numpy_attention.course.trace.table import GIVEN
 from numpy_attention.data.batching import TextBatch
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translation import in_source_order
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.module import Array
 
 END = "</s>"
@@ -56,7 +56,7 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Weig
         return of_writer(run, *sentence)
     if isinstance(run, Translator):
         return of_translator(run, *sentence)
-    raise TypeError(f"run is {type(run).__name__}: expected a Translator or a Writer")
+    raise TypeError(f"run is {type(run).__name__}: expected a Translator or a LanguageModelRun")
 
 
 def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGradients:

@@ -1,5 +1,6 @@
 """Recipes: the recorded experiments by name, read from the TOML files next to this module."""
 
+import warnings
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,12 @@ RECIPES |= {f"clauses-{score}": recipe_with_attention(score) for score in SCORES
 
 def find_recipe(name: str) -> Recipe:
     """Return the recipe of this name. Raises ValueError for an unknown one."""
-    if not isinstance(name, str) or name not in RECIPES:
+    if not isinstance(name, str) or name not in RECIPES | loading.RENAMED:
         like = get_close_matches(str(name), RECIPES, 3, 0.3) or list(RECIPES)[:3]
         raise ValueError(
             f"unknown recipe {short_repr(name)}: expected one of the {len(RECIPES)} in "
             f"numpy_attention.experiments.recipes.RECIPES, such as {', '.join(like)}")
-    return RECIPES[name]
+    if name in loading.RENAMED:
+        warnings.warn(f"the recipe {name} is now {loading.RENAMED[name]}", DeprecationWarning,
+                      stacklevel=2)
+    return RECIPES[loading.RENAMED.get(name, name)]

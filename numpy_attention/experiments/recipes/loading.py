@@ -39,6 +39,11 @@ ENTRIES: dict[str, Schema] = {
     "beam": whole(1),
 }
 REQUIRED = ("model", "corpus", "metrics")
+# recipes that had another name in version 1.0
+RENAMED = {
+    "asks-previous-additive": "query-previous-additive",
+    "asks-previous-scaled-dot": "query-previous-scaled-dot",
+}
 
 
 def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
@@ -86,7 +91,8 @@ def with_bases(name: str, tables: Tables) -> dict[str, Any]:
     """The entries of a table and of its base, the base's base and so on."""
     chain = [name]
     while "base" in tables[chain[-1]]:
-        base = tables[chain[-1]]["base"]
+        base = str(tables[chain[-1]]["base"])
+        base = base if base in tables else RENAMED.get(base, base)
         if base not in tables or base in chain:
             raise ValueError(f"recipe {name} starts from {base!r}: expected another table, of this "
                              "file or of the package")

@@ -21,12 +21,12 @@ Figure = tuple[str, str]        # (split, metric)
 class Recipe:
     """An experiment whose figures are recorded. The code that runs it is imported when it runs.
 
-    corpus: the dict of a selection (`data.selection`). model, settings: as `Translator.create`, or
-    of a language model `Writer.create`, takes them. training: its seed is replaced by the run's.
-    metrics: the figures to record; metrics have the names that `measure` gives them. baselines:
-    {figure: (value, source)}, published or measured elsewhere.
+    corpus: the dict of a selection (`data.selection`). model, settings: arguments of
+    `Translator.create` or, for a language model, `LanguageModelRun.create`. training: its seed is
+    replaced by the run's. metrics: the figures to record, with the names that `measure` returns.
+    baselines: {figure: (value, source)}, published or measured elsewhere.
 
-    Raises ValueError for a yardstick of a figure that is not recorded.
+    Raises ValueError for a baseline of a figure that is not recorded.
     """
 
     name: str
@@ -51,9 +51,9 @@ class Recipe:
 
     @property
     def trains(self) -> Any:
-        """The class of what is trained, Translator or Writer."""
+        """The class of what is trained, Translator or LanguageModelRun."""
+        from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
         from numpy_attention.experiments.runs.translator import Translator
-        from numpy_attention.experiments.runs.writer import LanguageModelRun
         return LanguageModelRun if self.is_language_model else Translator
 
     def digest(self) -> str:
@@ -63,8 +63,8 @@ class Recipe:
         """
         training = {one.name: getattr(self.training, one.name) for one in fields(self.training)
                     if getattr(self.training, one.name) != one.default}
-        said = [self.corpus, self.model, self.settings, training, self.beam]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
+        content = [self.corpus, self.model, self.settings, training, self.beam]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
 
     def load(self, split: str) -> Any:
         """The text to train or measure on."""
@@ -72,7 +72,7 @@ class Recipe:
         return selected(self.corpus).load(split)[0]
 
     def create(self, train: Any, seed: int = 0) -> Any:
-        """The untrained Translator or Writer for this text."""
+        """The untrained Translator or LanguageModelRun for this text."""
         training = replace(self.training, seed=seed)
         return self.trains.create(train, self.model, self.settings, training, self.corpus)
 

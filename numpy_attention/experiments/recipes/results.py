@@ -177,7 +177,7 @@ def _table(
                 figure = f"{metric.replace('_', ' ')}, {split}, {value:g}"
                 sources.setdefault((name, source), []).append(figure)
     if sources:
-        rows += ["", "Yardsticks:", ""]
+        rows += ["", "Baselines:", ""]
         rows += [f"- {name}: {'; '.join(found)} ({source})"
                  for (name, source), found in sources.items()]
     return "\n".join(rows)

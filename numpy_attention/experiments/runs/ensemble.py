@@ -19,7 +19,8 @@ def load_ensemble(kind: type[One], folders: Sequence[str | Path],
                   code: Sequence[str | Path | type] | None = None) -> One:
     """Load the run of a folder, or of several with an Ensemble of their models.
 
-    kind: Translator or Writer. Name, settings, corpus, training and history are the first one's.
+    kind: Translator or LanguageModelRun. Name, settings, corpus, training and history are the
+    first one's.
     Raises as `load_alike`.
     """
     first, *others = load_alike(kind, folders, "averaged", code)

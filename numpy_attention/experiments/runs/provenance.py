@@ -27,7 +27,7 @@ SHOWN = 8           # letters of a digest
 
 
 def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
-    """Everything that measuring a Translator or Writer on sentences of tokens depends on.
+    """Everything that measuring a Translator or LanguageModelRun on sentences of tokens depends on.
 
     parameters, text: digests (SHA-256), of the parameters in use and of the tokens. The page
     "reproducibility" of the documentation explains which entries change a figure, and how much.
@@ -50,7 +50,7 @@ def check_rank_consistency(
 ) -> None:
     """Raise ValueError on every rank if one of them differs from rank 0, and name the differences.
 
-    trained: a Translator or Writer.
+    trained: a Translator or LanguageModelRun.
     """
     if ranks.count == 1:
         return

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from numpy_attention.custom.code import SHOWN
 from numpy_attention.experiments.runs.saved import CHECKPOINT, kind_in, known_of, training_from
 from numpy_attention.models.registry import settings_of
-from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS
+from numpy_attention.registry import LANGUAGE_MODELS, RUNS, TRANSLATORS
 from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import Fields, check
 from numpy_attention.training.settings import THREADS, Training
@@ -23,12 +23,12 @@ BESIDE = Fields({"trainer": Fields({"threads": THREADS})})
 
 
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
-    """Whether `folder` holds a run that this Translator or Writer can resume.
+    """Whether `folder` holds a run that this Translator or LanguageModelRun can resume.
 
     Raises ValueError if the run is of another kind, has other settings, or is from a version that
     this one does not understand.
     """
-    check_methods("trained", trained, "a Translator or a Writer", "configuration")
+    check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
         raise NotADirectoryError(f"{folder} is not a folder: give that of a run, or a new one")
@@ -37,7 +37,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     about = checkpoint.load_about(path)
     kind = kind_in(about)
     if kind != trained.KIND:
-        refuse(folder, f"{kind} there, {trained.KIND} now")
+        refuse(folder, f"{RUNS.get(kind, kind)} there, {RUNS[trained.KIND]} now")
     with checkpoint.understood(path, about):
         check(about, BESIDE)
         before = flat(known_of(about), trained.TRAINING)

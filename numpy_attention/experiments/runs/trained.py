@@ -31,7 +31,7 @@ from numpy_attention.experiments.runs.saved import (
 )
 from numpy_attention.models.registry import build, check_settings
 from numpy_attention.module import Module
-from numpy_attention.registry import OPTIMIZERS, accepted_kwargs, resolve
+from numpy_attention.registry import OPTIMIZERS, RUNS, accepted_kwargs, resolve
 from numpy_attention.training import checkpoint
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess, adds_as_one
 from numpy_attention.training.protocols import Schedule
@@ -48,7 +48,7 @@ One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 
 
 class Trained:
-    """Base of `Translator` and `Writer`: training, saving, loading.
+    """Base of `Translator` and `LanguageModelRun`: training, saving, loading.
 
     They are dataclasses with the fields below, and after the model one for each of VOCABULARIES;
     class variables in capitals describe them, and `batches` encodes a text.
@@ -76,7 +76,7 @@ class Trained:
         corpus: dict[str, Any] | None,
     ) -> tuple[dict[str, Any], Any, dict[str, Any]]:
         """Settings, training and corpus as `create` is given them, or their defaults."""
-        resolve("language model" if cls.KIND == "writer" else cls.KIND, name, cls.MODELS)
+        resolve(RUNS[cls.KIND], name, cls.MODELS)
         for argument, value in (("settings", settings), ("corpus", corpus)):
             if value is not None:
                 check_kind(argument, value, dict, "a dict")
@@ -187,8 +187,8 @@ class Trained:
         arrays, about = checkpoint.load(path)
         kind = kind_in(about)
         if kind != cls.KIND:
-            raise ValueError(f"{path} is the checkpoint of a {kind}: give the folder of a "
-                             f"{cls.KIND}'s run")
+            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}: give the "
+                             f"folder of a {RUNS[cls.KIND]}'s run")
         with checkpoint.understood(path, about):
             check(about, TRAINING)
             known = known_of(about, cls.VOCABULARIES)

@@ -3,27 +3,30 @@
 import ast
 
 from numpy_attention.gradcheck.edits.candidates import CUTS, fits, part_of
+from numpy_attention.gradcheck.edits.syntax import function_name
 from numpy_attention.gradcheck.edits.variants import target_of
 from numpy_attention.gradcheck.locate.rewriting import (
-    Rewriter,
     is_gradient,
     is_of_parameter,
     path_of,
     reads_of,
+    tree_of,
 )
 
 NUDGE = "nudge"         # no mistake: it shows which gradients a statement has a part in
 
 
-class Alternatives(Rewriter):
+class Alternatives:
     """Knows what a function has, and so what one of its statements may have been meant to say.
 
     names: {name, or path: shapes}, the arrays that the function has; masks: likewise those of True
     and False; written: what all functions of the file have. statement: the one at hand.
+    Declined: its source is not known.
     """
 
-    def __init__(self, function, places, names, masks, numbers, written):
-        super().__init__(function, places)
+    def __init__(self, function, names, masks, numbers, written):
+        self.function = function
+        self.tree = tree_of(function)
         self.names = names
         self.masks = masks
         self.numbers = numbers
@@ -33,8 +36,7 @@ class Alternatives(Rewriter):
 
     def calls_known(self, node):
         """Whether a value is given by one of the functions, where it can be exchanged as well."""
-        function = getattr(node, "func", None)
-        return getattr(function, "attr", getattr(function, "id", "")) in self.written.names
+        return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
         """The gradients by a name that there are before a statement."""

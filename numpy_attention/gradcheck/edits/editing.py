@@ -1,31 +1,46 @@
-"""Small edits of a function's statements, all in one code, each to be made on its own."""
+"""Small edits of a function's statements, each to be made on its own."""
 
 import ast
 from dataclasses import dataclass
 from functools import cached_property
+from types import FunctionType
 
 from numpy_attention.gradcheck.edits.expressions import ExpressionEdits
 from numpy_attention.gradcheck.edits.statements import StatementEdits
+from numpy_attention.gradcheck.edits.syntax import Slot, changed, children, one_line, with_item
 from numpy_attention.gradcheck.edits.values import ValueEdits
-from numpy_attention.gradcheck.edits.variants import altered, copied, with_argument, written
+from numpy_attention.gradcheck.edits.variants import with_argument, written
 from numpy_attention.gradcheck.locate.rewriting import (
     GRADS,
-    LISTENER,
     Place,
+    compiled,
     is_gradient,
     path_of,
     targets_of,
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edit:
-    """One edit. kind: of the mistake that it takes back; before, after: the trees it exchanges."""
+    """One edit. kind: of the mistake that it takes back; before, after: the trees it exchanges.
+
+    function, tree: that are edited; nodes: what its Slot holds then.
+    """
 
     place: Place
     kind: str
     before: ast.AST
     after: ast.AST
+    function: FunctionType
+    tree: ast.FunctionDef
+    slot: Slot
+    nodes: tuple
+
+    def code(self):
+        """That of the function with the edit. Declined: it does not compile."""
+        ast.fix_missing_locations(self.after)
+        with self.slot.holding(*self.nodes):
+            return compiled(self.function, self.tree)
 
     @cached_property
     def old(self):
@@ -39,8 +54,7 @@ class Edit:
     def behind(self):
         """The statement that is to follow, where the one that is there stays; or None."""
         body = getattr(self.after, "body", None)
-        stays = isinstance(body, list) and len(body) == 2 and (
-            ast.dump(body[0]) == ast.dump(self.before))
+        stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None
 
     @property
@@ -58,147 +72,105 @@ class Edit:
 
 
 class Editing(StatementEdits, ValueEdits, ExpressionEdits):
-    """All edits of a function in one code; the listener's `edit` says which of them is made."""
+    """All edits of a function."""
 
-    def __init__(self, function, places, edits, names, masks, numbers, written):
-        super().__init__(function, places, names, masks, numbers, written)
-        self.edits = edits
+    def __init__(self, function, names, masks, numbers, written):
+        super().__init__(function, names, masks, numbers, written)
+        self.edits = []
         self.at = None          # the Place of the statement
-        self.tree = None
-
-    def visit_FunctionDef(self, node):
-        if self.depth:
-            return node
-        self.tree = copied(node)
-        self.depth += 1
-        node.body = self.block(node.body)
-        if not any(isinstance(one, ast.Return) for one in ast.walk(node)):
-            node.body += self.returns(node)
-        self.depth -= 1
-        return node
+        self.block(self.tree, "body")
+        if not any(isinstance(one, ast.Return) for one in ast.walk(self.tree)):
+            self.returns()
 
     # ---- statements ----------------------------------------------------------------------------
 
-    def block(self, statements):
-        kept = copied(statements)
-        made = [[self.with_edits(one)] for one in statements]
-        for i, (one, other) in enumerate(zip(kept, kept[1:])):
+    def block(self, parent, field):
+        statements = getattr(parent, field)
+        slots = [Slot(parent, field, i) for i in range(len(statements))]
+        for one, slot in zip(statements, slots):
+            self.parts_of(one)
+            for kind, variant in self.statement_variants(one):
+                empty = ast.copy_location(ast.Pass(), one)
+                self.add(one, kind, one, variant, slot, *(variant or [empty]))
+        for i, (one, other) in enumerate(zip(statements, statements[1:])):
             if swappable(one, other):
-                first, second = altered(one, value=other.value), altered(other, value=one.value)
-                number = self.number(one, "exchanged", [one, other], [first, second])
-                made[i] = [self.either(number, [first], made[i])]
-                made[i + 1] = [self.either(number, [second], made[i + 1])]
-        for i, one in enumerate(kept):
+                both = [changed(one, value=other.value), changed(other, value=one.value)]
+                made = [*statements[:i], *both, *statements[i + 2:]]
+                self.add(one, "exchanged", [one, other], both, Slot(parent, field), made)
+        for one, slot in zip(statements, slots):
             if isinstance(one, ast.For):
-                made[i] += self.taken_out(one, made[i])
-        return [one for part in made for one in part]
+                self.taken_out(one, slot)
 
-    def taken_out(self, loop, made):
+    def taken_out(self, loop, slot):
         """What a loop adds at every step may have been meant to be added once, after it."""
-        behind = []
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
-                number = self.number(one, "double", one, one)
-                body = made[0].body if isinstance(made[0], ast.For) else made[0].orelse[0].body
-                body[i] = self.either(number, [ast.Pass()], [body[i]])
-                behind.append(ast.copy_location(
-                    ast.If(self.is_made(number), [copied(one)], []), loop))
-        return behind
+                empty = ast.copy_location(ast.Pass(), one)
+                rest = changed(loop, body=with_item(loop.body, i, empty))
+                self.add(one, "double", one, one, slot, rest, one)
 
-    def with_edits(self, statement):
-        original = copied(statement)
-        made = self.changed(statement)
-        for kind, variant in self.statement_variants(original):
-            number = self.number(original, kind, original, variant)
-            made = self.either(number, variant or [ast.Pass()], [made])
-        return made
-
-    def either(self, number, variant, statements):
-        """`if listener.edit == number: variant … else: statements`."""
-        made = ast.If(self.is_made(number), variant, statements)
-        return ast.copy_location(made, statements[0])
-
-    def changed(self, statement):
-        """The statement, with the edits of its parts."""
-        before, self.statement = self.statement, copied(statement)
+    def parts_of(self, statement):
+        """The edits of the parts of a statement."""
+        before, self.statement = self.statement, statement
         if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
             for name in ("iter", "test"):
                 if hasattr(statement, name):
-                    setattr(statement, name, self.visit(getattr(statement, name)))
-            statement.body = self.block(statement.body)
+                    self.expression(Slot(statement, name), getattr(statement, name))
+            self.block(statement, "body")
             if getattr(statement, "orelse", None):
-                statement.orelse = self.block(statement.orelse)
+                self.block(statement, "orelse")
         elif isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)):
             if statement.value is not None:
-                statement.value = self.with_variants(statement.value, self.whole(statement))
+                whole = self.whole(statement)
+                self.expression(Slot(statement, "value"), statement.value, whole)
             for target in getattr(statement, "targets", []) or [getattr(statement, "target", None)]:
                 if isinstance(target, ast.Subscript):
-                    target.slice = self.visit(target.slice)
+                    self.expression(Slot(target, "slice"), target.slice)
         elif isinstance(statement, ast.Expr):
-            statement.value = self.visit(statement.value)
+            self.expression(Slot(statement, "value"), statement.value)
             self.scattered(statement)
         self.statement = before
-        return statement
 
     def scattered(self, statement):
         """np.add.at(grads.E, ids, value), with the edits of a whole value."""
-        call = self.statement.value
+        call = statement.value
         if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
             for kind, variant in self.value_variants(call.args[2], (), ()):
                 other = with_argument(call, 2, variant)
-                number = self.number(self.statement, kind, call, other)
-                statement.value = ast.IfExp(self.is_made(number), other, statement.value)
+                self.add(statement, kind, call, other, Slot(statement, "value"), other)
 
-    def returns(self, node):
+    def returns(self):
         """A function that returns nothing may have been meant to return one of its gradients."""
-        place = ast.copy_location(ast.Pass(), node.body[-1])
-        place.lineno = node.end_lineno
-        names = {target.id for one in ast.walk(node) if isinstance(one, ast.Assign)
+        end = ast.copy_location(ast.Pass(), self.tree.body[-1])
+        end.lineno = self.tree.end_lineno
+        names = {target.id for one in ast.walk(self.tree) if isinstance(one, ast.Assign)
                  for whole in one.targets for target in targets_of(whole)
                  if isinstance(target, ast.Name) and is_gradient(target.id)}
         for name in sorted(names):
             variant = [ast.Return(ast.Name(name, ast.Load()))]
-            number = self.number(place, "no return", place, variant)
-            made = ast.If(self.is_made(number), variant, [])
-            yield ast.copy_location(made, place)
+            made = [*self.tree.body, *variant]
+            self.add(end, "no return", end, variant, Slot(self.tree, "body"), made)
 
     # ---- expressions ---------------------------------------------------------------------------
 
-    def visit(self, node):
+    def expression(self, slot, node, more=()):
+        """The edits of what is in a node, then its own."""
+        variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
-            return self.with_variants(node, ())
-        return super().visit(node)
-
-    def with_variants(self, node, more):
-        original = copied(node)
-        variants = [*self.variants(original), *more]
-        made = super().visit(node)
-        if not variants:
-            return made
-        first = len(self.edits)
-        chain = original
+            variants = [*self.variants(node), *more]
+        for inside, child in () if isinstance(node, ast.Lambda) else children(node):
+            self.expression(inside, child)
         for kind, variant in variants:
-            number = self.number(self.statement or original, kind, original, variant)
-            chain = ast.IfExp(self.is_made(number), variant, chain)
-        test = ast.parse(f"{first} <= {LISTENER}.edit < {len(self.edits)}", mode="eval").body
-        whole = ast.IfExp(test, chain, made)
-        return ast.copy_location(whole, original)
+            self.add(self.statement, kind, node, variant, slot, variant)
 
-    # ---- numbers -------------------------------------------------------------------------------
-
-    def number(self, node, kind, old, new):
-        """The number of a new Edit."""
-        if not hasattr(node, "lineno"):
-            node = self.statement
-        if self.at is None or self.at.line != node.lineno:
-            self.at = self.places[self.place(node, "edit", "")]
+    def add(self, statement, kind, old, new, slot, *nodes):
+        """Add an Edit, of a place in some statement."""
+        if self.at is None or self.at.line != statement.lineno:
+            qualname = self.function.__qualname__.replace("<locals>.", "")
+            self.at = Place(qualname, self.function.__code__.co_filename, statement.lineno, "edit",
+                            "", one_line(statement), statement.col_offset)
         old, new = (ast.Module(one, []) if isinstance(one, list) else one for one in (old, new))
-        self.edits.append(Edit(self.at, kind, old, new))
-        return len(self.edits) - 1
-
-    def is_made(self, number):
-        edit = ast.Attribute(ast.Name(LISTENER, ast.Load()), "edit", ast.Load())
-        return ast.Compare(edit, [ast.Eq()], [ast.Constant(number)])
+        self.edits.append(Edit(self.at, kind, old, new, self.function, self.tree, slot, nodes))
 
 
 def swappable(node, other):

@@ -4,15 +4,13 @@ import ast
 
 from numpy_attention.gradcheck.edits.alternatives import Alternatives
 from numpy_attention.gradcheck.edits.candidates import part_of
+from numpy_attention.gradcheck.edits.syntax import changed, function_name, parsed, with_item
 from numpy_attention.gradcheck.edits.variants import (
-    altered,
     call_variants,
     moved,
     operator_variants,
-    parsed,
     sequence_variants,
     shifted,
-    subscript,
     swapped,
     with_argument,
 )
@@ -90,7 +88,7 @@ class ExpressionEdits(Alternatives):
         """What is handed over: another gradient for 0, one more added; not its zeros, its copy."""
         yield from self.parameter_variants(node)
         name = path_of(node.func)
-        last = name.rpartition(".")[2] or getattr(node.func, "attr", "")
+        last = function_name(node)
         if last == "zeros_like" and node.args and is_gradient(path_of(node.args[0])):
             yield "output ignored", parsed(f"{ast.unparse(node.args[0])}.copy()")
         if last == "zeros_like":
@@ -120,7 +118,7 @@ class ExpressionEdits(Alternatives):
             for end in sorted(ends):
                 args = [parsed(f"{path_of(one).rpartition('_')[0]}_{end}")
                         if path_of(one) in handed else one for one in node.args]
-                yield "exchanged", altered(node, args=args)
+                yield "exchanged", changed(node, args=args)
         known = [*self.names, *map(path_of, ast.walk(self.tree))]
         others = {name.partition(".")[2] for name in known
                   if name.startswith(("self.", "p.")) or is_of_parameter(name)}
@@ -145,8 +143,8 @@ class ExpressionEdits(Alternatives):
         if not self.reads_mask(at) or isinstance(at, (ast.BinOp, ast.Tuple, ast.Call)):
             return
         flipped = at.operand if isinstance(at, ast.UnaryOp) else parsed(f"~({ast.unparse(at)})")
-        whole = [flipped, *node.args[1:]] if name == "args" else flipped
-        yield "mask backward", altered(node, **{name: whole})
+        whole = with_item(node.args, 0, flipped) if name == "args" else flipped
+        yield "mask backward", changed(node, **{name: whole})
 
     def weighted(self, node):
         """(x * dx).sum() for dx.sum() or dx.mean()."""
@@ -157,7 +155,7 @@ class ExpressionEdits(Alternatives):
             return
         for name, shapes in self.names.items():
             if not is_gradient(name) and shapes & self.names.get(base, set()):
-                yield "jacobian", altered(node, func=parsed(f"({name} * {base}).sum"))
+                yield "jacobian", changed(node, func=parsed(f"({name} * {base}).sum"))
 
     def subscript_variants(self, node):
         text = ast.unparse(node.value)
@@ -187,9 +185,9 @@ class ExpressionEdits(Alternatives):
             if ast.dump(other) == ast.dump(node.slice) or type(other) is not type(node.slice):
                 continue
             if isinstance(other, ast.Tuple):
-                yield "exchanged", subscript(node.value, other)
+                yield "exchanged", changed(node, slice=other)
             elif isinstance(other, ast.Constant) and isinstance(other.value, str):
-                yield "wrong variable", subscript(node.value, other)
+                yield "wrong variable", changed(node, slice=other)
 
 
 def stepped(node):

@@ -11,14 +11,9 @@ from numpy_attention.gradcheck.arrays import dot, outputs_of, random_like
 from numpy_attention.gradcheck.edits.alternatives import NUDGE
 from numpy_attention.gradcheck.edits.candidates import CUTS
 from numpy_attention.gradcheck.edits.editing import Editing
-from numpy_attention.gradcheck.edits.repairs import Chosen, Repairs, quiet
-from numpy_attention.gradcheck.edits.variants import (
-    altered,
-    copied,
-    parsed,
-    subscript,
-    with_argument,
-)
+from numpy_attention.gradcheck.edits.repairs import Repairs, line_of, quiet
+from numpy_attention.gradcheck.edits.syntax import changed, parsed, without_keyword
+from numpy_attention.gradcheck.edits.variants import with_argument
 from numpy_attention.gradcheck.locate.rewriting import path_of, targets_of
 
 DIRECTIONS = 3
@@ -54,13 +49,13 @@ class EditingForward(Editing):
             for one in targets_of(node.targets[0]):
                 if getattr(one, "id", None) in self.names:
                     turned = ast.parse(f"{one.id} = {one.id}[::-1]").body
-                    yield "wrong step", [copied(node), *turned]
+                    yield "wrong step", [node, *turned]
         if isinstance(node, ast.Assign) and is_constant(node.value):
-            yield "mask forward", [altered(node, value=parsed("-np.inf"))]
+            yield "mask forward", [changed(node, value=parsed("-np.inf"))]
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             name = ast.Name(node.target.id, ast.Load())
-            value = ast.BinOp(name, copied(node.op), copied(node.value))
-            yield "buffer", [ast.Assign([copied(node.target)], value)]
+            anew = ast.Assign([node.target], ast.BinOp(name, node.op, node.value))
+            yield "buffer", [ast.copy_location(anew, node)]
 
     def whole(self, statement):
         text = f"({ast.unparse(statement.value)})"
@@ -86,7 +81,7 @@ class EditingForward(Editing):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             for other in self.written.slices:
                 if ast.dump(other) != ast.dump(node.slice):
-                    yield "wrong step", subscript(node.value, other)
+                    yield "wrong step", changed(node, slice=other)
             if path_of(node.value) in self.masks:
                 for cut in filter(None, CUTS):
                     yield "mask forward", parsed(f"{ast.unparse(node.value)}{cut}")
@@ -122,9 +117,8 @@ class EditingForward(Editing):
 
     def buffer_variants(self, node):
         """A call that writes into an array of its own instead of a buffer."""
-        kept = [one for one in node.keywords if one.arg != "out"]
-        if len(kept) < len(node.keywords):
-            yield "buffer", altered(node, keywords=kept)
+        if any(one.arg == "out" for one in node.keywords):
+            yield "buffer", without_keyword(node, "out")
 
 
 def is_constant(node):
@@ -191,39 +185,38 @@ class ForwardRepairs(Repairs):
         Where laws are broken, first one with which they hold, which must be so if keep_laws. A
         mask has its place in the forward as late as can be, and rather where one is.
         """
-        order = self.sorted(k for k, edit in enumerate(self.edits) if edit.kind in kinds)
-        order.sort(key=lambda k: (not self.is_accused(k), *self.is_new_mask(k)))
+        order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
+        order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))
         without = None
-        for k in order:
-            if k not in self.answers:
+        for edit in order:
+            if edit not in self.answers:
                 if self.budget.is_spent:
                     break
                 self.budget.take()
-                self.answers[k] = self.tried(k)
-            right, lawful = self.answers[k]
+                self.answers[edit] = self.tried(edit)
+            right, lawful = self.answers[edit]
             if right and lawful:
-                return self.edits[k]
+                return edit
             if right and without is None and not keep_laws:
-                without = self.edits[k]
+                without = edit
         return without
 
-    def is_accused(self, number):
-        place = self.edits[number].place
-        return self.accused is not None and (place.file, place.line) == (
+    def is_accused(self, edit):
+        return self.accused is not None and line_of(edit) == (
             self.accused.file, self.accused.line)
 
-    def is_new_mask(self, number):
+    def is_new_mask(self, edit):
         """First what is a mask already or none, then new ones; of masks the last line first."""
-        edit = self.edits[number]
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
-    def tried(self, number):
+    def tried(self, edit):
         """→ whether the gradients are right with an edit; whether the laws hold, too."""
-        with self.rewritten.told(Chosen(number)), quiet():
+        with quiet():
             try:
-                right = self.agrees()
-                return right, right and not any(law(self.check) for law in self.laws)
+                with self.edited(edit):
+                    right = self.agrees()
+                    return right, right and not any(law(self.check) for law in self.laws)
             except Exception:           # an edit may do whatever it may
                 return False, False
             finally:

@@ -1,6 +1,7 @@
 """Which small edit of a backward pass makes every gradient right, and so what is wrong with it."""
 
 import warnings
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +13,12 @@ from numpy_attention.gradcheck.edits.candidates import Written
 from numpy_attention.gradcheck.edits.editing import Edit, Editing
 from numpy_attention.gradcheck.locate.budget import Budget
 from numpy_attention.gradcheck.locate.forwards import Forward, Naming
-from numpy_attention.gradcheck.locate.rewriting import PACKAGE, Instrumented
+from numpy_attention.gradcheck.locate.rewriting import (
+    PACKAGE,
+    Declined,
+    Instrumented,
+    with_codes,
+)
 
 # the kinds of edits, those first that say most, and are least likely to be right by chance
 KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape", "transpose",
@@ -22,13 +28,6 @@ KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape",
 
 # kinds of mistakes of a line whose own gradient is correct
 IN_CORRECT_LINES = "no return", "assigned", "exchanged"
-
-
-@dataclass
-class Chosen:
-    """Listens which edit is to be made."""
-
-    edit: int = -1
 
 
 @dataclass
@@ -54,19 +53,17 @@ class Repairs:
         self.kept = {name: array.copy() for name, array in self.variables.items()}
         naming = self.named()
         written = Written(self.functions, self.every)
-
-        def editing(function, places):
+        for function in {one.__code__: one for one in self.functions}.values():
             qualname = function.__qualname__.replace("<locals>.", "")
-            return self.editing(function, places, self.edits, naming.names_of(qualname),
-                                naming.masks.get(qualname, {}),
-                                naming.numbers.get(qualname, set()), written)
-
-        self.rewritten = Instrumented(self.functions, editing)
+            with suppress(Declined):
+                self.edits += self.editing(function, naming.names_of(qualname),
+                                           naming.masks.get(qualname, {}),
+                                           naming.numbers.get(qualname, set()), written).edits
         self.order = {}
         for edit in self.edits:
             self.order.setdefault(edit.place.function, len(self.order))
         self.refused: dict[tuple, set] = {}         # {what was wrong: edits that do not help}
-        self.before = set(self.wrong(self.gradients_with(-1)))
+        self.before = set(self.wrong(self.gradients_with()))
         self.budget = Budget(self.most)
 
     def named(self):
@@ -81,23 +78,35 @@ class Repairs:
         self.mend()
         return naming
 
-    def all_right(self, number, wrong):
-        """Whether with one edit the gradients of the names in `wrong` become right, none wrong."""
-        gradients = self.gradients_with(number)
+    def all_right(self, edit, wrong):
+        """Whether with an edit the gradients of the names in `wrong` become right, none wrong."""
+        gradients = self.gradients_with(edit)
         if not gradients:
             return False
         still = set(self.wrong(gradients))
         return not still & set(wrong) and still <= self.before
 
-    def gradients_with(self, number):
-        """The gradients with an edit; {}: they cannot be had."""
-        with self.rewritten.told(Chosen(number)), quiet():
+    def gradients_with(self, edit=None):
+        """The gradients with an edit, or without; {}: they cannot be had."""
+        with quiet():
             try:
-                gradients = self.gradients()
+                with self.edited(edit):
+                    gradients = self.gradients()
             except Exception:           # an edit may do whatever it may
                 gradients = {}
         self.mend()
         return gradients
+
+    @contextmanager
+    def edited(self, edit):
+        """While this is open, the functions have an edit, or none. Declined: it does not compile.
+        """
+        codes = []
+        if edit is not None:
+            code, before = edit.code(), edit.function.__code__
+            codes = [(one, code) for one in self.functions if one.__code__ == before]
+        with with_codes(codes):
+            yield
 
     def mend(self):
         for name, array in self.variables.items():
@@ -105,65 +114,63 @@ class Repairs:
 
     def reach(self):
         """{(file, line): the gradients that its statement has a part in}, where that is known."""
-        before = self.gradients_with(-1)
+        before = self.gradients_with()
         if not before:                  # nothing could be had without an edit
             return {}
         found = {}
-        for k, edit in enumerate(self.edits):
+        for edit in self.edits:
             if edit.kind == NUDGE:
-                after = self.gradients_with(k)
+                after = self.gradients_with(edit)
                 line = edit.place.file, edit.place.line
                 changed = {name for name in after if not np.array_equal(after[name], before[name])}
                 found[line] = found.get(line, set()) | changed
         return {line: changed for line, changed in found.items() if changed}
 
     def within(self, places):
-        """The numbers of the edits of some statements, likeliest first."""
+        """The edits of some statements, likeliest first."""
         lines = {(one.file, one.line) for one in places}
-        return self.sorted(k for k, edit in enumerate(self.edits) if line_of(edit) in lines)
+        return self.sorted(edit for edit in self.edits if line_of(edit) in lines)
 
     def elsewhere(self, innocent, wrong, reach):
-        """The numbers of all edits that may make the gradients of `wrong` right.
+        """All edits that may make the gradients of `wrong` right.
 
         Those of statements that have a part in all of these, and in no other, come first; those
         of lines, {(file, line)}, that are innocent do not come at all, but for what has to do with
         other gradients than that of the line. reach: as reach() gives it.
         """
         first, then = [], []
-        for k, edit in enumerate(self.edits):
+        for edit in self.edits:
             line = line_of(edit)
             if edit.is_apart:
-                then.append(k)
+                then.append(edit)
             elif line in innocent and edit.kind not in IN_CORRECT_LINES:
                 continue
             elif line not in reach or reach[line] == set(wrong):
-                first.append(k)
+                first.append(edit)
             elif reach[line] >= set(wrong):
-                then.append(k)
+                then.append(edit)
         return [*self.sorted(first), *self.sorted(then)]
 
-    def sorted(self, numbers):
-        return sorted((k for k in numbers if self.edits[k].kind in self.kinds),
-                      key=self.likelihood)
+    def sorted(self, edits):
+        return sorted((one for one in edits if one.kind in self.kinds), key=self.likelihood)
 
-    def likelihood(self, number):
+    def likelihood(self, edit):
         """Its place in `kinds`; of one kind, what adds to a statement comes last, and what calls
         comes after what is called."""
-        edit = self.edits[number]
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
-    def first(self, numbers, wrong):
+    def first(self, edits, wrong):
         """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""
         refused = self.refused.setdefault(tuple(wrong), set())
-        for k in numbers:
-            if k in refused:
+        for edit in edits:
+            if edit in refused:
                 continue
             if self.budget.is_spent:
                 return None
             self.budget.take()
-            if self.all_right(k, wrong):
-                return self.edits[k]
-            refused.add(k)
+            if self.all_right(edit, wrong):
+                return edit
+            refused.add(edit)
         return None
 
 

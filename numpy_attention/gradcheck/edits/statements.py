@@ -3,14 +3,17 @@
 import ast
 
 from numpy_attention.gradcheck.edits.alternatives import Alternatives
-from numpy_attention.gradcheck.edits.variants import (
-    altered,
-    copied,
-    moved,
+from numpy_attention.gradcheck.edits.syntax import (
+    SIGN,
+    changed,
+    opposite_sign,
     parsed,
+    with_item,
+)
+from numpy_attention.gradcheck.edits.variants import (
+    moved,
     retargeted,
     shifted,
-    subscript,
     swapped,
     target_of,
 )
@@ -24,9 +27,8 @@ class StatementEdits(Alternatives):
         """(kind, statements) that may have been meant instead of one."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
-            other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-            yield "sign", [altered(node, op=other)]
+        if isinstance(node, ast.AugAssign) and type(node.op) in SIGN:
+            yield "sign", [opposite_sign(node)]
             yield "double", []
             if isinstance(node.target, ast.Subscript) and isinstance(node.target.slice, ast.Name):
                 text = (f"np.add.at({ast.unparse(node.target.value)}, "
@@ -38,11 +40,11 @@ class StatementEdits(Alternatives):
             for kind, place in self.mask_variants(target_of(node)):
                 yield kind, [retargeted(node, place)]
         if isinstance(node, ast.If) and not node.orelse:
-            yield "wrong step", copied(node.body)
+            yield "wrong step", node.body
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             for name in filter(is_gradient, self.names):
                 if "." not in name:
-                    yield "missing term", [adding(ast.Name(name, ast.Load()), node.value)]
+                    yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
         """dX += dY @ W.T and dX += dY.T @ A behind the statement that makes dY."""
@@ -55,8 +57,7 @@ class StatementEdits(Alternatives):
                     continue
                 for other in others:
                     for value in self.products_of(made, shape, other):
-                        yield "missing term", [copied(node),
-                                               *ast.parse(f"{name} += {value}").body]
+                        yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
         """The products with a gradient of some shape that have another one."""
@@ -72,16 +73,16 @@ class StatementEdits(Alternatives):
 
     def assignment_variants(self, node, target):
         if isinstance(target, (ast.Subscript, ast.Attribute, ast.Name)):
-            yield "assigned", [adding(target, node.value)]
+            yield "assigned", adding(ast.unparse(target), node.value)
             if isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add):
                 if ast.unparse(node.value.left) == ast.unparse(target):
-                    yield "assigned", [adding(target, node.value.right)]
+                    yield "assigned", adding(ast.unparse(target), node.value.right)
         elif isinstance(node.value, ast.Tuple):
             for value in [*swapped(node.value), *cut_from_behind(node.value)]:
-                yield "exchanged", [ast.Assign(copied(node.targets), value)]
+                yield "exchanged", [changed(node, value=value)]
         elif isinstance(target, ast.Tuple) and not self.calls_known(node.value):
-            for other in swapped(target, ast.Store):
-                yield "exchanged", [ast.Assign([other], copied(node.value))]
+            for other in swapped(target):
+                yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
         """x[i] = y, or x[i] += y, at another i; x[i] += y for x += y[:, None]."""
@@ -100,11 +101,10 @@ class StatementEdits(Alternatives):
                     value = value.value if isinstance(value, ast.Subscript) else value
                 else:
                     continue
-                place = subscript(whole, other, ast.Store)
+                place = ast.Subscript(whole, other, ast.Store())
                 if isinstance(target, ast.Tuple):
-                    elements = [*parts[:number], place, *parts[number + 1:]]
-                    place = altered(target, elts=elements)
-                yield "axis", [altered(retargeted(node, place), value=value)]
+                    place = changed(target, elts=with_item(parts, number, place))
+                yield "axis", [changed(retargeted(node, place), value=value)]
 
 
 def cut_from_behind(node):
@@ -121,6 +121,5 @@ def cut_from_behind(node):
 
 
 def adding(target, value):
-    target = parsed(ast.unparse(target))
-    target.ctx = ast.Store()
-    return ast.AugAssign(target, ast.Add(), copied(value))
+    """The statement that adds a value to the target of some name."""
+    return ast.parse(f"{target} += {ast.unparse(value)}").body

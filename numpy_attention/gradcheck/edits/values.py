@@ -4,7 +4,8 @@ import ast
 
 from numpy_attention.gradcheck.edits.alternatives import NUDGE, Alternatives
 from numpy_attention.gradcheck.edits.candidates import lies_over
-from numpy_attention.gradcheck.edits.variants import altered, copied, parsed, swapped
+from numpy_attention.gradcheck.edits.syntax import changed, parsed, with_item
+from numpy_attention.gradcheck.edits.variants import swapped
 from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of, reads_of
 from numpy_attention.gradcheck.report.kinds import LOCAL
 
@@ -22,8 +23,7 @@ class ValueEdits(Alternatives):
             for i, part in enumerate(value.elts):
                 shapes = self.shapes_of_value(part)
                 for kind, other in self.value_variants(part, self.with_shapes(shapes), shapes):
-                    elements = [*value.elts[:i], other, *value.elts[i + 1:]]
-                    yield kind, altered(value, elts=elements)
+                    yield kind, changed(value, elts=with_item(value.elts, i, other))
             return
         yield from self.value_variants(value, self.alike(statement), self.shapes_of(statement))
 
@@ -44,7 +44,7 @@ class ValueEdits(Alternatives):
         if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)):
             for side in ("left", "right"):
                 for kind, part in masked(getattr(value, side), masks):
-                    yield kind, altered(value, **{side: part})
+                    yield kind, changed(value, **{side: part})
         yield from self.renamed(value)
         for axis in (0, 1, 2):
             yield "jacobian", parsed(f"{text} - {text}.mean({axis}, keepdims=True)")
@@ -94,7 +94,8 @@ class ValueEdits(Alternatives):
         for name in sorted({one for one in names if names.count(one) > 1}):
             for other, shapes in self.names.items():
                 if other != name and shapes & self.names[name]:
-                    yield "wrong variable", Renaming(name, other).visit(copied(value))
+                    yield "wrong variable", Renaming(name, other).visit(
+                        parsed(ast.unparse(value)))
 
 
 def masked(value, masks):

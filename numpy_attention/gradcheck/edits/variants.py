@@ -2,6 +2,18 @@
 
 import ast
 
+from numpy_attention.gradcheck.edits.syntax import (
+    PRODUCTS,
+    by_pattern,
+    calling,
+    changed,
+    children,
+    exchanged,
+    function_name,
+    parsed,
+    with_axis,
+    with_item,
+)
 from numpy_attention.gradcheck.locate.rewriting import path_of
 
 AXES = ("0", "1", "2", "None", "(0, 1)", "(1, 2)")
@@ -16,17 +28,16 @@ OPERATIONS = {
     ast.Div: [("factor", "{0}"), ("factor", "({0}) * ({1})")],
     ast.Pow: [("derivative", "{0}")],
     ast.MatMult: [("transpose", pattern) for pattern in (
-        "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "({1}).T @ ({0})",
-        "({0}).swapaxes(-1, -2) @ ({1})", "({0}) @ ({1}).swapaxes(-1, -2)", "(({0}) @ ({1})).T")],
+        *PRODUCTS, "({1}).T @ ({0})", "({0}).swapaxes(-1, -2) @ ({1})",
+        "({0}) @ ({1}).swapaxes(-1, -2)")],
 }
 
 
 def operator_variants(node):
     """(kind, expression) instead of a + b, a − b, a * b, a / b, a ** b, a @ b."""
-    left, right = ast.unparse(node.left), ast.unparse(node.right)
-    for kind, pattern in OPERATIONS.get(type(node.op), ()):
-        yield kind, parsed(pattern.format(left, right))
-    if isinstance(node.op, ast.Sub) and left == "1":
+    yield from by_pattern(node, OPERATIONS)
+    right = ast.unparse(node.right)
+    if isinstance(node.op, ast.Sub) and ast.unparse(node.left) == "1":
         base = right.removesuffix("**2").removesuffix(" ** 2")
         for other in (base, f"1 - ({base})", f"({base}) * (1 - ({base}))"):
             yield "derivative", parsed(other)
@@ -38,19 +49,17 @@ def operator_variants(node):
 
 def call_variants(node):
     """(kind, expression) instead of a call: other axes, arguments, kinds of arrays."""
-    name = path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")
+    name = function_name(node)
     if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
         yield from reduction_variants(node, name)
     elif name == "where" and len(node.args) == 3:
-        test, one, other = node.args
-        yield "mask backward", altered(node, args=[test, other, one])
-        yield "mask backward", one
-        yield "mask backward", other
+        yield "mask backward", changed(node, args=exchanged(node.args, 1, 2))
+        yield "mask backward", node.args[1]
+        yield "mask backward", node.args[2]
     elif name == "einsum":
         yield from einsum_variants(node)
     elif name in ("empty", "empty_like"):
-        filled = ast.unparse(node.func).replace("empty", "zeros")
-        yield "unwritten", altered(node, func=parsed(filled))
+        yield "unwritten", calling(node, name.replace("empty", "zeros"))
     elif name == "transpose":
         yield "transpose", node.func.value
     elif name == "outer":
@@ -61,19 +70,18 @@ def call_variants(node):
     if name in ("range", "slice", "tril", "triu"):
         yield from (("wrong step", other) for other in moved(node))
     if name in ("zeros", "empty", "zeros_like") and len(node.args) == 2:
-        yield "dtype", altered(node, args=node.args[:1])
+        yield "dtype", changed(node, args=node.args[:1])
     if name == "append" and len(node.args) == 1:
-        inserting = altered(node.func, attr="insert")
-        yield "exchanged", altered(node, func=inserting, args=[ast.Constant(0), *node.args])
+        args = [ast.Constant(0), *node.args]
+        yield "exchanged", changed(calling(node, "insert"), args=args)
     if len(node.args) > 1 and name not in ("einsum", "where"):
         for args in swapped(ast.Tuple(node.args, ast.Load())):
-            yield "exchanged", altered(node, args=args.elts)
+            yield "exchanged", changed(node, args=args.elts)
 
 
 def sequence_variants(node):
     """(kind, expression): what is zipped or stacked, the other way round, or exchanged."""
-    name = path_of(node.func).rpartition(".")[2]
-    if name not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
+    if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
     for i, one in enumerate(node.args):
         if isinstance(one, ast.Name):
@@ -93,21 +101,14 @@ def reversed_in(node, numbers):
 
 def reduction_variants(node, name):
     """Another axis of a sum, a mean for a sum."""
-    is_function = path_of(node.func.value) == "np"
-    at = 1 if is_function else 0
     for axis in AXES:
-        other = copied(node)
-        keyword = next((one for one in other.keywords if one.arg == "axis"), None)
-        if keyword is not None:
-            keyword.value = parsed(axis)
-        else:
-            other.args = [*other.args[:at], parsed(axis), *other.args[at + 1:]]
+        other = with_axis(node, axis)
         if ast.unparse(other) != ast.unparse(node):
             yield "axis", other
     for method in REDUCTIONS:
         if method != name:
-            yield "factor", altered(node, func=altered(node.func, attr=method))
-    if not is_function:
+            yield "factor", calling(node, method)
+    if path_of(node.func.value) != "np":
         yield "axis", node.func.value
 
 
@@ -127,11 +128,11 @@ def einsum_variants(node):
 
 def moved(node):
     """The same with one of its numbers one less, or one more."""
-    for i, one in enumerate(ast.walk(node)):
+    for slot, one in [pair for inside in ast.walk(node) for pair in children(inside)]:
         if isinstance(one, ast.Constant) and type(one.value) is int:
             for step in (-1, 1):
-                other = copied(node)
-                list(ast.walk(other))[i].value += step
+                with slot.holding(ast.Constant(one.value + step)):
+                    other = parsed(ast.unparse(node))
                 yield other
 
 
@@ -142,54 +143,24 @@ def shifted(node):
         return
     upper = ast.unparse(at.upper)
     if at.lower is None:
-        yield subscript(node.value, ast.Slice(ast.Constant(1), parsed(f"{upper} + 1")))
+        yield changed(node, slice=ast.Slice(ast.Constant(1), parsed(f"{upper} + 1")))
     elif ast.unparse(at.lower) == "1" and upper.endswith(" + 1"):
-        yield subscript(node.value, ast.Slice(None, parsed(upper.removesuffix(" + 1"))))
+        yield changed(node, slice=ast.Slice(None, parsed(upper.removesuffix(" + 1"))))
 
 
-def swapped(node, context=ast.Load):
+def swapped(node):
     """A tuple, or a list, with two of its elements exchanged, for any two."""
     for i in range(len(node.elts)):
         for k in range(i):
-            elements = copied(node.elts)
-            elements[i], elements[k] = elements[k], elements[i]
-            yield type(node)(elements, context())
+            yield changed(node, elts=exchanged(node.elts, i, k))
 
 
 # ---- syntax trees -------------------------------------------------------------------------------
 
 
-def parsed(text):
-    return ast.parse(text, mode="eval").body
-
-
-def copied(node):
-    """A syntax tree, or a list of them, once more; copy.deepcopy takes three times as long."""
-    if isinstance(node, list):
-        return [copied(one) for one in node]
-    if not isinstance(node, ast.AST):
-        return node
-    made = node.__class__.__new__(node.__class__)
-    for name, value in vars(node).items():
-        setattr(made, name, copied(value))
-    return made
-
-
-def altered(node, **fields):
-    """A copy of a node with other fields."""
-    made = copied(node)
-    for name, value in fields.items():
-        setattr(made, name, copied(value))
-    return made
-
-
 def with_argument(call, i, value):
     """A copy of a call with another argument."""
-    return altered(call, args=[*call.args[:i], value, *call.args[i + 1:]])
-
-
-def subscript(value, at, context=ast.Load):
-    return ast.Subscript(copied(value), copied(at), context())
+    return changed(call, args=with_item(call.args, i, value))
 
 
 def target_of(statement):
@@ -201,8 +172,8 @@ def target_of(statement):
 def retargeted(statement, target):
     """A copy of an assignment with another target."""
     if isinstance(statement, ast.Assign):
-        return altered(statement, targets=[target])
-    return altered(statement, target=target)
+        return changed(statement, targets=[target])
+    return changed(statement, target=target)
 
 
 def written(node):

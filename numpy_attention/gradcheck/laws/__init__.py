@@ -1,29 +1,33 @@
 """Laws of forward and backward passes that central differences cannot see.
 
-    what is given stays     inputs, weights, upstream and cache, bit for bit      `no_mutation`
-    backward twice doubles  each parameter's gradient is added to the twin, and the inputs' come out
-                            the same
-    each cache is its own   a forward on other inputs changes nothing for the backward of the first
+    arguments unchanged     inputs, weights, upstream and cache stay bit for bit  `no_mutation`
+    backward accumulates    a second call doubles the parameter gradients in grads and returns the
+                            same input gradients
+    independent caches      a forward on other inputs does not affect an earlier cache
     linear                  backward(a u + b v) = a backward(u) + b backward(v)   `linear`
-    nothing unwritten       what np.empty gave is filled before it is read        `uninitialized`
-    masked words            have weight 0, change nothing, and are not counted    `masking`
-    the future              changes nothing, where time runs along an axis        `masking`
+    initialized memory      memory from np.empty is filled before it is read      `uninitialized`
+    masked words            have weight 0, change nothing and are not counted     `masking`
+    the future              changes nothing, if one axis is time                  `masking`
 
-A difference calls backward once, with gradients of zero and its own arguments, so it cannot see any
-of these.
+A central difference compares one call of backward, with zeroed gradients, so it cannot see any of
+these mistakes.
 """
 
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import copy_arrays, float_arrays
 from numpy_attention.gradcheck.laws.linear import linear_in_upstream
-from numpy_attention.gradcheck.laws.masking import future_unread, masked_unread, padding_uncounted
-from numpy_attention.gradcheck.laws.no_mutation import (
-    arguments_stay,
-    differentiated_stays,
-    repeatable,
+from numpy_attention.gradcheck.laws.masking import (
+    future_unused,
+    masked_values_unused,
+    padding_ignored,
 )
-from numpy_attention.gradcheck.laws.uninitialized import all_written
+from numpy_attention.gradcheck.laws.no_mutation import (
+    arguments_unchanged,
+    repeatable,
+    variables_unchanged,
+)
+from numpy_attention.gradcheck.laws.uninitialized import all_initialized
 from numpy_attention.gradcheck.locate.rewriting import failing_place
 from numpy_attention.gradcheck.locate.watching import lines_of, with_text
 from numpy_attention.gradcheck.passes import (
@@ -33,28 +37,28 @@ from numpy_attention.gradcheck.passes import (
     backward_of,
     differing,
     forward_of,
-    in_twin,
-    listed,
-    twin,
+    join_words,
+    named_gradients,
+    new_grads,
 )
 
 # ---- backward twice doubles ---------------------------------------------------------------------
 
 
-def twice_doubles(first):
-    """Called again with the same cache and twin, backward adds the same once more."""
+def backward_accumulates(first):
+    """A second backward with the same cache and grads adds the same gradients again."""
     check = first.check
     once = first.parameter_gradients
     try:
         second = backward_of(check, copy_arrays(check.upstream), first.cache, first.grad)
     except Unjudged as why:
         place = failing_place(why.__cause__)
-        return [Broken("cache", "backward can be called only once with a cache: then it stops with "
-                       f"{type(why.__cause__).__name__}: {why.__cause__}"
-                       "\n  leave in the cache what is there", place and with_text(place))]
-    twice = in_twin(first.grad)
+        return [Broken("cache", "backward can be called only once with a cache; the second call "
+                       f"raises {type(why.__cause__).__name__}: {why.__cause__}"
+                       "\n  do not change the cache", place and with_text(place))]
+    twice = named_gradients(first.grad)
     wrong = differing(twice, {name: 2 * array for name, array in once.items()}, check.tolerance)
-    # of a block that is assigned every element is as before, of the others doubled
+    # in an assigned block every element is unchanged, in the others it is doubled
     nearer = {name: np.where(abs(twice[name] - array) < abs(twice[name] - 2 * array), twice[name],
                              twice[name] - array) for name, array in once.items()}
     assigned = [name for name in wrong if name not in differing(nearer, once, check.tolerance)]
@@ -62,9 +66,9 @@ def twice_doubles(first):
     others += differing(second, first.input_gradients, check.tolerance)
     found = assigned_laws(check, assigned)
     if others:
-        found.append(Broken("cache", "backward gives something else when it is called again with "
-                            f"the same cache: {listed(others)}"
-                            "\n  keep nothing between calls: neither in self nor in the cache"))
+        found.append(Broken("cache", "backward gives a different result when it is called again "
+                            f"with the same cache: {join_words(others)}"
+                            "\n  keep no state between calls, neither in self nor in the cache"))
     return found
 
 
@@ -73,7 +77,7 @@ def assigned_laws(check, names):
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
-    grads = twin(check)
+    grads = new_grads(check)
     for _, array in grads.named_parameters():
         array[...] = np.nan             # += leaves it
 
@@ -83,15 +87,15 @@ def assigned_laws(check, names):
     places = lines_of(lambda: backward_of(check, copy_arrays(check.upstream), cache, grads),
                       written)
     return [Broken("assigned", f"called twice, backward does not double grads.{name}: = for +="
-                   "\n  what a gradient twin holds already is of other calls: add to it",
+                   "\n  grads already holds gradients of other calls: add to it",
                    places.get(name))
             for name in names]
 
 
-# ---- each cache is its own ----------------------------------------------------------------------
+# ---- independent caches -------------------------------------------------------------------------
 
 
-def caches_are_their_own(first):
+def caches_are_independent(first):
     """Between a forward and its backward, another forward changes nothing."""
     check = first.check
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -102,43 +106,42 @@ def caches_are_their_own(first):
     wrong = differing(first.again(check.upstream, cache), first.gradients, check.tolerance)
     if not wrong:
         return []
-    return [Broken("cache", "a forward on other inputs changes what backward makes of an earlier "
-                   f"cache: {listed(wrong)}"
-                   "\n  return the cache from forward, in arrays of its own, and keep none in "
-                   "self")]
+    return [Broken("cache", "a forward on other inputs changes the gradients of an earlier "
+                   f"cache: {join_words(wrong)}"
+                   "\n  return from forward a cache with new arrays, and keep none in self")]
 
 
 # ---- all of them --------------------------------------------------------------------------------
 
 # without these no difference can be taken
-CONDITIONS = (differentiated_stays, repeatable)
-# of the backward pass: where one is broken, the next ones only say the same again
-BACKWARD_LAWS = (lambda first: all_written(first.check), arguments_stay, twice_doubles,
-                 caches_are_their_own, linear_in_upstream)
-FORWARD_LAWS = (masked_unread, padding_uncounted, future_unread)
+CONDITIONS = (variables_unchanged, repeatable)
+# of the backward pass: if one is broken, the next ones would only repeat it
+BACKWARD_LAWS = (lambda first: all_initialized(first.check), arguments_unchanged,
+                 backward_accumulates, caches_are_independent, linear_in_upstream)
+FORWARD_LAWS = (masked_values_unused, padding_ignored, future_unused)
 
 
 def broken_conditions(check):
-    """→ [Broken]: what makes central differences impossible."""
-    found = first_of(CONDITIONS, check)
+    """Return [Broken]: the reasons why central differences cannot be taken."""
+    found = first_broken(CONDITIONS, check)
     if found and found[0].kind == "random":
-        return judged(all_written, check) or found
+        return judged(all_initialized, check) or found
     return found
 
 
 def broken_laws(check):
-    """→ [Broken]: the laws that a check's passes break, at most one of the backward pass alone.
+    """Return [Broken]: the laws that a check breaks, at most one of the backward pass alone.
 
-    Where memory is read that nobody wrote, two forwards may differ in it: no more is asked then.
+    If uninitialized memory is read, two forwards may differ, and the other laws are not checked.
     """
-    of_backward = judged(lambda check: first_of(BACKWARD_LAWS, First(check)), check)
+    of_backward = judged(lambda check: first_broken(BACKWARD_LAWS, First(check)), check)
     if any(one.kind == "unwritten" for one in of_backward):
         return of_backward
     return of_backward + [one for law in FORWARD_LAWS for one in judged(law, check)]
 
 
-def first_of(laws, given):
-    """What the first of some laws finds that is broken; given: what a law asks for."""
+def first_broken(laws, given):
+    """The findings of the first broken law; given: the argument of a law."""
     for law in laws:
         found = judged(law, given)
         if found:
@@ -147,7 +150,7 @@ def first_of(laws, given):
 
 
 def judged(law, given):
-    """What a law finds. Warnings of NumPy's are of its own making."""
+    """The findings of a law, without the NumPy warnings that it provokes."""
     try:
         with np.errstate(all="ignore"):
             return law(given)

@@ -1,4 +1,4 @@
-"""Whether backward is linear in its upstream; where not, why: ignored, rounded or clipped."""
+"""Is backward linear in its upstream? If not, it may ignore, round or clip it."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from numpy_attention.gradcheck.passes import (
     backward_of,
     differing,
     forward_of,
-    listed,
-    twin,
+    join_words,
+    new_grads,
 )
 
-# of two upstreams: large enough that a clipped gradient shows, small enough that a rounded one does
+# factors of two upstreams: one shows clipped gradients, the other rounded ones
 LARGE, SMALL = 100.0, -1e-3
 
 
@@ -24,9 +24,9 @@ def linear_in_upstream(first):
     v = combined(lambda array: np.array(np.flip(array)), u)
     of_u = first.gradients
     of_v = first.again(v, first.cache)
-    together = combined(lambda one, other: LARGE * one + SMALL * other, u, v)
+    combination = combined(lambda one, other: LARGE * one + SMALL * other, u, v)
     small = combined(lambda array: SMALL * array, u)
-    of_both = first.again(together, first.cache)
+    of_both = first.again(combination, first.cache)
     of_small = first.again(small, first.cache)
     wanted = {name: LARGE * of_u[name] + SMALL * of_v[name] for name in of_u}
     wrong = differing(of_both, wanted, check.tolerance)
@@ -35,20 +35,20 @@ def linear_in_upstream(first):
     if not wrong:
         return []
     if not differing(of_both, {name: of_u[name] for name in wrong}, check.tolerance):
-        return [Broken("output ignored", f"backward gives the same {listed(wrong)} whatever its "
-                       "upstream is\n  a gradient is a sum of upstream × derivative")]
+        return [Broken("output ignored", f"backward gives the same {join_words(wrong)} for every "
+                       "upstream\n  a gradient is a sum of upstream × derivative")]
     if all(not of_small[name].any() for name in wrong):
-        return [Broken("dtype", f"a small upstream is lost: {listed(wrong)} is 0 then"
-                       "\n  floats are put into integers, or rounded: make the array of floats",
+        return [Broken("dtype", f"a small upstream is lost: {join_words(wrong)} becomes 0"
+                       "\n  floats are stored as integers, or rounded: use a float array",
                        integers_in(check))]
-    return [Broken("factor", f"backward is not linear in its upstream: {listed(wrong)}"
+    return [Broken("factor", f"backward is not linear in its upstream: {join_words(wrong)}"
                    "\n  a gradient is a sum of upstream × derivative: nothing may be clipped, "
                    "rounded or chosen by the upstream's size")]
 
 
 def integers_in(check):
-    """The Place after which what is named like a gradient, dX, first holds integers, or None."""
+    """The Place after which a name like a gradient's, dX, first holds integers, or None."""
     _, cache = forward_of(check, copy_arrays(check.inputs))
     return first_line_with(
-        lambda: backward_of(check, copy_arrays(check.upstream), cache, twin(check)),
+        lambda: backward_of(check, copy_arrays(check.upstream), cache, new_grads(check)),
         lambda name, array: name.startswith("d") and array.dtype.kind in "iu")

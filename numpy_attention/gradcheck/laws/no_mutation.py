@@ -1,4 +1,4 @@
-"""What passes are given stays what it is: inputs, weights, upstream, cache."""
+"""Neither pass changes its arguments: inputs, weights, upstream, cache."""
 
 import numpy as np
 
@@ -15,14 +15,14 @@ from numpy_attention.gradcheck.passes import (
     backward_of,
     differing,
     forward_of,
-    listed,
+    join_words,
     names_of,
-    twin,
+    new_grads,
 )
 
 
-def differentiated_stays(check):
-    """Neither pass changes the inputs or the weights: no difference could be taken."""
+def variables_unchanged(check):
+    """Neither pass changes the inputs or the weights; otherwise no difference could be taken."""
     seen = {}
     held = Watch([*arrays_within(list(check.inputs), "input", seen), *check.parameters.items()])
     upstream = copy_arrays(check.upstream)
@@ -33,7 +33,7 @@ def differentiated_stays(check):
         _, cache = forward_of(check, check.inputs)
 
     def run_backward():
-        backward_of(check, copy_arrays(upstream), cache, twin(check))
+        backward_of(check, copy_arrays(upstream), cache, new_grads(check))
 
     for what, run in (("forward", run_forward), ("backward", run_backward)):
         try:
@@ -49,7 +49,7 @@ def differentiated_stays(check):
     return []
 
 
-def arguments_stay(first):
+def arguments_unchanged(first):
     """backward changes neither its upstream nor the cache."""
     check = first.check
     seen = {}
@@ -57,7 +57,7 @@ def arguments_stay(first):
                   *arrays_within(first.cache, "cache", seen)])
 
     def run():
-        backward_of(check, first.upstream, first.cache, twin(check))
+        backward_of(check, first.upstream, first.cache, new_grads(check))
 
     _ = first.gradients
     changed = held.restore()
@@ -65,25 +65,25 @@ def arguments_stay(first):
 
 
 def named_upstream(check, upstream, seen):
-    """(name, array) of what backward is given, by its own names for it."""
+    """(name, array) of the upstream, by the names of backward's parameters."""
     names = names_of(check.backward)
     for i, value in enumerate(upstream):
         yield from arrays_within(value, names[i] if i < len(names) else f"upstream[{i}]", seen)
 
 
 def changes(what, names, held, run):
-    """A Broken for each line that changes arrays; run() does it once more."""
+    """A Broken for each line that changes arrays; run() repeats the change."""
     places = lines_of(run, lambda *_: held.changed())
     by_place = {}
     for name in names:
         by_place.setdefault(places.get(name), []).append(name)
-    return [Broken("argument changed", f"{what} changes {listed(names[:3])} in place"
-                   "\n  what it is given belongs to its caller: compute a new array, or work on a "
+    return [Broken("argument changed", f"{what} changes {join_words(names[:3])} in place"
+                   "\n  arguments belong to the caller: compute a new array, or work on a "
                    "copy", place)
             for place, names in by_place.items()]
 
 
-# ---- forward gives the same again ---------------------------------------------------------------
+# ---- forward is repeatable ----------------------------------------------------------------------
 
 
 def repeatable(check):
@@ -96,16 +96,16 @@ def repeatable(check):
     wrong = differing(again, finite, 1e-9) if again.keys() == once.keys() else list(once)
     if not wrong:
         return []
-    return [Broken("random", f"forward gives another {listed(wrong)} when it is called again"
-                   "\n  no difference can be taken: make the random generator anew, from one "
-                   "seed, in every call, keep nothing between calls, and fill what np.empty gives")]
+    return [Broken("random", f"forward gives a different {join_words(wrong)} when called again"
+                   "\n  no difference can be taken: create the random generator in every call, "
+                   "from one seed; keep no state between calls; fill memory from np.empty")]
 
 
 # ---- nothing is NaN -----------------------------------------------------------------------------
 
 
 def first_nan(check):
-    """The Place in the forward after which an array of its own first holds NaN, or None."""
+    """The Place in the forward after which one of its arrays first holds NaN, or None."""
     with np.errstate(all="ignore"):
         return first_line_with(lambda: forward_of(check, copy_arrays(check.inputs)),
                                lambda _, array: array.dtype.kind == "f" and np.isnan(array).any())

@@ -1,10 +1,10 @@
-"""The law of scores: one number added to all of them changes nothing, so their gradient sums to 0.
+"""The law of scores: adding one number to all of them changes nothing, so their gradient sums to 0.
 
     α = softmax(e) along an axis, L(e + c) = L(e)   ⇒   Σ_k de_k = 0
 
-It is asked of a wrong de alone: where all gradients are right it holds by itself. That the forward
-has a softmax of e, and that c changes nothing there, whatever else becomes of e, is measured. So
-nothing is asked of what does not owe it: scores that are an output too, or Gaussians.
+Only an incorrect de is checked: correct gradients satisfy the law. Whether the forward has a
+softmax of e, and whether c changes nothing there, is measured. So the law is not applied where it
+does not hold: scores that are also an output, or Gaussians.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ import numpy as np
 from numpy_attention.gradcheck.locate.forwards import STEP
 from numpy_attention.gradcheck.passes import Broken
 
-NOTHING = 1e-5          # of a derivative, or a sum, beside the size of what it is made of
-MOST_TIMES = 20         # that e is made, each of which is moved
+NOTHING = 1e-5          # a derivative or a sum, relative to the size of its terms
+MOST_TIMES = 20         # that e is computed; each time is moved
 SEED = 13
 
 
 def unbalanced(derivatives, compared):
     """→ [Broken] of the first de of a Comparison that does not sum to 0 where ∂L/∂e does, or []."""
-    for group in last_of_their_names(compared):
+    for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
             continue
         arrays = [value.values[-1] for value in group.values]
@@ -28,15 +28,14 @@ def unbalanced(derivatives, compared):
             largest = largest_sum(arrays, axis)
             if largest and all(may_be_shifted(derivatives, one, axis) for one in numbers):
                 name = group.values[0].name
-                return [Broken("jacobian", f"the law of the scores is broken: Σ {name} = 0 along "
-                               f"axis {axis}, where one number added to all of {group.name} "
-                               f"changes nothing; after line {group.begins.line} it is up to "
-                               f"{largest:.3g}")]
+                return [Broken("jacobian", f"Σ {name} along axis {axis} must be 0, because adding "
+                               f"one number to all of {group.name} changes nothing; after line "
+                               f"{group.begins.line} it is up to {largest:.3g}")]
     return []
 
 
-def last_of_their_names(compared):
-    """The groups of arrays of one shape that no later statement gives their name."""
+def last_assignments(compared):
+    """The groups of arrays of one shape whose names are not assigned again."""
     last = {}
     for group in compared.groups:
         for value in group.values:
@@ -50,7 +49,7 @@ def last_of_their_names(compared):
 
 
 def axes_of_softmax(derivatives, numbers, shape):
-    """The axes along which the forward has a softmax of what some places make, all of one shape."""
+    """The axes along which the forward has a softmax of the values of places of one shape."""
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
         return []
     made = [derivatives.values[one][0] for one in numbers]
@@ -61,15 +60,15 @@ def axes_of_softmax(derivatives, numbers, shape):
 
 
 def is_softmax(alpha, e, axis):
-    """Whether α is the softmax of e along an axis, or 0: of what is masked."""
+    """Whether α is the softmax of e along an axis, or 0 where it is masked."""
     if not (alpha >= 0).all() or not np.allclose(alpha.sum(axis), 1):
         return False
-    apart = np.where(alpha > 0, np.log(np.where(alpha > 0, alpha, 1)) - e, np.nan)
-    return np.nanmax(np.nanmax(apart, axis) - np.nanmin(apart, axis)) < 1e-6
+    difference = np.where(alpha > 0, np.log(np.where(alpha > 0, alpha, 1)) - e, np.nan)
+    return np.nanmax(np.nanmax(difference, axis) - np.nanmin(difference, axis)) < 1e-6
 
 
 def may_be_shifted(derivatives, number, axis):
-    """Whether one number along an axis of what a place makes changes nothing, and others do."""
+    """Whether adding one number along an axis changes nothing, and other changes do."""
     shapes = derivatives.times(number)
     if len(shapes) > MOST_TIMES:
         return False
@@ -87,7 +86,7 @@ def may_be_shifted(derivatives, number, axis):
 
 
 def largest_sum(arrays, axis):
-    """The largest sum along an axis; 0 where none is more than rounding."""
+    """The largest sum along an axis, or 0 if all are within rounding."""
     sums = np.array([np.abs(one.sum(axis)).max() for one in arrays])
     sizes = np.array([np.abs(one).sum(axis).max() for one in arrays])
     return float(np.where(sums > NOTHING * sizes, sums, 0).max())

@@ -1,4 +1,4 @@
-"""Is anything read that nobody wrote? What np.empty gives is filled with NaN, and looked for."""
+"""Is uninitialized memory read? Arrays from np.empty are filled with NaN, which must not spread."""
 
 import contextlib
 import sys
@@ -7,11 +7,18 @@ import numpy as np
 
 from numpy_attention.gradcheck.arrays import copy_arrays
 from numpy_attention.gradcheck.locate.watching import arrays_within, nearest, place_of
-from numpy_attention.gradcheck.passes import Broken, backward_of, forward_of, in_twin, listed, twin
+from numpy_attention.gradcheck.passes import (
+    Broken,
+    backward_of,
+    forward_of,
+    join_words,
+    named_gradients,
+    new_grads,
+)
 
 
-def all_written(check):
-    """No output and no gradient depends on what np.empty or np.empty_like happened to find."""
+def all_initialized(check):
+    """No output and no gradient depends on the initial content of np.empty or np.empty_like."""
     places = {}
     hurt = not_finite(check, lambda place: np.nan, places)
     usual = not_finite(check, lambda place: 0.0, places) if hurt else []
@@ -22,25 +29,27 @@ def all_written(check):
         fill = lambda one: np.nan if one == place else 0.0
         of_this = [name for name in not_finite(check, fill, {}) if name not in usual]
         if of_this:
-            found.append(Broken("unwritten", f"{listed(of_this)}: made of memory that nobody wrote"
-                                "\n  fill all of what np.empty gives, or take np.zeros", place))
+            found.append(Broken("unwritten", f"{join_words(of_this)}: computed from uninitialized "
+                                "memory\n  fill all of the array from np.empty, or use np.zeros",
+                                place))
     return found
 
 
 def not_finite(check, fill, places):
-    """The names of outputs and gradients that hold NaN where fill(place) is what np.empty finds."""
-    inputs, upstream, grads = copy_arrays(check.inputs), copy_arrays(check.upstream), twin(check)
+    """The names of outputs and gradients that hold NaN if np.empty is filled with fill(place)."""
+    inputs, upstream = copy_arrays(check.inputs), copy_arrays(check.upstream)
+    grads = new_grads(check)
     with emptied(fill, places):
         outputs, cache = forward_of(check, inputs)
         found = dict(arrays_within(outputs, "output"))
         found |= backward_of(check, upstream, cache, grads)
-    found |= in_twin(grads)
+    found |= named_gradients(grads)
     return [name for name, array in found.items() if not np.isfinite(array).all()]
 
 
 @contextlib.contextmanager
 def emptied(fill, places):
-    """np.empty and np.empty_like fill their floats with fill(place of the call), for a while."""
+    """Let np.empty and np.empty_like fill their floats with fill(place of the call)."""
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 
     def filling(make):

@@ -1,18 +1,18 @@
-"""How much a search may try: by number, so that it finds the same on any machine."""
+"""Limits of a search, by number of trials, so that every machine finds the same."""
 
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-SECONDS = 20.0          # of this thread's time, for code that takes long
+SECONDS = 20.0          # of this thread's time, for slow code
 
 
-share = ContextVar("share", default=1.0)        # of its trials that a search may make
+share = ContextVar("share", default=1.0)        # of the usual number of trials
 
 
 @contextmanager
-def fewer_trials(part):
-    """Within it, a search tries this part of what it would: 0.5, half as much."""
+def limited_search(part):
+    """Limit searches in this context to a part of their usual trials: 0.5, half as many."""
     token = share.set(part)
     try:
         yield
@@ -21,7 +21,7 @@ def fewer_trials(part):
 
 
 class Budget:
-    """A number of trials, and a time from which on none is left, whatever the number."""
+    """A number of trials, and a time after which none is left."""
 
     def __init__(self, number):
         self.left = int(number * share.get())

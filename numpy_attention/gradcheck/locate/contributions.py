@@ -11,7 +11,7 @@ CLOSE = 1e-4
 MOST_PARTS = 16         # uses of a name, or times of one, told apart
 
 
-class Uses:
+class Contributions:
     """Where a value of the forward is read, and what comes back through each of these places."""
 
     def __init__(self, derivatives, number=None, n=0, array=None):
@@ -19,7 +19,7 @@ class Uses:
         self.number = number
         self.n = n
         self.array = array
-        found = Readers(derivatives.places, number, n, array)
+        found = ReadListener(derivatives.places, number, n, array)
         with derivatives.rewritten.told(found):
             derivatives.run()
         self.times = found.times            # [(place of the use, which time of it)]
@@ -108,7 +108,7 @@ def independent(parts):
     return kept
 
 
-class Readers:
+class ReadListener:
     """Listens who reads one value; not who hands it on to a function that is listened to."""
 
     def __init__(self, places, number, n, array):
@@ -167,7 +167,7 @@ class MovingUse(Moving):
         return value
 
 
-def through_uses(uses, value, later=()):
+def contribution_kinds(uses, value, later=()):
     """What a wrong gradient has of each use, as Kinds: missing, doubled, of the wrong sign.
 
     later: what was added to it afterwards.

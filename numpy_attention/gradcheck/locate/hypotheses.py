@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from numpy_attention.gradcheck.locate.contributions import Uses
+from numpy_attention.gradcheck.locate.contributions import Contributions
 from numpy_attention.gradcheck.locate.localize import nested, rows
 from numpy_attention.gradcheck.report.finding import Finding
 from numpy_attention.gradcheck.report.kinds import array_kinds
@@ -13,7 +13,7 @@ MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
 MOST_TRIED = 8          # places of the forward that one may be meant to be the gradient of
 
 
-class Trials:
+class Hypotheses:
     """Values of a backward, exchanged for the right ones.
 
     run(instead) → the gradients with other values in their places; wrong(gradients) → the names of
@@ -77,7 +77,7 @@ class Trials:
         """A Finding, if what is made of this group's is to blame and the forward has its X."""
         if group.state == "part":
             return None
-        for one in compared.made_with(group):
+        for one in compared.wrong_consumers(group):
             if one.state != "wrong" or one is group:
                 continue
             found = self.tried(one, compared, wrong)
@@ -118,7 +118,7 @@ class Trials:
     def near(self, group, compared, others):
         """Values of the same shape, nearest before that of which the group's gradient is made."""
         places = self.derivatives.places
-        lines = [places[one.number].line for one in compared.made_of(group)
+        lines = [places[one.number].line for one in compared.source_groups(group)
                  if one.number is not None]
         line = min(lines, default=0)
 
@@ -157,7 +157,7 @@ class Trials:
             if kinds in (["factor"], ["sign"], ["scale in time"]):
                 return at(finding, scaled[-1])
             return at(finding, value.places[0])
-        uses = Uses(self.derivatives, finding.number, finding.time)
+        uses = Contributions(self.derivatives, finding.number, finding.time)
         before = None
         for place, now in zip(value.places, value.values):
             added = now if before is None or np.shape(before) != np.shape(now) else now - before
@@ -171,7 +171,7 @@ class Trials:
 
     def recomputed(self, compared, wrong):
         """A Finding, if a value that the backward makes again is not what the forward has."""
-        for values in compared.made_again:
+        for values in compared.recomputed_values:
             place = values[0].place
             for number, one in enumerate(self.derivatives.places):
                 if (one.file, one.name, one.kind) != (place.file, place.name, "assign"):

@@ -62,7 +62,7 @@ class Group:
 class Comparison:
     """The values of one run of the backward, each beside what it should be."""
 
-    def __init__(self, derivatives: Derivatives, values: list[Value], twins: dict[int, str]):
+    def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
         self.derivatives = derivatives
         self.groups = []
         self.tried: dict[int, Any] = {}     # {id of a group: what was found of it}
@@ -74,8 +74,8 @@ class Comparison:
         # the values of statements that make something without gradients once more
         again: dict[Place, list[Value]] = {}
         for value in values:
-            if id(value.base) in twins:
-                self.adds(value, twins[id(value.base)])
+            if id(value.base) in grads_names:
+                self.adds(value, grads_names[id(value.base)])
                 continue
             if not is_arrays(value) or (value.place.function, value.name) not in self.carrying:
                 self.unjudged.update(value.places)
@@ -87,7 +87,7 @@ class Comparison:
                 by_place[value.place] = Group([], name)
                 self.groups.append(by_place[value.place])
             by_place[value.place].values.append(value)
-        self.made_again = [*again.values()]
+        self.recomputed_values = [*again.values()]
         for group in self.groups:
             self.judge(group)
         self.where = {id(value): (group, j) for group in self.groups
@@ -138,15 +138,15 @@ class Comparison:
             group.renamed = True
 
     def reads_gradients(self, group):
-        return any(self.is_made_of_gradients(place) for place in group.places)
+        return any(self.depends_on_gradients(place) for place in group.places)
 
-    def is_made_of_gradients(self, place):
+    def depends_on_gradients(self, place):
         return any((place.function, path) in self.carrying
                    or path.rpartition(".")[2] in self.carrying for path in place.reads)
 
     def accused(self, group):
         """The statement of a group that is to be named: the first that reads gradients."""
-        return next(filter(self.is_made_of_gradients, group.places), group.begins)
+        return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
         """→ places of the forward that make X as often; other values, or uses, of as many."""
@@ -199,10 +199,10 @@ class Comparison:
         for group in self.groups:
             if group.state in ("wrong", "unknown"):
                 j = group.first_wrong
-                made_of = self.flow.sources(group.values[j])
+                source_groups = self.flow.sources(group.values[j])
                 made = self.flow.consumers(group.values[j])
                 excused = not any(group.fits) and any(map(self.is_found_right, made))
-                if all(map(self.is_right, made_of)) and not excused:
+                if all(map(self.is_right, source_groups)) and not excused:
                     wrong.append(group)
         wrong.sort(key=lambda group: (group.state != "wrong",
                                       group.values[group.first_wrong].done))
@@ -274,12 +274,12 @@ class Comparison:
         group, j = self.where[id(value)]
         return group.fits[j] and group.state in ("right", "wrong") and not group.renamed
 
-    def made_of(self, group):
+    def source_groups(self, group):
         """The groups of which the first wrong value of this one was made."""
         values = self.flow.sources(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values]
 
-    def made_with(self, group):
+    def wrong_consumers(self, group):
         """The groups of what was made of the first wrong value of this one and is wrong."""
         values = self.flow.consumers(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values if not self.is_right(value)]

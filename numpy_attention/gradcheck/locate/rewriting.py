@@ -18,7 +18,7 @@ from types import FunctionType
 
 import numpy as np
 
-from numpy_attention.gradcheck.locate.sources import is_made_of
+from numpy_attention.gradcheck.locate.sources import matches_source
 
 LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
 INNER = "__inner__"
@@ -79,7 +79,7 @@ def called_functions(work):
 
     with profiled(profile):
         result = work()
-    wanted = [code for code in codes if is_somebodys(code)]
+    wanted = [code for code in codes if is_user_code(code)]
     functions = {}
     for one in gc.get_referrers(*wanted) if wanted else []:
         if isinstance(one, FunctionType) and one.__code__ in codes:
@@ -103,7 +103,7 @@ def profiled(profile):
             before.enable()
 
 
-def is_somebodys(code):
+def is_user_code(code):
     """Whether a reader could have written it: not of a library, and a function with a name."""
     if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
             code.co_filename, code.co_name) == MADE:
@@ -139,7 +139,7 @@ def tree_of(function):
     node.decorator_list = []
     if any(map(is_private, ast.walk(node))):
         raise Declined(f"{function.__qualname__} uses a name that its class makes private")
-    if not has_asserts(node) and not is_made_of(function.__code__):
+    if not has_asserts(node) and not matches_source(function.__code__):
         raise Declined(f"{function.__qualname__} is not what its file says now: import it anew")
     return node
 
@@ -152,12 +152,9 @@ def has_asserts(node):
 def compiled(function, node):
     """The code of a changed tree, for the same names and closure. Declined: it does not fit."""
     free = function.__code__.co_freevars
-    arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
-    name, node.name = node.name, INNER          # or what it reads by its own name were outer's
-    outer = ast.FunctionDef("outer", arguments, [node], [])
-    if sys.version_info >= (3, 12):
-        outer.type_params = []
-    module = ast.fix_missing_locations(ast.Module([outer], []))
+    module = ast.parse(f"def outer({', '.join(free)}): pass")
+    node.name = INNER                           # or what it reads by its own name were outer's
+    module.body[0].body = [node]
     try:
         code = compile(module, function.__code__.co_filename, "exec")
     except (SyntaxError, ValueError, RecursionError) as why:
@@ -167,7 +164,20 @@ def compiled(function, node):
     if code.co_freevars != free or code.co_varnames[:code.co_argcount] != (
             function.__code__.co_varnames[:function.__code__.co_argcount]):
         raise Declined(f"{function.__qualname__} cannot be compiled anew")
-    return code.replace(co_name=name)
+    return code.replace(co_name=function.__code__.co_name)
+
+
+@contextlib.contextmanager
+def with_codes(codes):
+    """While this is open, functions have other codes: [(function, code)]."""
+    kept = [(function, function.__code__) for function, _ in codes]
+    try:
+        for function, code in codes:
+            function.__code__ = code
+        yield
+    finally:
+        for function, code in kept:
+            function.__code__ = code
 
 
 def is_private(node):
@@ -194,7 +204,7 @@ class Instrumented:
             start = len(self.places)
             try:
                 changed = rewriter(function, self.places).visit(tree_of(function))
-                code = compiled(function, changed)
+                code = compiled(function, ast.fix_missing_locations(changed))
             except Declined as why:
                 del self.places[start:]
                 self.declined[function.__qualname__] = str(why)
@@ -205,17 +215,13 @@ class Instrumented:
     @contextlib.contextmanager
     def told(self, listener):
         """While this is open, the functions tell the listener."""
-        kept = [(function, function.__code__) for function, _ in self.codes]
         spaces = {id(function.__globals__): function.__globals__ for function, _ in self.codes}
         try:
             for space in spaces.values():
                 space[LISTENER] = listener
-            for function, code in self.codes:
-                function.__code__ = code
-            yield
+            with with_codes(self.codes):
+                yield
         finally:
-            for function, code in kept:
-                function.__code__ = code
             for space in spaces.values():
                 space.pop(LISTENER, None)
 
@@ -328,7 +334,7 @@ def failing_place(error):
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if is_somebodys(code) and PACKAGE not in Path(code.co_filename).parents:
+        if is_user_code(code) and PACKAGE not in Path(code.co_filename).parents:
             function = qualname_of(trace.tb_frame)
             found = Place(function, code.co_filename, trace.tb_lineno, "stop", "", "")
         trace = trace.tb_next

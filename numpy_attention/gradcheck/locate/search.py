@@ -9,9 +9,9 @@ from numpy_attention.gradcheck.edits.repairs import Copying, Repairs, editable, 
 from numpy_attention.gradcheck.laws import FORWARD_LAWS, judged
 from numpy_attention.gradcheck.laws.softmax import unbalanced
 from numpy_attention.gradcheck.locate.backwards import BackwardRewriter, Kept
-from numpy_attention.gradcheck.locate.contributions import Uses
+from numpy_attention.gradcheck.locate.contributions import Contributions
 from numpy_attention.gradcheck.locate.derivatives import Derivatives
-from numpy_attention.gradcheck.locate.hypotheses import Trials
+from numpy_attention.gradcheck.locate.hypotheses import Hypotheses
 from numpy_attention.gradcheck.locate.localize import Comparison
 from numpy_attention.gradcheck.locate.parameters import parameter_finding
 from numpy_attention.gradcheck.locate.rewriting import Instrumented, called_functions
@@ -42,7 +42,7 @@ class Search:
         self.repairs = Repairs(editable([one for one in functions if one not in forward]), forward,
                                lambda: check.gradients()[0], wrong, check.variables)
         self.unbalanced: list[Broken] = []
-        self.trials = Trials(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
+        self.hypotheses = Hypotheses(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
 
     def gradients(self):
         """{name: gradient}; {}: the backward stops."""
@@ -61,8 +61,8 @@ class Search:
 
     def compared(self):
         """→ the gradients, each value of the backward compared."""
-        gradients, values = self.kept(self.trials.instead)
-        return gradients, Comparison(self.derivatives, values, self.check.twins)
+        gradients, values = self.kept(self.hypotheses.instead)
+        return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
     def findings(self):
         found = []
@@ -76,7 +76,7 @@ class Search:
                 self.unbalanced = unbalanced(self.derivatives, compared)
             one = self.proven(compared, wrong) if not found else None
             if one is None and gradients:
-                one = self.trials.recomputed(compared, wrong)
+                one = self.hypotheses.recomputed(compared, wrong)
             if one is None and gradients:       # of a backward that stops, nothing is known
                 one = self.first(compared, wrong, acquitted)
             if one is None:
@@ -164,15 +164,15 @@ class Search:
                 break
             if compared.accused(group) in acquitted:
                 continue
-            for one in (self.trials.tried(group, compared, wrong),
-                        self.trials.behind(group, compared, wrong)):
+            for one in (self.hypotheses.tried(group, compared, wrong),
+                        self.hypotheses.behind(group, compared, wrong)):
                 if one is not None and (best is None or len(one.follows) > len(best.follows)):
                     best = one
             if best is not None and len(best.follows) == len(wrong):
                 break
         if best is not None:
-            self.trials.instead = best.instead
-            return self.trials.narrowed(best)
+            self.hypotheses.instead = best.instead
+            return self.hypotheses.narrowed(best)
         for name in wrong:
             one = None if name in acquitted else self.parameter_finding(name, compared)
             if one is not None:
@@ -188,7 +188,7 @@ class Search:
             return parameter_finding(name, events, self.wrong,
                                      lambda array: self.wrong_elements(name, array))
         array = self.check.variables[name]
-        uses, _, _ = Uses(self.derivatives, array=array).parts()
+        uses, _, _ = Contributions(self.derivatives, array=array).parts()
         if not uses or np.any(self.gradients().get(name, 1)):
             return None
         place = self.derivatives.places[uses[0][0]]

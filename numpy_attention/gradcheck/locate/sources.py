@@ -1,4 +1,4 @@
-"""Whether a function is still what its file says: a file may have been changed since it was run."""
+"""Does a function still match its file? The file may have been changed since it was run."""
 
 import ast
 import functools
@@ -6,36 +6,36 @@ import linecache
 from types import CodeType
 
 
-def is_made_of(code: CodeType) -> bool:
-    """Whether the text of its file, as it is now, makes this code of a function."""
+def matches_source(code: CodeType) -> bool:
+    """Whether the present text of its file compiles to this code of a function."""
     codes = codes_of("".join(linecache.getlines(code.co_filename)))
-    return any(said_by(one) == said_by(code)
+    return any(fingerprint(one) == fingerprint(code)
                for one in codes.get((code.co_name, code.co_firstlineno), []))
 
 
-def said_by(code: CodeType) -> tuple:
-    """What a code does, and by which names; its functions within have codes of their own."""
+def fingerprint(code: CodeType) -> tuple:
+    """The instructions, names and constants of a code, without its inner functions."""
     constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
     return code.co_code, code.co_names, code.co_varnames, constants
 
 
 @functools.lru_cache(8)
 def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
-    """{(name, first line): codes} of a file; {}: it is no Python.
+    """Return {(name, first line): codes} of a file, or {} if it is not Python.
 
-    Each is made twice: a notebook compiles its statements one by one, and np.tanh(a) becomes other
-    code where `import numpy` is not seen with it.
+    Each is compiled twice: a notebook compiles its statements one by one, and np.tanh(a) compiles
+    differently without `import numpy`.
     """
     try:
         statements = ast.parse(text).body
-        waiting = [compiled([one]) for one in statements] + [compiled(statements)]
+        pending = [compiled([one]) for one in statements] + [compiled(statements)]
     except SyntaxError:
         return {}
     found: dict[tuple[str, int], list[CodeType]] = {}
-    while waiting:
-        code = waiting.pop()
+    while pending:
+        code = pending.pop()
         found.setdefault((code.co_name, code.co_firstlineno), []).append(code)
-        waiting += [one for one in code.co_consts if isinstance(one, CodeType)]
+        pending += [one for one in code.co_consts if isinstance(one, CodeType)]
     return found
 
 
@@ -45,8 +45,7 @@ def compiled(statements: list[ast.stmt]) -> CodeType:
 
 
 def statement_text(file: str, node: ast.AST) -> str:
-    """A statement as it is written in its file, on one line, without comments; of a loop its head.
-    """
+    """A statement as in its file, on one line, without comments; for a loop, its head."""
     first = getattr(node, "lineno", 0)
     body = getattr(node, "body", None)
     last = body[0].lineno - 1 if body else getattr(node, "end_lineno", first)

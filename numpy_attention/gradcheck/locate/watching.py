@@ -7,7 +7,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
-from numpy_attention.gradcheck.locate.rewriting import Place, is_somebodys, qualname_of
+from numpy_attention.gradcheck.locate.rewriting import Place, is_user_code, qualname_of
 
 # what has a __dict__, and holds no cache
 OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
@@ -98,7 +98,7 @@ class Tracer:
         self.last = None                # the frame and the line that are running
 
     def called(self, frame, event, _):
-        if not is_somebodys(frame.f_code):
+        if not is_user_code(frame.f_code):
             return None
         self.ask()
         self.last = frame, frame.f_lineno
@@ -134,7 +134,7 @@ def first_line_with(work, is_it):
 
 def nearest(frame):
     """This frame, or the first around it, that runs somebody's code; None: there is none."""
-    while frame is not None and not is_somebodys(frame.f_code):
+    while frame is not None and not is_user_code(frame.f_code):
         frame = frame.f_back
     return frame
 

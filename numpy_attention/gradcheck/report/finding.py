@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.edits.editing import Edit
 from numpy_attention.gradcheck.edits.variants import target_of, written
-from numpy_attention.gradcheck.locate.contributions import Uses, through_uses
+from numpy_attention.gradcheck.locate.contributions import Contributions, contribution_kinds
 from numpy_attention.gradcheck.locate.localize import Group
 from numpy_attention.gradcheck.locate.rewriting import Place
 from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_derivative
@@ -90,13 +90,13 @@ def kinds_of(finding, derivatives, flags, variables, numeric):
         return kinds
     if finding.number is None:
         name = finding.follows[0]
-        uses = Uses(derivatives, array=variables[name])
+        uses = Contributions(derivatives, array=variables[name])
         return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags)
     if finding.is_recurrent:
         kinds.append(Kind("recurrent path", "right at the step that the backward begins with and "
                           "wrong at every other: what flows from one step to the one before it is "
                           "missing, or not whole"))
-    uses = Uses(derivatives, finding.number, finding.time)
+    uses = Contributions(derivatives, finding.number, finding.time)
     return kinds + gradient_kinds(finding.found, finding.right, finding.earlier, uses,
                                   at_the_same_time(derivatives, finding), flags)
 
@@ -117,7 +117,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags):
     used, later = [], []
     for one, after in zip((found, *earlier), (None, found, *earlier)):
         later += [] if after is None else [after - one]
-        used = used or through_uses(uses, one, later)
+        used = used or contribution_kinds(uses, one, later)
     return used + ([] if used else local_derivative(found, right, values)) + kinds
 
 

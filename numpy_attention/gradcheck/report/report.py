@@ -224,7 +224,7 @@ def finding_lines(finding, kinds, report, most=MOST_SAID):
                if report.wrong else "  right when it is changed in this line")
     if finding.of is not None:
         what = finding.of.name or finding.of.text
-        doubted = finding.compared is not None or is_beside(finding, kinds)
+        doubted = finding.compared is not None or is_unexplained(finding, kinds)
         rest = "" if doubted else "; what it is made of is right"
         yield f"  {subject_of(finding)} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
         yield from shapes_of(finding)
@@ -234,7 +234,7 @@ def finding_lines(finding, kinds, report, most=MOST_SAID):
     for kind in kinds[:most]:
         said = SAID.get(kind.name) if kind.instead else ""
         yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
-    if finding is report.findings[0] and is_beside(finding, kinds):
+    if finding is report.findings[0] and is_unexplained(finding, kinds):
         yield ("  no small change of this line that was tried makes it right: what it reads may "
                "be wrong, or something not be added")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
@@ -268,7 +268,7 @@ def shapes_of(finding):
     yield f"  its shape is {found}, expected {right}"
 
 
-def is_beside(finding, kinds):
+def is_unexplained(finding, kinds):
     """Whether a Finding says where a value is wrong first, and does not know by which line."""
     told = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_SAID])
     return not finding.is_proven and not told

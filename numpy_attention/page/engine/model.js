@@ -19,11 +19,11 @@
 //   logP       (V,) of the next word, as Python has it; <pad> and <s> are among them
 //   weights    a list of heads, each (S,); null for a language model without attention
 //   scores     e before the softmax, in the same form
-//   context    the vector that attention gives; not of a writer, whose values have r
+//   context    the vector that attention gives; not of a language model, whose values have r
 //   values     intermediate vectors by the papers' names: query, context, h or s (the new state),
 //              Ey, fed, attentional (h̃), t (maxout), v (a Transformer's), p and gauss (local, over
 //              the source in the order in which it was read); of a cell i, f, o, c or reset, z, and
-//              candidate; of a writer Ew, key, value, predict, parts, r and y
+//              candidate; of a language model Ew, key, value, predict, parts, r and y
 //
 // A translator:
 //

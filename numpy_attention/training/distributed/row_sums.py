@@ -21,7 +21,7 @@ Span = tuple[int, int]          # begin and end in the flat vector
 def add(ranks: SingleProcess, grads: Any) -> None:
     """Replace the gradient of a model by the sum of all ranks' gradients, as `ranks.add` does."""
     vector = grads.vector
-    known = tables(grads) if ranks.count > 1 else []
+    known = tables(grads)
     found = ranks.allgather([touched(table) for _, table in known])
     rows = [np.unique(np.concatenate(numbers)) for numbers in zip(*found)]
     sparse = [(span, table, some) for (span, table), some in zip(known, rows)

@@ -7,12 +7,12 @@ from numpy_attention.course.trace.recording import recorded, written
 from numpy_attention.layers.linear import Linear
 
 
-def told_of(work, model=None):
+def recorded_by(work, model=None):
     return recorded(work, np.array, model).entries
 
 
 def names_of(work, *kinds):
-    return [one.name for one in told_of(work) if not kinds or one.place.kind in kinds]
+    return [one.name for one in recorded_by(work) if not kinds or one.place.kind in kinds]
 
 
 def only(told, name):
@@ -33,7 +33,7 @@ def lines(x):
 
 
 def test_every_name_is_told_with_its_value_and_its_line():
-    told = told_of(lambda: lines(np.ones(3)))
+    told = recorded_by(lambda: lines(np.ones(3)))
     assert [(one.name, one.place.kind) for one in told] == [
         ("x", "argument"), ("a", "assign"), ("b", "assign"), ("c", "assign"), ("b", "update"),
         ("b[0]", "part"), ("return", "return")]
@@ -60,7 +60,7 @@ def several(
 
 
 def test_a_line_that_goes_on_is_told_as_one():
-    told = told_of(lambda: several(np.ones(2)))
+    told = recorded_by(lambda: several(np.ones(2)))
     assert only(told, "return").place.text == "return x * ( scale + 1)"
     assert only(told, "scale").value == 2.0
 
@@ -80,7 +80,8 @@ def fill(x, y):
 
 
 def test_what_a_function_fills_is_told_when_it_is_filled():
-    told = [one for one in told_of(lambda: filling(np.ones(2))) if one.call.function == "filling"]
+    told = [one for one in recorded_by(lambda: filling(np.ones(2)))
+            if one.call.function == "filling"]
     assert [(one.name, one.place.kind) for one in told[1:]] == [
         ("out", "assign"), ("half", "assign"), ("half[0]", "part"), ("out", "filled"),
         ("half", "filled"), ("half", "update"), ("return", "unpacked")]
@@ -113,7 +114,7 @@ def state(x):
 
 
 def test_a_tuple_of_arrays_is_told_by_its_parts_unless_they_have_names():
-    told = told_of(lambda: state(np.ones(2)))
+    told = recorded_by(lambda: state(np.ones(2)))
     assert [(one.name, one.place.kind) for one in told] == [
         ("x", "argument"), ("pair[0]", "assign"), ("pair[1]", "assign"), ("known[0]", "packed"),
         ("known[1]", "packed"), ("h", "unpacked"), ("c", "unpacked"), ("return[0]", "return")]
@@ -130,7 +131,7 @@ def through_a_view(x):
 
 
 def test_what_is_filled_through_a_view_is_told():
-    told = [one for one in told_of(lambda: through_a_view(3.0)) if one.name == "dx"]
+    told = [one for one in recorded_by(lambda: through_a_view(3.0)) if one.name == "dx"]
     assert [one.place.kind for one in told] == ["assign", "filled"]
     assert told[1].value.tolist() == [[0, 3], [0, 0]]
 
@@ -161,7 +162,7 @@ def awkward(x, nothing=None):
 
 def test_statements_of_every_kind_go_on_as_they_are(capsys):
     x = np.ones(1)
-    told = told_of(lambda: awkward(x))
+    told = recorded_by(lambda: awkward(x))
     assert capsys.readouterr().out == 3 * "0 1 [1.]"
     assert [one.value.tolist() for one in told if one.name == "whole[:]"] == [[3, 3]]
     assert written(only(told, "small").value).all()
@@ -189,7 +190,7 @@ def step(x):
 
 
 def test_the_steps_of_loops_are_told_by_the_number_of_their_variable_or_by_their_turn():
-    told = told_of(lambda: loops(np.ones((2, 3, 4))))
+    told = recorded_by(lambda: loops(np.ones((2, 3, 4))))
     steps = [[one.label for one in each.every_step] for each in told if each.name == "total"]
     assert steps[1:9] == [[1, 0], [1, 1], [1, 2], [1], [0, 0], [0, 1], [0, 2], [0]]
     assert steps[9:] == [[0], [1]]
@@ -209,7 +210,7 @@ def counted(ids):
 
 
 def test_ids_that_a_loop_goes_through_are_not_the_numbers_of_its_steps():
-    told = [one for one in told_of(lambda: counted([7, 7, 3])) if one.name == "total"]
+    told = [one for one in recorded_by(lambda: counted([7, 7, 3])) if one.name == "total"]
     assert [[one.label for one in each.every_step] for each in told] == [
         [], [0], [1], [2], [5], [6], [7]]
 
@@ -221,11 +222,11 @@ def test_a_call_knows_its_caller_its_arguments_and_its_module():
             return y
 
     model = Two.create(np.random.default_rng(0), 3, 2)
-    told = told_of(lambda: model.forward(np.ones((4, 3), np.float32)), model)
+    told = recorded_by(lambda: model.forward(np.ones((4, 3), np.float32)), model)
     outer, inner = only(told, "y").call, told[1].call
     assert outer.owner == inner.owner == "" and inner.parent is outer and outer.parent is None
     assert outer.given == inner.given == {"x": (4, 3)}
-    assert told_of(lambda: model.forward(np.ones((4, 3), np.float32)))[0].call.owner is None
+    assert recorded_by(lambda: model.forward(np.ones((4, 3), np.float32)))[0].call.owner is None
 
 
 def test_functions_are_followed_as_is_asked():

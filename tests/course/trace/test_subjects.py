@@ -13,8 +13,8 @@ from numpy_attention.data.batching import TextBatch, pair_batch
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.initializers import glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel

@@ -11,8 +11,8 @@ from numpy_attention.course.trace.subjects import subject_of
 from numpy_attention.course.trace.weights import weight_gradients
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.gradcheck import randomize
 from numpy_attention.training.settings import TranslatorTraining
 
@@ -135,7 +135,7 @@ def test_what_has_no_weights_is_refused():
         weight_gradients(translator("encoder-decoder"), *SENTENCE)
     with pytest.raises(ValueError, match="no attention weights to show"):
         weight_gradients(writer("ngram"), "a b")
-    with pytest.raises(TypeError, match="expected a Translator or a Writer"):
+    with pytest.raises(TypeError, match="expected a Translator or a LanguageModelRun"):
         weight_gradients(translator("luong").model, *SENTENCE)
 
 

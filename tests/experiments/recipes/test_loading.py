@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.data.datasets.corpora import find_corpus
-from numpy_attention.experiments.recipes import RECIPES, find_recipe, load_recipes
+from numpy_attention.experiments.recipes import RECIPES, find_recipe, load_recipes, loading
 from numpy_attention.models.registry import build
 from numpy_attention.registry import SCORES
 from numpy_attention.training.settings import LanguageModelTraining, TranslatorTraining
@@ -107,6 +107,15 @@ def test_a_malformed_file(tmp_path, text, message):
 def test_an_unknown_name(name, message):
     with pytest.raises(ValueError, match=message):
         find_recipe(name)
+
+
+@pytest.mark.parametrize("old", loading.RENAMED)
+def test_an_old_name_is_accepted(tmp_path, old):
+    with pytest.warns(DeprecationWarning, match=f"{old} is now {loading.RENAMED[old]}"):
+        recipe = find_recipe(old)
+    path = tmp_path / "mine.toml"
+    path.write_text(f'[mine]\nbase = "{old}"\ndescription = "mine"\n')
+    assert load_recipes(path)["mine"].digest() == recipe.digest()
 
 
 def test_every_score_has_a_recipe():

@@ -152,7 +152,7 @@ def test_shares_have_a_digit_more(values, mean):
     assert text.splitlines()[2].split(" | ")[1] == mean
 
 
-def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():
+def test_rows_in_the_order_of_the_recipes_and_baselines_beneath():
     someone = {
         ("test", "bleu"): (28.5, "Someone 2015"),
         ("valid", "bleu_greedy"): (27, "Someone 2015"),
@@ -164,8 +164,8 @@ def test_rows_in_the_order_of_the_recipes_and_yardsticks_beneath():
     }
     rows = results.tables([line(recipe=name) for name in "xrs"], recipes).splitlines()
     assert [row[:4] for row in rows[2:5]] == ["| s ", "| r ", "| x "]
-    yardstick = "- s: bleu, test, 28.5; bleu greedy, valid, 27 (Someone 2015)"
-    assert rows[5:] == ["", "Yardsticks:", "", yardstick]
+    baseline = "- s: bleu, test, 28.5; bleu greedy, valid, 27 (Someone 2015)"
+    assert rows[5:] == ["", "Baselines:", "", baseline]
 
 
 def test_the_tool_writes_and_checks(tmp_path, capsys):

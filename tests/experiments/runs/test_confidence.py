@@ -10,8 +10,11 @@ from numpy_attention.bootstrap import mean_interval
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs import confidence
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.training.evaluation import Evaluation
 
 PAIRS = [Pair(tuple("abc"), tuple("xyz"), sure={(0, 0), (1, 1)}, possible={(2, 2)}),

@@ -13,9 +13,12 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs.custom_code import is_own
 from numpy_attention.experiments.runs.ensemble import load_ensemble
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
 TEXT = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]], has_articles=True)

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
 TEXT = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 3, has_articles=True)

@@ -6,8 +6,11 @@ import pytest
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs.ensemble import load_ensemble
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.models.ensemble import Ensemble
 
 PAIRS = [Pair(("a", "b"), ("x", "y")), Pair(("b",), ("y", "x")), Pair(("b", "a", "a"), ("x",))]
@@ -64,7 +67,7 @@ def test_refused(tmp_path):
     words = writer(tmp_path / "words")
     with pytest.raises(ValueError, match="steps has steps 2, and .*words 3"):
         load_ensemble(LanguageModelRun, [words, writer(tmp_path / "steps", steps=2)])
-    with pytest.raises(ValueError, match="is the checkpoint of a writer"):
+    with pytest.raises(ValueError, match="is the checkpoint of a language model"):
         load_ensemble(Translator, [first, words])
     with pytest.raises(ValueError, match="no folders"):
         load_ensemble(Translator, [])

@@ -9,8 +9,11 @@ import numpy as np
 
 from numpy_attention import __version__
 from numpy_attention.data.running_text import Text
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.provenance import blas, digest_of, processor, provenance
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 
 MODULE = "numpy_attention.experiments.runs.provenance"
 SENTENCES = [["a", "b"], ["c"]]

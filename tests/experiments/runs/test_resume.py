@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
+from numpy_attention.experiments.runs.language_model_run import LanguageModelTraining
 from numpy_attention.experiments.runs.resume import check_same
-from numpy_attention.experiments.runs.writer import LanguageModelTraining
 from numpy_attention.training import checkpoint
 
 
 class Trained:
-    """As much of a Writer as `check_same` looks at."""
+    """As much of a LanguageModelRun as `check_same` looks at."""
 
     KIND = "writer"
     TRAINING = LanguageModelTraining
@@ -83,7 +83,7 @@ def test_a_setting_that_was_renamed_is_the_same(saved, tmp_path):
 
 def test_another_kind_is_another_run(saved, tmp_path):
     saved(Trained(kind="translator", training={"reverse_source": True}))
-    with pytest.raises(ValueError, match="translator there, writer now"):
+    with pytest.raises(ValueError, match="translator there, language model now"):
         check_same(tmp_path, Trained())
 
 

@@ -1,4 +1,4 @@
-"""What translators and writers share: whose folder goes on, when schedules end, what is kept."""
+"""What both kinds of runs share: resuming, the ends of schedules, which parameters are kept."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,12 @@ from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.experiments.runs import trained
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.trained import schedule_of
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.models.registry import build
 from numpy_attention.training import checkpoint
 from numpy_attention.training import trainer as training_loop

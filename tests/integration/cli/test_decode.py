@@ -10,8 +10,8 @@ from cli_runs import COPY, SMALL, quietly, told
 
 from numpy_attention import plotting
 from numpy_attention.cli.main import main
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun, Word
 from numpy_attention.experiments.runs.translator import Translation, Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun, Word
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from numpy_attention.data.cloze import make_questions, read_questions
 from numpy_attention.data.selection import selected
 from numpy_attention.data.user_text import UserPairs
 from numpy_attention.experiments.analysis import CHANGES, ablate, cloze_test
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.models.ensemble import Ensemble
 
 

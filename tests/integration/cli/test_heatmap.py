@@ -179,7 +179,7 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
-    ("copy single", "copy is a translator's run and single a writer's: one page"),
+    ("copy single", "copy is a translator's run and single a language model's: a page"),
     ("copy luong --checkpoints a.npz", "2 runs are given: name one"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "is not understood"),

@@ -92,9 +92,9 @@ def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys
 
 
 @pytest.mark.parametrize("words, message", [
-    ("translate plain red", "writer: give the folder of a translator's run"),
-    ("generate copy", "translator: give the folder of a writer's run"),
-    ("cloze copy", "translator: give the folder of a writer's run"),
+    ("translate plain red", "language model: give the folder of a translator's run"),
+    ("generate copy", "translator: give the folder of a language model's run"),
+    ("cloze copy", "translator: give the folder of a language model's run"),
     ("evaluate plain --beam 3", "--beam is only for a translator, and plain holds a language"),
     ("evaluate copy --text own.txt", "--text is only for a language model, and copy holds a tra"),
     ("ablate plain --pairs 3", "--pairs is only for a translator"),

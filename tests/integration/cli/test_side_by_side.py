@@ -12,7 +12,7 @@ from numpy_attention.cli import evaluate
 from numpy_attention.cli.main import main
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments.analysis import disturbed, loss_by_distance, recover
-from numpy_attention.experiments.runs.writer import LanguageModelRun
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
 FEW = ["--words", "2", "--next", "4", "--past", "6", "--number", "30"]
 

@@ -32,8 +32,8 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.experiments.choices import with_longest
 from numpy_attention.experiments.reports import save_curves
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.experiments.runs.writer import LanguageModelRun
 from numpy_attention.models.registry import build
 from numpy_attention.registry import LANGUAGE_MODELS, SMALL_MODEL_DEFAULTS, TRANSLATORS, resolve
 from numpy_attention.training import checkpoint

@@ -18,9 +18,9 @@ every = pytest.mark.parametrize("name", list(TEXTS))
 
 def test_the_course_lists_exactly_the_lessons_that_exist():
     course = (LESSONS / "README.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| \[(.+?)\]\((.+?)\)", course, re.MULTILINE)
-    assert all(name == link for name, link in listed)
-    assert [name for name, _ in listed] == list(TEXTS)
+    names = re.findall(r"^\| \[(.+?)\]\((.+?)\)", course, re.MULTILINE)
+    assert all(name == link for name, link in names)
+    assert [name for name, _ in names] == list(TEXTS)
 
 
 @every

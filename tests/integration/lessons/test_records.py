@@ -22,7 +22,7 @@ QUOTED = {
         "dot": "clauses-dot", "general": "clauses-general", "concat": "clauses-concat",
         "location": "clauses-location", "general in local-p": "clauses-local-p",
         "dot with input feeding": "clauses-dot-feeding",
-        "concat asked by h_{t−1}": "asks-previous-additive",
+        "concat asked by h_{t−1}": "query-previous-additive",
     }),
     "08_scaled_dot_product.py": ("perplexity", 2, {
         "not divided": "clauses-dot", "divided": "clauses-scaled-dot",

@@ -5,8 +5,11 @@ import numpy as np
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.text_form import TextForm
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
 from numpy_attention.page.export import exported
 from numpy_attention.page.write import engine, json_for_script
 

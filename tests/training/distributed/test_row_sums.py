@@ -76,6 +76,26 @@ def test_a_table_of_half_its_rows_is_sent_by_rows(monkeypatch):
     assert same(together(2, add)) == [10 * 2, 4]
 
 
+def test_rows_of_three_tables_find_their_places(monkeypatch):
+    monkeypatch.setattr(row_sums, "MANY", 10)
+
+    class Three:
+        vector = None
+
+        def named_parameters(self):
+            return zip("abc", self.vector.reshape(3, 10, 2))
+
+    def add(ranks):
+        three = Three()
+        three.vector = np.zeros(60)
+        three.vector.reshape(3, 10, 2)[:, 2 * ranks.rank] = [[1, 2], [3, 4], [5, 6]]
+        wanted = sum(ranks.allgather(three.vector.copy()))
+        row_sums.add(ranks, three)
+        return (three.vector == wanted).all()
+
+    assert same(together(2, add))
+
+
 def test_a_large_table_is_one_of_4096_rows():
     def of(rows):
         vector = np.zeros(2 * rows)

@@ -7,7 +7,8 @@ import ast
 from collections.abc import Iterator
 
 from numpy_attention.course.exercises.mutations import local, structural
-from numpy_attention.course.exercises.mutations.change import Function, Mutation
+from numpy_attention.course.exercises.mutations.change import Mutation
+from numpy_attention.gradcheck import children
 
 
 def mutations(text: str, name: str) -> Iterator[Mutation]:
@@ -15,13 +16,17 @@ def mutations(text: str, name: str) -> Iterator[Mutation]:
 
     Those that are not valid Python are left out; those that raise when they run are not.
     """
-    function = Function(ast.parse(text), name)
-    seen = {ast.unparse(function.node)}
-    for change in [*local.changes(function.node), *structural.changes(function.node)]:
-        changed = function.with_change(change)
+    tree = ast.parse(text)
+    slots = {child: slot for node in ast.walk(tree) for slot, child in children(node)}
+    function = next(node for node in slots
+                    if isinstance(node, ast.FunctionDef) and node.name == name)
+    seen = {ast.unparse(function)}
+    for change in [*local.changes(function), *structural.changes(function)]:
+        with slots[change.node].holding(change.other):
+            changed = ast.unparse(change.other if change.node is function else function)
         if changed not in seen:
             seen.add(changed)
-            yield Mutation(spliced(text, function.node, changed), change.what, change.where)
+            yield Mutation(spliced(text, function, changed), change.what, change.where)
 
 
 def spliced(text: str, function: ast.FunctionDef, changed: str) -> str:

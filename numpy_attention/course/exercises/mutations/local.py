@@ -1,52 +1,55 @@
 """Local mutations: one expression replaced by one like it, or one statement."""
 
 import ast
-import copy
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from numpy_attention.course.exercises.mutations.change import (
-    Change,
-    number_of,
+from numpy_attention.course.exercises.mutations.change import Change, place_of, statements
+from numpy_attention.gradcheck import (
+    BOUNDARY,
+    OPPOSITES,
+    PRODUCTS,
+    by_pattern,
+    calling,
+    changed,
+    exchanged,
+    function_name,
+    opposite_sign,
     parsed,
-    place_of,
-    replaced,
-    statements,
+    with_axis,
+    without_keyword,
 )
 
 AXES = ("0", "1", "-1", "None")
 # what is said of it, and what replaces it
 OPERATIONS: dict[type, tuple[tuple[str, str], ...]] = {
     ast.Mult: (
-        ("a missing factor", "{left}"),
-        ("a missing factor", "{right}"),
-        ("a factor used twice", "({left}) * ({right}) * ({right})"),
-        ("a factor used twice", "({left}) * ({left}) * ({right})"),
-        ("a division instead of a product", "({left}) / ({right})")),
+        ("a missing factor", "{0}"),
+        ("a missing factor", "{1}"),
+        ("a factor used twice", "({0}) * ({1}) * ({1})"),
+        ("a factor used twice", "({0}) * ({0}) * ({1})"),
+        ("a division instead of a product", "({0}) / ({1})")),
     ast.Div: (
-        ("a missing division", "{left}"),
-        ("a product instead of a division", "({left}) * ({right})"),
-        ("an inverted quotient", "({right}) / ({left})"),
-        ("a squared divisor", "({left}) / ({right}) ** 2"),
-        ("the square root of the divisor", "({left}) / np.sqrt({right})")),
+        ("a missing division", "{0}"),
+        ("a product instead of a division", "({0}) * ({1})"),
+        ("an inverted quotient", "({1}) / ({0})"),
+        ("a squared divisor", "({0}) / ({1}) ** 2"),
+        ("the square root of the divisor", "({0}) / np.sqrt({1})")),
     ast.Add: (
-        ("a missing term", "{left}"),
-        ("a missing term", "{right}"),
-        ("a minus instead of a plus", "({left}) - ({right})")),
+        ("a missing term", "{0}"),
+        ("a missing term", "{1}"),
+        ("a minus instead of a plus", "({0}) - ({1})")),
     ast.Pow: (
-        ("a missing square", "{left}"),
-        ("a factor 2 instead of a square", "2 * ({left})")),
+        ("a missing square", "{0}"),
+        ("a factor 2 instead of a square", "2 * ({0})")),
     ast.MatMult: tuple(
-        ("a matrix product in the wrong order, or wrongly transposed", wrong) for wrong in (
-            "({left}).T @ ({right})", "({left}) @ ({right}).T", "({right}) @ ({left})",
-            "(({left}) @ ({right})).T")),
+        ("a matrix product in the wrong order, or wrongly transposed", wrong)
+        for wrong in PRODUCTS),
 }
-FUNCTIONS = {"exp": ("log",), "log": ("exp", "log2", "log10"), "max": ("min",), "min": ("max",),
-             "argmax": ("argmin",), "argmin": ("argmax",), "maximum": ("minimum",),
+FUNCTIONS = {"exp": ("log",), "log": ("exp", "log2", "log10"), "maximum": ("minimum",),
              "minimum": ("maximum",), "var": ("std",), "std": ("var",),
              "zeros": ("ones",), "ones": ("zeros",), "zeros_like": ("ones_like",),
-             "ones_like": ("zeros_like",), "any": ("all",), "all": ("any",)}
-COMPARED: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+             "ones_like": ("zeros_like",),
+             **{name: (other,) for name, other in OPPOSITES.items()}}
 REVERSED: dict[type, type] = {
     ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE,
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
@@ -57,10 +60,10 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
     known = Known(function)
     for statement in statements(function):
         where = place_of(statement)
-        for what, write in of_statement(statement):
-            yield Change(number_of(statement), what, where, write)
+        for what, other in of_statement(statement):
+            yield Change(statement, what, where, other)
         for what, node, other in of_expressions(statement, known):
-            yield replaced(node, what, where, other)
+            yield Change(node, what, where, other)
 
 
 class Known:
@@ -96,41 +99,31 @@ def is_part(node: ast.AST) -> bool:
 # ---- whole statements ---------------------------------------------------------------------------
 
 
-def of_statement(node: ast.stmt) -> Iterator[tuple[str, Callable[[Any], ast.AST | None]]]:
-    """(description, what writes it) of each change of a whole statement."""
+def of_statement(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
+    """(description, what replaces it) of each change of a whole statement."""
     if isinstance(node, ast.AugAssign):
         if isinstance(node.op, ast.Add):
-            yield "assigned instead of added", assigned
-            yield "a minus instead of a plus", subtracted
-            yield "a term added twice", with_value("2 * ({})")
-        yield "a missing term", lambda _: None
+            yield "assigned instead of added", assigned(node)
+            yield "a minus instead of a plus", opposite_sign(node)
+            yield "a term added twice", with_value(node, "2 * ({})")
+        yield "a missing term", ast.Pass()
     elif isinstance(node, (ast.Assign, ast.Return)) and isinstance(node.value, ast.BinOp):
-        yield "the opposite sign", with_value("-({})")
+        yield "the opposite sign", with_value(node, "-({})")
     elif isinstance(node, ast.Expr):
-        yield "a missing step", lambda _: None
+        yield "a missing step", ast.Pass()
 
 
-def assigned(node: ast.stmt) -> ast.stmt:
-    assert isinstance(node, ast.AugAssign)
-    target = copy.deepcopy(node.target)
+def assigned(node: ast.AugAssign) -> ast.stmt:
+    target: ast.expr = node.target
     if isinstance(target, ast.Attribute):           # of a parameter, whose array must stay
-        target = ast.Subscript(target, ast.Constant(...), ast.Store())
-        target.value.ctx = ast.Load()               # type: ignore[attr-defined]
+        target = parsed(f"{ast.unparse(target)}[...]")
     return ast.Assign([target], node.value, lineno=0)
 
 
-def subtracted(node: ast.stmt) -> ast.stmt:
-    assert isinstance(node, ast.AugAssign)
-    return ast.AugAssign(node.target, ast.Sub(), node.value)
-
-
-def with_value(pattern: str) -> Callable[[ast.stmt], ast.stmt]:
-    """A function that writes the value of a statement by a pattern."""
-    def write(node: ast.stmt) -> ast.stmt:
-        assert isinstance(node, (ast.Assign, ast.AugAssign, ast.Return)) and node.value
-        node.value = parsed(pattern.format(ast.unparse(node.value)))
-        return node
-    return write
+def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
+    """A statement whose value is written by a pattern."""
+    value = getattr(node, "value")
+    return changed(node, value=parsed(pattern.format(ast.unparse(value))))
 
 
 # ---- expressions within one ---------------------------------------------------------------------
@@ -169,7 +162,7 @@ def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         yield from of_index(node)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-        for what, table in (("< instead of ≤, or the reverse", COMPARED),
+        for what, table in (("< instead of ≤, or the reverse", BOUNDARY),
                             ("a reversed comparison", REVERSED)):
             if type(node.ops[0]) in table:
                 other = table[type(node.ops[0])]()
@@ -190,16 +183,14 @@ def of_names(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]
 
 
 def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
-    left, right = ast.unparse(node.left), ast.unparse(node.right)
-    for what, pattern in OPERATIONS.get(type(node.op), ()):
-        yield what, parsed(pattern.format(left=left, right=right))
+    yield from by_pattern(node, OPERATIONS)
     if isinstance(node.op, ast.Sub):
         yield "a missing term", node.left
         yield "a missing term", node.right
-        if left == "1":
+        if ast.unparse(node.left) == "1":
             yield from of_derivative(node.right)
-        yield "the opposite sign", parsed(f"({right}) - ({left})")
-        yield "a plus instead of a minus", parsed(f"({left}) + ({right})")
+        yield "the opposite sign", changed(node, left=node.right, right=node.left)
+        yield "a plus instead of a minus", opposite_sign(node)
 
 
 def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -214,17 +205,11 @@ def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
     """Another function, its arguments in another order, a range that is off by one."""
-    for other_name in FUNCTIONS.get(name, ()):
-        other = copy.deepcopy(node)
-        if isinstance(other.func, ast.Attribute):
-            other.func.attr = other_name
-        elif isinstance(other.func, ast.Name):
-            other.func.id = other_name
-        yield f"{other_name} instead of {name}", other
-    for number in range(len(node.args) - 1):
-        other = copy.deepcopy(node)
-        other.args[number:number + 2] = other.args[number:number + 2][::-1]
-        yield f"two arguments of {name} swapped", other
+    for other in FUNCTIONS.get(name, ()):
+        yield f"{other} instead of {name}", calling(node, other)
+    for i in range(len(node.args) - 1):
+        args = exchanged(node.args, i, i + 1)
+        yield f"two arguments of {name} swapped", changed(node, args=args)
     if name == "range":
         stop = ast.unparse(node.args[-1] if len(node.args) < 3 else node.args[1])
         start = ast.unparse(node.args[0]) if len(node.args) > 1 else "0"
@@ -234,21 +219,18 @@ def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
             yield "one step too many or too few", parsed(f"range({one}, {two}{step})")
     for keyword in ("keepdims", "ddof"):
         if any(one.arg == keyword for one in node.keywords):
-            other = copy.deepcopy(node)
-            other.keywords = [one for one in other.keywords if one.arg != keyword]
-            yield f"missing {keyword}", other
+            yield f"missing {keyword}", without_keyword(node, keyword)
 
 
 def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+    name = function_name(node)
     yield from of_any_call(node, name)
     if name in ("sum", "mean", "max"):
         yield from of_reduction(node, name)
     elif name == "where" and len(node.args) == 3:
-        test, one, two = map(ast.unparse, node.args)
         yield "a missing mask", node.args[1]
         yield "a missing mask", node.args[2]
-        yield "an inverted mask", parsed(f"np.where({test}, {two}, {one})")
+        yield "an inverted mask", changed(node, args=exchanged(node.args, 1, 2))
     elif name in ("reversed", "sqrt", "copy", "abs", "maximum", "minimum"):
         if node.args:
             yield f"missing {name}", node.args[0]
@@ -262,18 +244,10 @@ def of_reduction(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
     """Another reduction, or along another axis."""
     for method in ("sum", "mean"):
         if method != name and isinstance(node.func, ast.Attribute):
-            other = copy.deepcopy(node)
-            other.func.attr = method                # type: ignore[attr-defined]
-            yield f"a {method} instead of a {name}", other
+            yield f"a {method} instead of a {name}", calling(node, method)
     for axis in AXES:
-        other = copy.deepcopy(node)
-        keyword = next((one for one in other.keywords if one.arg == "axis"), None)
-        if keyword is not None:
-            keyword.value = parsed(axis)
-        else:
-            is_function = ast.unparse(node.func).startswith("np.")
-            other.args = [*other.args[:int(is_function)], parsed(axis)]
-        yield f"a {name} over {'all axes' if axis == 'None' else 'the wrong axis'}", other
+        axes = "all axes" if axis == "None" else "the wrong axis"
+        yield f"a {name} over {axes}", with_axis(node, axis)
 
 
 def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:

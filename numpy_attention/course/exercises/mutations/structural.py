@@ -2,17 +2,15 @@
 
 import ast
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
 from numpy_attention.course.exercises.mutations.change import (
     Change,
-    number_of,
     place_of,
     replaced,
     statements,
 )
 from numpy_attention.course.exercises.mutations.local import Known, of_expression
+from numpy_attention.gradcheck import changed, exchanged, opposite_sign
 
 
 def changes(function: ast.FunctionDef) -> Iterator[Change]:
@@ -30,7 +28,7 @@ def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
         where = place_of(statement)
         value = getattr(statement, "value", None)
         if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Sub):
-            yield Change(number_of(statement), "a plus instead of a minus", where, added)
+            yield Change(statement, "a plus instead of a minus", where, opposite_sign(statement))
         if isinstance(statement, ast.For) or value is None:
             continue
         parts = value.elts if isinstance(value, ast.Tuple) else [value]
@@ -46,10 +44,6 @@ def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
                                    where, f"({text}) / np.shape({name})[{axis}]")
 
 
-def added(node: Any) -> ast.AST:
-    return ast.AugAssign(node.target, ast.Add(), node.value)
-
-
 def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
     """The conditions of `if` and `while`: mutated, negated, always true, never true."""
     known = Known(function)
@@ -58,15 +52,14 @@ def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
             for inside in ast.walk(node.test):
                 if isinstance(inside, ast.expr):
                     for what, other in of_expression(inside, known):
-                        yield replaced(inside, what, "a condition", other)
+                        yield Change(inside, what, "a condition", other)
             negated = f"not ({ast.unparse(node.test)})"
             yield replaced(node.test, "the opposite condition", "", negated)
         if isinstance(node, ast.If):
             yield replaced(node.test, "a missing condition", "", "True")
             yield replaced(node.test, "a missing case", "", "False")
         if isinstance(node, (ast.Break, ast.Continue)):
-            yield Change(number_of(node), f"missing {type(node).__name__.lower()}", "",
-                         lambda _: None)
+            yield Change(node, f"missing {type(node).__name__.lower()}", "", ast.Pass())
 
 
 def of_loops(function: ast.FunctionDef) -> Iterator[Change]:
@@ -87,33 +80,20 @@ def of_order(function: ast.FunctionDef) -> Iterator[Change]:
             if not isinstance(node, ast.stmt) or not isinstance(block, list):
                 continue
             for at, (one, other) in enumerate(zip(block, block[1:])):
-                yield Change(number_of(node), "two steps swapped", place_of(one),
-                             partial(swapped, field, at))
+                steps = exchanged(block, at, at + 1)
+                yield Change(node, "two steps swapped", place_of(one),
+                             changed(node, **{field: steps}))
                 if isinstance(one, ast.For):
-                    yield Change(number_of(node), "a step inside the loop that belongs after it",
-                                 place_of(other), partial(into_loop, field, at))
+                    loop = changed(one, body=[*one.body, other])
+                    steps = [*block[:at], loop, *block[at + 2:]]
+                    yield Change(node, "a step inside the loop that belongs after it",
+                                 place_of(other), changed(node, **{field: steps}))
             for at, one in enumerate(block):
                 if isinstance(one, ast.For) and len(one.body) > 1:
-                    yield Change(number_of(node), "a step after the loop that belongs inside it",
-                                 place_of(one.body[-1]), partial(out_of_loop, field, at))
-
-
-def swapped(field: str, at: int, node: Any) -> ast.AST:
-    block = getattr(node, field)
-    block[at:at + 2] = block[at:at + 2][::-1]
-    return node
-
-
-def into_loop(field: str, at: int, node: Any) -> ast.AST:
-    block = getattr(node, field)
-    block[at].body.append(block.pop(at + 1))
-    return node
-
-
-def out_of_loop(field: str, at: int, node: Any) -> ast.AST:
-    block = getattr(node, field)
-    block.insert(at + 1, block[at].body.pop())
-    return node
+                    loop = changed(one, body=one.body[:-1])
+                    steps = [*block[:at], loop, one.body[-1], *block[at + 1:]]
+                    yield Change(node, "a step after the loop that belongs inside it",
+                                 place_of(one.body[-1]), changed(node, **{field: steps}))
 
 
 def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:

@@ -1,4 +1,4 @@
-"""A writer: a language model with its vocabulary and configuration."""
+"""A run of a language model: the model with its vocabulary and configuration."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ class Word(NamedTuple):
 class LanguageModelRun(Trained):
     """A language model and what it needs to be used: its vocabulary and its configuration."""
 
-    KIND = "writer"
+    KIND = "writer"         # in checkpoints and pages
     MODELS = LANGUAGE_MODELS
     VOCABULARIES = ("vocabulary",)
     TRAINING = LanguageModelTraining
@@ -64,7 +64,7 @@ class LanguageModelRun(Trained):
         training: LanguageModelTraining | None = None,
         corpus: dict[str, Any] | None = None,
     ) -> "LanguageModelRun":
-        """Build an untrained writer for this Text.
+        """Build an untrained language model for this Text.
 
         settings go to the model's `create`; a score, or a cell, may be a user-defined class. The
         seed is the training's. Raises ValueError for an unknown name, and for settings that do not
@@ -74,11 +74,11 @@ class LanguageModelRun(Trained):
         settings, training, corpus = cls._checked(name, settings, training, corpus)
         training = replace(training, unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
-        writer = cls._built(name, settings, training, corpus, [vocabulary])
+        run = cls._built(name, settings, training, corpus, [vocabulary])
         if training.frequencies:
             counts = np.bincount(text.stream(vocabulary), minlength=len(vocabulary)) + 0.5
-            writer.model.output.b[...] = np.log(counts / counts.sum())
-        return writer
+            run.model.output.b[...] = np.log(counts / counts.sum())
+        return run
 
     def batches(
         self, text: Text, streams: int | None = None, cut: int | None = None
@@ -216,3 +216,6 @@ class LanguageModelRun(Trained):
         if reach:
             row[-1 - reach:-1] = weights[len(weights) - reach:]
         return row
+
+
+Writer = LanguageModelRun       # its name in version 1.0

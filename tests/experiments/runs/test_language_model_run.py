@@ -1,4 +1,4 @@
-"""A writer from text to text: its batches, measured by hand, writing on, what it looked at."""
+"""A run of a language model: its batches, figures, generation and attention weights."""
 
 import math
 
@@ -9,8 +9,11 @@ from numpy_attention import plotting
 from numpy_attention.data.batching import DocumentBatches, TextBatches
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS, PAD, UNK
-from numpy_attention.experiments.runs import writer as module
-from numpy_attention.experiments.runs.writer import LanguageModelRun, LanguageModelTraining
+from numpy_attention.experiments.runs import language_model_run as module
+from numpy_attention.experiments.runs.language_model_run import (
+    LanguageModelRun,
+    LanguageModelTraining,
+)
 from numpy_attention.training.evaluation import evaluate
 
 ARTICLES = [[["a", "b"], ["c"]], [["b", "c", "a", "d"]], [["d"], ["a", "a"], ["b"]]]

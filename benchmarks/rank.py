@@ -1,0 +1,206 @@
+"""One rank of ranks.py, which mpirun starts; rank 0 answers orders with lines of JSON.
+
+    python benchmarks/rank.py step MODEL THREADS ROWS
+    python benchmarks/rank.py sums ROUNDS TABLES
+
+step: a training step of ROWS rows for every order. "ready" after three steps, in which everything
+is compiled; to "step" the seconds of a step, on the slowest rank; to "parts" where the seconds of a
+step went on rank 0, and what was sent; to "end" a digest of the parameters. Between two orders the
+ranks sleep, so that other processes can be measured in turn.
+
+sums: sums alone, a line each, with the seconds of every round on the slowest rank, and null at the
+end. ping: a message of 8 bytes, one way (half of there and back). sum: `Ranks.add` of some bytes,
+and "plain", MPI's Allreduce of the same. table: `row_sums.add` of a table of which a share of the
+rows is touched, the same on every rank; "whole": the same table sent whole.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from hashlib import sha256
+from unittest.mock import patch
+
+import numpy as np
+from sides import MODELS, our_step, our_trainer
+from worker import Clock, timed, warm
+
+from numpy_attention.training import trainer as loop
+from numpy_attention.training.distributed import row_sums
+from numpy_attention.training.distributed.ranks import world
+
+PAUSE = 0.01                    # seconds between two looks of a sleeping rank
+PINGS = 1000
+SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)       # bytes of a sum
+TABLE = (100_000, 256)
+SHARES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)    # of the table's rows
+
+
+def answer(ranks, what):
+    if ranks.is_first:
+        print(json.dumps(what), flush=True)
+
+
+def order_of(ranks):
+    """The next line that rank 0 reads, on every rank; until it comes the others sleep."""
+    line = sys.stdin.readline() if ranks.is_first else None
+    if ranks.count > 1:
+        arrived = ranks.comm.Ibarrier()
+        while not arrived.Test():
+            time.sleep(PAUSE)
+    return ranks.broadcast(line).strip()
+
+
+def barrier(ranks):
+    """Where all ranks wait for each other, busily."""
+    if ranks.count > 1:
+        ranks.comm.Barrier()
+
+
+def seconds_of(do, ranks):
+    """Seconds of a call by all ranks, on the slowest rank."""
+    barrier(ranks)
+    start = time.perf_counter()
+    do()
+    return max(ranks.allgather(time.perf_counter() - start))
+
+
+# ---- training steps ------------------------------------------------------------------------------
+
+
+def parts_of(step, ranks):
+    """{"parts": {part: seconds} on rank 0, "bytes" and "sums": what `add` got, "agreements"}.
+
+    All ranks meet before each sum and agreement; the time until they do is part "waiting".
+    """
+    clock = Clock()
+    sent = Counter()
+    allgather, add = ranks.allgather, ranks.add
+
+    def counted(value):
+        sent["agreements"] += 1
+        return allgather(value)
+
+    wait = clock.timed("waiting", barrier)
+    agree = clock.timed("agreeing", counted)
+    sum_rows = clock.timed("summing", row_sums.add)
+
+    def agreed(value):
+        wait(ranks)
+        return agree(value)
+
+    def added(vector):
+        sent["bytes"] += vector.nbytes
+        sent["sums"] += 1
+        add(vector)
+
+    def summed(*arguments):
+        wait(ranks)
+        with patch.object(ranks, "allgather", counted):         # which rows it is about
+            sum_rows(*arguments)
+
+    barrier(ranks)
+    with patch.multiple(ranks, allgather=agreed, add=added), \
+            patch.object(row_sums, "add", summed), \
+            patch.multiple(loop, shared=clock.timed("computing", loop.shared),
+                           update=clock.timed("update", loop.update)):
+        seconds, _ = timed(step)
+    parts = clock.read()
+    return {"parts": parts | {"rest": seconds - sum(parts.values())}, **sent}
+
+
+def train(ranks, model, threads, rows):
+    trainer, batch = our_trainer(MODELS[model] | {"batch": rows}, threads * ranks.count,
+                                 lambda: None, ranks=ranks)
+    step = our_step(trainer, batch)
+    warm(step)
+    answer(ranks, "ready")
+    while (order := order_of(ranks)) != "end":
+        answer(ranks, {"step": seconds_of, "parts": parts_of}[order](step, ranks))
+    digests = set(ranks.allgather(sha256(trainer.model.vector).hexdigest()))
+    assert len(digests) == 1, "the ranks have different parameters"
+    answer(ranks, {"digest": digests.pop(), "parameters": trainer.model.size, "rows": batch.size})
+
+
+# ---- sums alone ----------------------------------------------------------------------------------
+
+
+class Table:
+    """A gradient of a model that is one table."""
+
+    def __init__(self, rows, columns):
+        self.vector = np.zeros(rows * columns, np.float32)
+        self.rows = self.vector.reshape(rows, columns)
+
+    def named_parameters(self):
+        yield "E", self.rows
+
+    def touch(self, share):
+        """Leave 1 in a share of the rows, drawn alike on every rank, and 0 in the others."""
+        self.vector[:] = 0
+        chosen = np.random.default_rng(0).permutation(len(self.rows))
+        self.rows[chosen[:round(share * len(self.rows))]] = 1
+
+
+def ping(ranks):
+    """Seconds of PINGS messages from rank 0 to rank 1, and of the answers."""
+    message = np.zeros(1)
+    seconds = []
+    for _ in range(PINGS):
+        ranks.comm.Barrier()
+        start = time.perf_counter()
+        if ranks.rank == 0:
+            ranks.comm.Send(message, 1)
+            ranks.comm.Recv(message, 1)
+        elif ranks.rank == 1:
+            ranks.comm.Recv(message, 0)
+            ranks.comm.Send(message, 0)
+        seconds.append((time.perf_counter() - start) / 2)
+    return seconds
+
+
+def sum_vector(ranks, size, rounds):
+    """(seconds of `add`, seconds of Allreduce), in turn; the first round of each is left out."""
+    vector = np.empty(size // 4, np.float32)
+    total = np.empty_like(vector)
+    ours, plain = [], []
+    for _ in range(1 + rounds):
+        vector[:] = 1
+        plain.append(seconds_of(lambda: ranks.comm.Allreduce(vector, total), ranks))
+        ours.append(seconds_of(lambda: ranks.add(vector), ranks))
+    assert (vector == total).all()
+    return ours[1:], plain[1:]
+
+
+def sum_table(ranks, table, share, rounds):
+    """(seconds of the touched rows alone, seconds of the whole table), likewise."""
+    seconds = {1.0: [], 0.0: []}
+    for _ in range(1 + rounds):
+        for most, times in seconds.items():
+            table.touch(share)
+            with patch.object(row_sums, "MOST", most):
+                times.append(seconds_of(lambda: row_sums.add(ranks, table), ranks))
+    return [times[1:] for times in seconds.values()]
+
+
+def sums(ranks, rounds, with_tables):
+    def tell(kind, **figures):
+        answer(ranks, {"kind": kind, "ranks": ranks.count} | figures)
+
+    tell("ping", seconds=ping(ranks))
+    for size in SIZES:
+        ours, plain = sum_vector(ranks, size, rounds)
+        tell("sum", bytes=size, seconds=ours, plain=plain)
+    table = Table(*TABLE)
+    for share in SHARES if with_tables else ():
+        rows, whole = sum_table(ranks, table, share, rounds)
+        tell("table", share=share, seconds=rows, whole=whole)
+    answer(ranks, None)
+
+
+if __name__ == "__main__":
+    what, *words = sys.argv[1:]
+    if what == "step":
+        train(world(), words[0], int(words[1]), int(words[2]))
+    else:
+        sums(world(), *map(int, words))

@@ -1,0 +1,112 @@
+"""Edits of a syntax tree: where a node is, what is there for a while, and what edits are made of.
+
+A gradient check fixes a function by such edits, an exercise plants mistakes in its solution, and
+the mutation campaign in the package.
+"""
+
+import ast
+import contextlib
+import copy
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+SIGN: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
+# the same comparison, but for its boundary
+BOUNDARY: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax",
+             "argmax": "argmin"}
+# what is written instead of {0} @ {1}
+PRODUCTS = "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "(({0}) @ ({1})).T"
+
+
+class Slot(NamedTuple):
+    """Where a node is. number: in the list that the field is, or None: the field is the node."""
+
+    parent: Any
+    field: str
+    number: int | None = None
+
+    @contextlib.contextmanager
+    def holding(self, *nodes: Any) -> Iterator[None]:
+        """While this is open, other nodes are there: one, or any number of them in a list."""
+        before = getattr(self.parent, self.field)
+        after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)
+        setattr(self.parent, self.field, after)
+        try:
+            yield
+        finally:
+            setattr(self.parent, self.field, before)
+
+
+def children(parent: ast.AST) -> Iterator[tuple[Slot, Any]]:
+    """(Slot, node) of every child of a node."""
+    for field, value in ast.iter_fields(parent):
+        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(child, ast.AST):
+                yield Slot(parent, field, index), child
+
+
+def parsed(text: str) -> Any:
+    return ast.parse(text, mode="eval").body
+
+
+def one_line(node: ast.AST) -> str:
+    return " ".join(ast.unparse(node).split())
+
+
+def changed(node: Any, **fields: Any) -> Any:
+    """A copy of a node with other fields; what it holds besides is shared."""
+    new = copy.copy(node)
+    for name, value in fields.items():
+        setattr(new, name, value)
+    return new
+
+
+def with_item(values: list[Any], i: int, *new: Any) -> list[Any]:
+    """A copy of a list with others instead of an item."""
+    return [*values[:i], *new, *values[i + 1:]]
+
+
+def exchanged(values: list[Any], i: int, k: int) -> list[Any]:
+    """A copy of a list with two items exchanged."""
+    return with_item(with_item(values, i, values[k]), k, values[i])
+
+
+def opposite_sign(node: Any) -> Any:
+    """a + b for a - b, x -= a for x += a, and the reverse."""
+    return changed(node, op=SIGN[type(node.op)]())
+
+
+def by_pattern(node: ast.BinOp, table: dict[type, Any]) -> Iterator[tuple[str, Any]]:
+    """(name, expression) instead of an operation; table: {operator: (name, pattern)}."""
+    sides = ast.unparse(node.left), ast.unparse(node.right)
+    for name, pattern in table.get(type(node.op), ()):
+        yield name, parsed(pattern.format(*sides))
+
+
+# ---- calls --------------------------------------------------------------------------------------
+
+
+def function_name(call: Any) -> str:
+    """The last part of the name of what is called, "" if it has none."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def calling(call: Any, name: str) -> Any:
+    """The same call of another function, or method."""
+    part = "attr" if isinstance(call.func, ast.Attribute) else "id"
+    return changed(call, func=changed(call.func, **{part: name}))
+
+
+def without_keyword(call: Any, name: str) -> Any:
+    return changed(call, keywords=[one for one in call.keywords if one.arg != name])
+
+
+def with_axis(call: Any, axis: str) -> Any:
+    """A sum, mean or such along another axis."""
+    if any(one.arg == "axis" for one in call.keywords):
+        return changed(call, keywords=[
+            changed(one, value=parsed(axis)) if one.arg == "axis" else one
+            for one in call.keywords])
+    is_function = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "np"
+    return changed(call, args=with_item(call.args, int(is_function), parsed(axis)))
