@@ -46,7 +46,6 @@ class Signals:
             return
         self._over = False
         self._again = threading.Timer(SOON, os.kill, [os.getpid(), ignored.exc_value.number])
-        self._again.daemon = True
         self._again.start()
 
     def over(self) -> None:

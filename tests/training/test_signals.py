@@ -65,6 +65,16 @@ def test_a_stop_within_a_finalizer_is_raised_again():
         time.sleep(5)
 
 
+def test_no_signal_is_sent_again_after_the_end():
+    class Finalized:
+        def __del__(self):
+            send(signal.SIGINT)
+
+    with Signals():
+        Finalized()
+    time.sleep(0.1)         # a KeyboardInterrupt would end the test
+
+
 def test_other_errors_of_a_finalizer_are_reported_as_before():
     reported = []
     sys.unraisablehook = reported.append
