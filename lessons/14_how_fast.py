@@ -374,8 +374,8 @@ def listed(rates):
 # product of n rows is 2 n · H · 4H operations: one multiplication and one addition for each entry
 # of U.
 #
-# The speed depends on the *BLAS*, the library that makes NumPy's products, and on its *kernels*, the
-# inner loops written for one kind of processor. OpenBLAS looks at the processor and chooses.
+# The speed depends on the *BLAS*, the library that makes NumPy's products, and on its *kernels*,
+# the inner loops written for one kind of processor. OpenBLAS looks at the processor and chooses.
 # (Unless the variable OPENBLAS_CORETYPE forces kernels for another one. People set it and forget
 # it.)
 
@@ -433,8 +433,8 @@ check_same(InputsAtOnce, FirstWritten)
 # %% [markdown]
 # ## 2. What nobody waits for: the weights' gradients
 #
-# In the backward pass, only da_t Uᵀ is waited for, by the step before. The other products can be made
-# after the loop, if every da_t is kept:
+# In the backward pass, only da_t Uᵀ is waited for, by the step before. The other products can be
+# made after the loop, if every da_t is kept:
 #
 #     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all steps, row under row
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
@@ -523,15 +523,15 @@ print(f"z (T · B, V) has {4 * T * B * V / 1e6:.1f} MB")
 # ## 4. Few rows at full speed: U in panels
 #
 # The loop still multiplies only 20 rows at a time, forward by U and backward by Uᵀ. (If two threads
-# shared the batch, each would have ten.) The first picture shows what that costs. Why does a product
-# of ten rows run at a fraction of the speed of a thousand? The arithmetic of a row is the same, and
-# U does not leave the cache.
+# shared the batch, each would have ten.) The first picture shows what that costs. Why does a
+# product of ten rows run at a fraction of the speed of a thousand? The arithmetic of a row is the
+# same, and U does not leave the cache.
 #
-# Look at how a product is made. BLAS does not read U where it is. It first copies U, block by block,
-# into the order in which its inner loop wants to read it. This is called *packing*. Packing moves
-# each of the K · N entries of a matrix once. The product then uses each entry B times, once for each
-# row. A thousand rows pay for the copy. Ten do not. And packing a view costs more, because it reads
-# across the rows.
+# Look at how a product is made. BLAS does not read U where it is. It first copies U, block by
+# block, into the order in which its inner loop wants to read it. This is called *packing*. Packing
+# moves each of the K · N entries of a matrix once. The product then uses each entry B times, once
+# for each row. A thousand rows pay for the copy. Ten do not. And packing a view costs more, because
+# it reads across the rows.
 #
 # If this is the reason, the time of a product is a straight line over its rows:
 #
@@ -576,9 +576,9 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 are "
 
 # %% [markdown]
 # If the speed falls off a cliff at 500 columns, your BLAS has small-matrix kernels. If that last
-# factor is near 1, it has none, or other limits. OpenBLAS's Haswell kernels, for example, pack every
-# product. Then the rest of this section will not make your products faster, and may make those of
-# few rows a little slower. It stays correct, and you will see it in your own figures.
+# factor is near 1, it has none, or other limits. OpenBLAS's Haswell kernels, for example, pack
+# every product. Then the rest of this section will not make your products faster, and may make
+# those of few rows a little slower. It stays correct, and you will see it in your own figures.
 #
 # The cliff suggests a trick. Cut W into *panels* of 64 columns. The columns of a product do not
 # depend on each other, so each panel gives its own columns of the result:
@@ -999,9 +999,9 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # Compare with what you wrote down. On the machine where this was written, the first version took
 # between two and three times as long as its products. That is not ten times: most of the work was
 # in BLAS from the start, and NumPy called in a loop is not a slow program. One change, the words at
-# once, was worth about as much as all others together. The rest came in small pieces, a few per cent each. And each of
-# those was small only because the output layer is large: the worth of a change is a share of *this*
-# step. Question 5 asks for another one.
+# once, was worth about as much as all others together. The rest came in small pieces, a few per
+# cent each. And each of those was small only because the output layer is large: the worth of a
+# change is a share of *this* step. Question 5 asks for another one.
 #
 # The bars also depend on their order. A change that removes traffic is worth more while the rest is
 # slow memory work, and a loop that is gone cannot be made faster any more (question 1).
@@ -1009,9 +1009,9 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # ## Panels in a larger model
 #
 # Change 4 is a small bar, because the loop is a small part of this model. Zaremba's larger models
-# have 650 and 1,500 numbers in a state. The operations in the loop grow with H², those of the output
-# layer with H. And the panels gained more for the larger matrix. So take H = 1,024, with all 20
-# texts, and with the ten that one of two threads would have. The version to compare with has a
+# have 650 and 1,500 numbers in a state. The operations in the loop grow with H², those of the
+# output layer with H. And the panels gained more for the larger matrix. So take H = 1,024, with all
+# 20 texts, and with the ten that one of two threads would have. The version to compare with has a
 # contiguous copy of Uᵀ, which is what a program without panels should have.
 
 
@@ -1093,8 +1093,8 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 # The panels came from a better question. Instead of "can we write a faster product?" we asked "why
 # is this product slower than that one?". The answer was in the library all along.
 #
-# Most ideas about speed end as the first one did. The remedy is the same as in lesson 13: a floor, a
-# version to compare with, and turns. Measure first, and stop when the floor is near.
+# Most ideas about speed end as the first one did. The remedy is the same as in lesson 13: a floor,
+# a version to compare with, and turns. Measure first, and stop when the floor is near.
 
 # %% [markdown]
 # ## Questions
@@ -1106,8 +1106,8 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 #    which of the products of lesson 06's decoder have to stay in its loop?
 # 3. Count the operations of a training step from `shapes_of_products`. Which share has the output
 #    layer, and which share stands in the loop? For which V are the two equal?
-# 4. What does version 7 keep in memory for its backward pass? Which of it grows with T, and which with
-#    V? Where would you cut first, with 10,000 words and 500 steps?
+# 4. What does version 7 keep in memory for its backward pass? Which of it grows with T, and which
+#    with V? Where would you cut first, with 10,000 words and 500 steps?
 # 5. Take V = 200 in place of 3,000: letters, not words. Predict first: how far is the first version
 #    from its floor now, and which change is worth most?
 # 6. `check_same` passes for all seven changes. Name a mistake that it cannot see, and one that it

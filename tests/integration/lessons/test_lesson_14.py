@@ -121,7 +121,8 @@ def test_panels_that_lose_columns_or_parts_are_caught(lesson, left_out):
             else:
                 self.parts[1:] = []
 
-    wrong = type("Wrong", (lesson["UInPanels"],), {"laid_out": lambda self, W, rows: Lossy(W, rows)})
+    wrong = type("Wrong", (lesson["UInPanels"],),
+                 {"laid_out": lambda self, W, rows: Lossy(W, rows)})
     with pytest.raises(AssertionError, match="Wrong: .* differs"):
         lesson["check_same"](wrong, lesson["WordsAtOnce"])
 
