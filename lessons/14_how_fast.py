@@ -577,8 +577,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 are "
 # %% [markdown]
 # If the speed falls off a cliff at 500 columns, your BLAS has small-matrix kernels. If that last
 # factor is near 1, it has none, or other limits. OpenBLAS's Haswell kernels, for example, pack every
-# product. Then the rest of this section will not make your products faster, and may make those of
-# few rows a little slower. It stays correct, and you will see it in your own figures.
+# product. Then panels will not make your products faster, and may make them a little slower. A whole
+# training step will hardly change either way. You will see it in your own figures.
 #
 # The cliff suggests a trick. Cut W into *panels* of 64 columns. The columns of a product do not
 # depend on each other, so each panel gives its own columns of the result:
@@ -999,9 +999,9 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # Compare with what you wrote down. On the machine where this was written, the first version took
 # between two and three times as long as its products. That is not ten times: most of the work was
 # in BLAS from the start, and NumPy called in a loop is not a slow program. One change, the words at
-# once, was worth about as much as all others together. The rest came in small pieces, a few per cent each. And each of
-# those was small only because the output layer is large: the worth of a change is a share of *this*
-# step. Question 5 asks for another one.
+# once, was worth about as much as all others together. The rest came in small pieces, a few per
+# cent each. And each of those was small only because the output layer is large: the worth of a
+# change is a share of *this* step. Question 5 asks for another one.
 #
 # The bars also depend on their order. A change that removes traffic is worth more while the rest is
 # slow memory work, and a loop that is gone cannot be made faster any more (question 1).
@@ -1118,3 +1118,7 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 #    `check_same` say, and why must it?
 # 9. Let `lstm_backward` write its new dc over the old one. Are the gradients the same, to the last
 #    digit? How long do the T steps of both kernels take then?
+# 10. How many products must use a layout before it has paid for itself? Measure how long
+#    `Panels(U, 10)` takes, and a product of ten rows with and without. Is the answer the same for
+#    H = 1,024? And what does it say about writing a text one word at a time, where weights never
+#    change?
