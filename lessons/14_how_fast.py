@@ -407,7 +407,7 @@ print(f"U has {U.nbytes / 1e3:.0f} KB, S will have {4 * V * H / 1e6:.1f} MB")
 # Now the change itself. One line leaves the loop:
 
 
-# %%
+# %% tags=["plain"]
 class InputsAtOnce(FirstWritten):
     def forward(self, xs):
         of_inputs = as_rows(xs) @ self.W + self.b              # (T · B, 4H)
@@ -525,7 +525,7 @@ print(f"z (T · B, V) has {4 * T * B * V / 1e6:.1f} MB")
 # The loop still multiplies only 20 rows at a time, forward by U and backward by Uᵀ. (If two threads
 # shared the batch, each would have ten.) The first picture shows what that costs. Why does a
 # product of ten rows run at a fraction of the speed of a thousand? The arithmetic of a row is the
-# same, and U does not leave the cache.
+# same, and so is U.
 #
 # Look at how a product is made. BLAS does not read U where it is. It first copies U, block by
 # block, into the order in which its inner loop wants to read it. This is called *packing*. Packing
@@ -577,8 +577,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 are "
 # %% [markdown]
 # If the speed falls off a cliff at 500 columns, your BLAS has small-matrix kernels. If that last
 # factor is near 1, it has none, or other limits. OpenBLAS's Haswell kernels, for example, pack
-# every product. Then the rest of this section will not make your products faster, and may make
-# those of few rows a little slower. It stays correct, and you will see it in your own figures.
+# every product. Then panels will not make your products faster, and may make them a little slower.
+# A whole training step will hardly change either way. You will see it in your own figures.
 #
 # The cliff suggests a trick. Cut W into *panels* of 64 columns. The columns of a product do not
 # depend on each other, so each panel gives its own columns of the result:
@@ -614,7 +614,7 @@ assert np.allclose(y.transpose(1, 0, 2).reshape(B, -1), x @ W, rtol=1e-4, atol=1
 #     x W = [x₁ x₂] [W₁; W₂] = x₁ W₁ + x₂ W₂          W₁ above W₂
 
 
-# %%
+# %% tags=["plain"]
 class Panels:
     """W (K, N), laid out for products x @ Panels(W, B) with x (B, K)."""
 
@@ -667,18 +667,24 @@ for size, matrix in ((H, U), (LARGE, large)):
 # cross the old one?
 
 # %%
-curves = {}
-for size, (matrix, h, da) in inputs_of.items():
+def with_and_without(matrix, h, da):
+    """{(name, rows): seconds} of products with U and U.T as they are, and in panels."""
     sides = {}
     for n in FEW:
         sides["h @ U", n] = products_of(h[:n], matrix)
         sides["h @ panels", n] = products_of(h[:n], Panels(matrix, n))
         sides["da @ U.T", n] = products_of(da[:n], matrix.T)
         sides["da @ panels", n] = products_of(da[:n], Panels(matrix.T, n))
-    seconds = in_turns(sides, 7, np.random.default_rng(8))
+    return in_turns(sides, 5, np.random.default_rng(8))
+
+
+# %%
+curves = {}
+for size, arrays in inputs_of.items():
+    seconds = with_and_without(*arrays)
     curves[size] = {}
     for name in ("h @ U", "h @ panels", "da @ U.T", "da @ panels"):
-        curves[size][name] = {n: rate(seconds[name, n], n, matrix.size) for n in FEW}
+        curves[size][name] = {n: rate(seconds[name, n], n, 4 * size**2) for n in FEW}
         print(f"H = {size}, {name}, rows: GFLOP/s   ", listed(curves[size][name]))
     for n in (10, 20):
         print(f"H = {size}, {n} rows: panels are",
@@ -855,12 +861,11 @@ def shapes_of_products(B):
 
 def products(B):
     """A function that makes them."""
-    numbers = np.random.default_rng(8)
+    normal = np.random.default_rng(8).standard_normal
     once = []
     for rows, inner, columns in shapes_of_products(B)[:7]:
-        x = numbers.standard_normal((rows, inner), np.float32)
-        y = numbers.standard_normal((inner, columns), np.float32)
-        once.append((x, y, np.empty((rows, columns), np.float32)))
+        once.append((normal((rows, inner), np.float32), normal((inner, columns), np.float32),
+                     np.empty((rows, columns), np.float32)))
     in_loop = T * [(states[:B], Panels(U, B)), (slopes[:B], Panels(U.T, B))]
     return lambda: ([np.matmul(x, y, out=found) for x, y, found in once]
                     + [x @ W for x, W in in_loop])
@@ -1010,9 +1015,9 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 #
 # Change 4 is a small bar, because the loop is a small part of this model. Zaremba's larger models
 # have 650 and 1,500 numbers in a state. The operations in the loop grow with H², those of the
-# output layer with H. And the panels gained more for the larger matrix. So take H = 1,024, with all
-# 20 texts, and with the ten that one of two threads would have. The version to compare with has a
-# contiguous copy of Uᵀ, which is what a program without panels should have.
+# output layer with H. And with small-matrix kernels, panels gain more on a larger matrix. So take
+# H = 1,024, with all 20 texts, and with the ten that one of two threads would have. The version to
+# compare with has a contiguous copy of Uᵀ, which is what a program without panels should have.
 
 
 # %% tags=["training"]
@@ -1029,6 +1034,8 @@ for kind in (WithoutPanels, OnePassUpdate):
     for texts in (B // 2, B):
         batch_of = inputs[:, :texts], targets[:, :texts]
         sides[kind.__name__, texts] = partial(model.train_step, *batch_of, grads)
+
+# %% tags=["training"]
 large_seconds = in_turns(sides, 9, np.random.default_rng(11))
 large_ms = medians(large_seconds)
 for texts in (B // 2, B):
@@ -1118,3 +1125,7 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 #    `check_same` say, and why must it?
 # 9. Let `lstm_backward` write its new dc over the old one. Are the gradients the same, to the last
 #    digit? How long do the T steps of both kernels take then?
+# 10. How many products must use a layout before it has paid for itself? Measure how long
+#    `Panels(U, 10)` takes, and a product of ten rows with and without. Is the answer the same for
+#    H = 1,024? And what does it say about writing a text one word at a time, where weights never
+#    change?

@@ -121,10 +121,12 @@ def test_panels_that_lose_columns_or_parts_are_caught(lesson, left_out):
             else:
                 self.parts[1:] = []
 
-    wrong = type("Wrong", (lesson["UInPanels"],),
-                 {"laid_out": lambda self, W, rows: Lossy(W, rows)})
+    class Wrong(lesson["UInPanels"]):
+        def laid_out(self, W, rows):
+            return Lossy(W, rows)
+
     with pytest.raises(AssertionError, match="Wrong: .* differs"):
-        lesson["check_same"](wrong, lesson["WordsAtOnce"])
+        lesson["check_same"](Wrong, lesson["WordsAtOnce"])
 
 
 def test_the_floor_makes_the_products_of_a_step(lesson):

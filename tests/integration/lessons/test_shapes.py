@@ -30,7 +30,7 @@ def derive(path, watch, folder):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_no_shape_that_a_lesson_derives_with_is_a_lie(path, tmp_path, monkeypatch):
     # A lesson's gradient check changes functions as the file has them, not as they are watched.
-    monkeypatch.setattr(rewriting, "is_made_of", lambda code: True)
+    monkeypatch.setattr(rewriting, "matches_source", lambda code: True)
     watch = Watch()
     with pictures_in(tmp_path), watch.running():
         derive(path, watch, tmp_path)
