@@ -1001,12 +1001,12 @@ title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the 
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# Compare with what you wrote down. On the machine where this was written, the first version took
-# between two and three times as long as its products. That is not ten times: most of the work was
-# in BLAS from the start, and NumPy called in a loop is not a slow program. One change, the words at
-# once, was worth about as much as all others together. The rest came in small pieces, a few per
-# cent each. And each of those was small only because the output layer is large: the worth of a
-# change is a share of *this* step. Question 5 asks for another one.
+# Compare with what you wrote down. On the machine where this was written, with OpenBLAS's SkylakeX
+# kernels, the first version took two and a half times as long as its products. That is not ten
+# times: most of the work was in BLAS from the start, and NumPy called in a loop is not a slow
+# program. One change, the words at once, was worth about as much as all others together. The rest
+# came in small pieces, a few per cent each. And each of those was small only because the output
+# layer is large: the worth of a change is a share of *this* step. Question 5 asks for another one.
 #
 # The bars also depend on their order. A change that removes traffic is worth more while the rest is
 # slow memory work, and a loop that is gone cannot be made faster any more (question 1).

@@ -112,7 +112,7 @@ def draw_waterfall(seconds, names, floor, title):
     ax.invert_yaxis()
     ax.set(xlim=(0, 1.12 * max(milliseconds.values())), xlabel="milliseconds a training step",
            title=title)
-    ax.legend(loc="lower right")
+    ax.legend(loc="center left")
     return ax
 
 
