@@ -1,26 +1,36 @@
 """Products of few rows at the speed of products of many.
 
-OpenBLAS copies a matrix W into the order in which it will read it, at every product x W. A product
-of a thousand rows hides that copy. One of ten rows, as in a step of a recurrent network, spends
-most of its time on it. Small products are exempt: up to SMALL multiplications OpenBLAS reads W
-where it is. `Panels` cuts W into blocks that make the product a batch of small ones, and lays each
-block out contiguously, once for many products. Lesson 14 measures the difference.
+At every product x W, OpenBLAS copies W into the order in which it will read it. With ten rows, as
+in a step of a recurrent network, most of the time goes to that copy. Up to SMALL multiplications,
+its AVX-512 kernels read W where it is. `Panels` makes a product a batch of such small ones: it lays
+out blocks of W contiguously, once for many products. Lesson 14 measures the difference.
 """
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from threading import Lock
 
 import numpy as np
+from threadpoolctl import threadpool_info
+
+# of OpenBLAS, those that multiply small matrices without a copy
+KERNELS = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 
 SMALL = 10**6       # multiplications of a product that OpenBLAS makes without a copy of W
 WIDTH = 64          # columns of a panel
-ROWS = (16, 32, 64)     # panels are made for at most so many rows; for more they are not quicker
+ROWS = (16, 32, 64)     # panels are made for up to so many rows
 STEPS = 4           # fewest products that are worth the copy of W into panels
 SIZE = 2**17        # entries of W; a smaller one stays in the processor's cache either way
 
 _laid_out = ContextVar("laid_out", default=None)
 _lock = Lock()
+
+
+@lru_cache
+def has_small_kernels():
+    """Whether the BLAS in use multiplies small matrices without a copy."""
+    return any(library.get("architecture") in KERNELS for library in threadpool_info())
 
 
 @contextmanager
@@ -36,19 +46,19 @@ def fixed_weights():
 def few_rows(W, rows, steps=1):
     """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
 
-    The result is Panels where those are quicker, W itself for so few steps that a copy does not
-    pay, and otherwise a contiguous array: a product with a view W.T takes up to twice as long.
+    The result is Panels where those are faster, W itself for too few steps to pay for a copy, and
+    otherwise a contiguous array: a product with a view W.T takes up to twice as long.
     """
     laid_out = _laid_out.get()
-    if not 1 < rows <= ROWS[-1] or W.size < SIZE or (steps < STEPS and laid_out is None):
+    large = W.size >= SIZE and 1 < rows <= ROWS[-1]
+    if not large or (steps < STEPS and laid_out is None) or not has_small_kernels():
         return W if steps < STEPS else np.ascontiguousarray(W)
     rows = next(most for most in ROWS if rows <= most)
     if laid_out is None:
         return Panels(W, rows)
     key = W.__array_interface__["data"][0], W.shape, W.strides, rows
     with _lock:
-        if key not in laid_out:
-            # with W, so that no other array can take its place in memory meanwhile
+        if key not in laid_out:     # W is kept, so that no other array can take its address
             laid_out[key] = Panels(W, rows), W
     return laid_out[key][0]
 
@@ -56,8 +66,8 @@ def few_rows(W, rows, steps=1):
 class Panels:
     """A matrix W (K, N) as blocks of WIDTH columns, for products x @ W with few rows x (B, K).
 
-    Up to rounding x @ Panels(W, B) is x @ W. Where B · K · WIDTH multiplications are too many for
-    a small product, the rows of W are cut too, and the products of the parts are added.
+    x @ Panels(W, B) is x @ W up to rounding. If a panel of K rows makes no small product, its rows
+    are cut too, and the products of the parts are added.
     """
 
     __array_ufunc__ = None      # x @ panels asks __rmatmul__
@@ -68,7 +78,7 @@ class Panels:
         parts = -(-rows * WIDTH * K // SMALL)
         self.inner = -(-K // parts)
         self.whole = N - N % WIDTH
-        # (K, N) → N / WIDTH blocks (K, WIDTH); and the columns that are left over
+        # N / WIDTH blocks (K, WIDTH), and the columns that are left over
         blocks = W[:, :self.whole].reshape(K, -1, WIDTH).transpose(1, 0, 2)
         self.blocks = [np.ascontiguousarray(blocks[:, start:start + self.inner])
                        for start in range(0, K, self.inner)]

@@ -9,6 +9,13 @@ from numpy_attention.cells.lstm import LSTM
 from numpy_attention.products import Panels, few_rows, fixed_weights
 from numpy_attention.training.threads import Threads
 
+
+@pytest.fixture(autouse=True)
+def small_kernels(monkeypatch):
+    """The tests hold on any processor."""
+    monkeypatch.setattr(products, "has_small_kernels", lambda: True)
+
+
 # rows; K, N: whole panels, a part of one, none; the inner dimension is cut where rows · K is large
 SIZES = [(1, 3, 64), (10, 200, 800), (7, 650, 130), (5, 9, 40), (20, 2048, 512), (33, 1999, 65)]
 
@@ -45,6 +52,13 @@ def test_panels_are_used_for_few_rows_and_many_steps_of_a_large_matrix(rng):
         found = few_rows(small.T, rows, steps)
         assert isinstance(found, np.ndarray) and found.flags.c_contiguous
         np.testing.assert_array_equal(found, small.T)
+
+
+def test_other_kernels_get_plain_arrays(rng, monkeypatch):
+    monkeypatch.setattr(products, "has_small_kernels", lambda: False)
+    W = rng.standard_normal((512, 512))
+    found = few_rows(W.T, 10, 20)
+    assert isinstance(found, np.ndarray) and found.flags.c_contiguous
 
 
 def test_panels_are_made_once_while_weights_are_fixed(rng):

@@ -29,16 +29,6 @@ def as_rows(x):
 flat = as_rows      # its name in version 1.0, which users' files may import
 
 
-def contiguous_transpose(W):
-    """Wᵀ with its rows side by side in memory, for products inside a loop over time.
-
-    (I, G) → (G, I). From some ten rows to a few dozen a product with the view W.T takes up to twice
-    as long; the copy costs about as much as one product. For one product over all steps it does
-    not pay.
-    """
-    return np.ascontiguousarray(W.T)
-
-
 def chunks(whole, size):
     """A slice as slices of `size` that follow one another, the last one shorter."""
     return [slice(start, min(start + size, whole.stop))

@@ -20,7 +20,6 @@ from numpy_attention.validation.arrays import (
     check_sizes,
     check_twin,
     check_writable,
-    contiguous_transpose,
 )
 
 
@@ -28,14 +27,6 @@ def test_flat_is_a_view_with_one_leading_axis():
     x = np.arange(24.0).reshape(2, 3, 4)
     assert as_rows(x).shape == (6, 4) and np.shares_memory(as_rows(x), x)
     assert (as_rows(x)[4] == x[1, 1]).all()
-
-
-def test_a_transposed_copy_has_its_rows_side_by_side(rng):
-    W = rng.standard_normal((3, 5))
-    copy = contiguous_transpose(W)
-    assert np.array_equal(copy, W.T) and copy.flags.c_contiguous
-    copy[0, 0] = 7
-    assert W[0, 0] != 7
 
 
 def test_flat_of_nothing():
