@@ -73,8 +73,7 @@ class Panels:
     __array_ufunc__ = None      # x @ panels asks __rmatmul__
 
     def __init__(self, W, rows):
-        K, N = W.shape
-        self.shape = W.shape
+        self.shape = K, N = W.shape
         parts = -(-rows * WIDTH * K // SMALL)
         self.inner = -(-K // parts)
         self.whole = N - N % WIDTH

@@ -208,7 +208,7 @@ class LuongTranslator(TeacherForced):
             contexts[t], weights[t], looked = self.attention.step(asking[t], memory, t)
             attend_caches.append(looked)
             # h̃_t = tanh(c_t C + h_t W + b)
-            attentional[t + 1] = self._attentional(contexts[t] @ C + steps.hs[t + 1] @ W)
+            attentional[t + 1] = self._attentional(contexts[t], steps.hs[t + 1], C, W)
         # p(y_t) is read out of D(h̃_t)
         words = np.flatnonzero(batch.target_mask)
         read_out = as_rows(attentional[1:])[words]                                         # (N, K)
@@ -268,8 +268,9 @@ class LuongTranslator(TeacherForced):
         """states h_0 … h_T (T + 1, B, H) → those that ask for c_1 … c_T (T, B, H), a view."""
         return states[:-1] if self.query == "previous" else states[1:]
 
-    def _attentional(self, mixed):
-        """h̃ = tanh(c C + h W + b).   mixed = c C + h W (B, K) → (B, K)."""
+    def _attentional(self, context, h, C, W):
+        """h̃ = tanh(c C + h W + b).   context (B, D), h (B, H) → (B, K)."""
+        mixed = context @ C + h @ W
         return np.tanh(mixed if self.b is None else mixed + self.b)
 
     # ---- decoding ----------------------------------------------------------------------------
@@ -291,8 +292,8 @@ class LuongTranslator(TeacherForced):
         self.decoder.step(0, steps)
         query = self._query_states(steps.hs)[0]                                             # (B, H)
         context, weights, _ = self.attention.step(query, state.memory, state.t)         # (B, D)
-        fed = self._attentional(context @ few_rows(self.C, len(tokens))
-                                + steps.hs[1] @ few_rows(self.W, len(tokens)))         # (B, K)
+        C, W = (few_rows(W, len(tokens)) for W in (self.C, self.W))
+        fed = self._attentional(context, steps.hs[1], C, W)                             # (B, K)
         after = DecoderState(state.memory, self.decoder.state(steps, 1), fed, state.t + 1)
         return self.output.log_probabilities(fed), weights, after
 

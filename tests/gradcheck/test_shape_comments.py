@@ -35,6 +35,7 @@ from numpy_attention.kernels import softmax
 from numpy_attention.page.export import kept_array
 from numpy_attention.plotting import gradient_heatmap
 from numpy_attention.plotting.html import heatmap_table
+from numpy_attention.products import Panels
 
 PACKAGE = Path(numpy_attention.__file__).parent
 VOCABULARY = Vocabulary(["a", "b", "c"])
@@ -68,6 +69,7 @@ def package():
         gradient_heatmap(np.ones((2, 3)), np.ones((2, 3)), "abc", "xy", np.ones((2, 3), bool))
         heatmap_table(np.ones((2, 3)), "abc", "xy")
         kept_array("W", np.ones((2, 3), np.float32), "byte")
+        np.ones((3, 5)) @ Panels(np.ones((5, 130)), 3)      # of larger models than the cases
         for exercise in EXERCISES.values():
             complete(exercise)
     assert measured > 10

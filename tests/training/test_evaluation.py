@@ -122,3 +122,7 @@ def test_one_thread_unless_more_are_asked_for(monkeypatch):
     evaluate(run.model, run.train)
     evaluate(run.model, run.train, 2)
     assert counts == [1, 2]
+
+
+def test_an_evaluation_is_printed_as_perplexity_over_tokens():
+    assert str(Evaluation(1200 * math.log(2), 1200)) == "perplexity 2.00 over 1,200 tokens"

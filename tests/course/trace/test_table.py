@@ -124,7 +124,7 @@ def test_parts_of_a_model_are_told_by_their_paths(of_luong):
 
 def test_a_function_is_chosen_by_its_name(of_luong):
     text = of_luong.text(layer="_attentional")
-    assert "mixed = context @ self.C + h @ self.W" in text and "encoder" not in text
+    assert "mixed = context @ C + h @ W" in text and "encoder" not in text
 
 
 def test_every_gradient_of_a_parameter_is_told(of_luong):
