@@ -13,7 +13,8 @@ any code. mutants.py defines both.
 A mutant is judged by the quick tier alone, without pytest-xdist: the tests that run the changed
 line, those of its own file first, the quickest next. A line that no test is measured to run (it may
 run on import, or in another process) is judged by the whole quick tier. Mutants of kernels are
-judged with kernels as plain Python. A mutant that hangs counts as caught.
+judged with kernels as plain Python. A mutant that hangs counts as caught, and is printed as TOO
+SLOW: on a busy machine it may be one that no test catches.
 
 Exit status 1 if a mutant survives that equivalent_mutants.toml does not explain, or if an entry of
 that file matches no survivor any more. With --resume, a caught mutant is tried again only when its
@@ -42,7 +43,7 @@ try:
 except ModuleNotFoundError:        # before Python 3.11
     import tomli as tomllib
 from mutants import backward_mutants, line_mutants
-from mutation_worker import KERNELS, SURVIVED
+from mutation_worker import KERNELS, SLOW, SURVIVED
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -221,7 +222,10 @@ def passes(worker, mutant, tests, seconds):
     answer = worker.stdout.readline()
     if not answer:
         raise RuntimeError(f"the worker process ended at {mutant}")
-    return json.loads(answer) == SURVIVED
+    verdict = json.loads(answer)
+    if verdict == SLOW:
+        print(f"TOO SLOW    {mutant}", flush=True)
+    return verdict == SURVIVED
 
 
 # ---- the campaign -------------------------------------------------------------------------------
