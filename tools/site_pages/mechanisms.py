@@ -131,7 +131,10 @@ def called_in(path, span):
     calls = [node for node in ast.walk(parsed(path))
              if isinstance(node, ast.Call) and span.first <= node.lineno <= span.last]
     calls.sort(key=lambda node: (node.lineno, node.col_offset))
-    places = [place_of(node.func, names) for node in calls]
+    # kernels.lstm.in_loop(first) gives the kernel that the next line calls
+    functions = [node.func.value if getattr(node.func, "attr", "") == "in_loop" else node.func
+                 for node in calls]
+    places = [place_of(function, names) for function in functions]
     return [place for place in places if place]
 
 
