@@ -30,6 +30,16 @@ class Steps:
     def __post_init__(self):
         self.ragged = ~self.mask.all(1)
 
+    @property
+    def U(self):
+        """U laid out, of a cell that multiplies it whole."""
+        return self.Us[0]
+
+    def is_guarded(self, t, *given):
+        """Whether step t begins a backward pass, or is given gradients unlike a state (B, H)."""
+        shape = self.hs[t].shape
+        return t == len(self.a) - 1 or any([array.shape != shape for array in given])
+
 
 @dataclass
 class StepGradients:
@@ -38,6 +48,11 @@ class StepGradients:
     a: Array        # (T, B, G)
     u: Array        # (T, B, G)         the same array as a, of a cell that reads a + u alone
     U_Ts: list[Any]     # of each block of U its transpose, laid out for the products du Uᵀ
+
+    @property
+    def U_T(self):
+        """Uᵀ laid out, of a cell that multiplies U whole."""
+        return self.U_Ts[0]
 
 
 class Cache(NamedTuple):

@@ -96,9 +96,8 @@ class GRU(Cell):
         first = t == 0
         gates = steps.gates[t]
         if self.reset == "after":
-            U, = steps.Us
             kernel = kernels.gru.in_loop(first)
-            kernel(a, h @ U, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
+            kernel(a, h @ steps.U, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
         else:
             U_rz, U_n = steps.Us
             kernels.gru_reset.in_loop(first)(a, h @ U_rz, h, gates, s)
@@ -116,15 +115,14 @@ class GRU(Cell):
         gates = steps.gates[t]
         da = dsteps.a[t]
         du = dsteps.u[t]
-        first = t == len(steps.a) - 1
+        first = steps.is_guarded(t, dy, dstate)
         dh = np.empty_like(dstate)
         if self.reset == "after":
             # h_t from a_t, u_t and h_{t−1}
             kernel = kernels.gru_backward.in_loop(first)
             kernel(dy, dstate, gates, steps.s[t], h, self._new, da, du, dh)
             # u_t = h_{t−1} U
-            U_T, = dsteps.U_Ts
-            dh += du @ U_T
+            dh += du @ dsteps.U_T
         else:
             H = self.hidden_size
             U_rz_T, U_n_T = dsteps.U_Ts

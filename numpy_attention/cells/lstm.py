@@ -65,17 +65,15 @@ class LSTM(Cell):
         return steps.hs[t], steps.cs[t]
 
     def _step(self, t, steps):
-        U, = steps.Us
         kernel = kernels.lstm.in_loop(t == 0)
-        kernel(steps.a[t], steps.hs[t] @ U, steps.cs[t], steps.gates[t],
+        kernel(steps.a[t], steps.hs[t] @ steps.U, steps.cs[t], steps.gates[t],
                steps.hs[t + 1], steps.cs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
         dh_next, dc_next = dstate
         dc = np.empty_like(dc_next)
         # h_t, c_t from a_t, u_t and c_{t−1}
-        kernel = kernels.lstm_backward.in_loop(t == len(steps.a) - 1)
+        kernel = kernels.lstm_backward.in_loop(steps.is_guarded(t, dy, dh_next, dc_next))
         kernel(dy, dh_next, dc_next, steps.gates[t], steps.cs[t], steps.cs[t + 1], dsteps.a[t], dc)
         # u_t = h_{t−1} U
-        U_T, = dsteps.U_Ts
-        return dsteps.a[t] @ U_T, dc
+        return dsteps.a[t] @ dsteps.U_T, dc

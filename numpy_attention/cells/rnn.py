@@ -31,13 +31,11 @@ class RNN(Cell):
                    b=np.zeros(hidden, dtype))
 
     def _step(self, t, steps):
-        U, = steps.Us
-        kernels.elman.in_loop(t == 0)(steps.a[t], steps.hs[t] @ U, steps.hs[t + 1])
+        kernels.elman.in_loop(t == 0)(steps.a[t], steps.hs[t] @ steps.U, steps.hs[t + 1])
 
     def _step_backward(self, t, dy, dstate, steps, dsteps):
         # h_t = tanh(a_t + u_t)
-        kernel = kernels.elman_backward.in_loop(t == len(steps.a) - 1)
+        kernel = kernels.elman_backward.in_loop(steps.is_guarded(t, dy, dstate))
         kernel(dy, dstate, steps.hs[t + 1], dsteps.a[t])
         # u_t = h_{t−1} U
-        U_T, = dsteps.U_Ts
-        return dsteps.a[t] @ U_T
+        return dsteps.a[t] @ dsteps.U_T

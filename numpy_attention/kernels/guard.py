@@ -48,10 +48,7 @@ class Guarded:
         return getattr(self.compiled, "py_func", self.compiled)
 
     def in_loop(self, first):
-        """The kernel for one step of a loop over views of the same arrays, guarded at the first.
-
-        A small step is over in microseconds, of which a guard at each would take a tenth.
-        """
+        """Return the kernel for one step of a loop: its guard takes a tenth of a small step."""
         return self if first else self.compiled
 
     def __call__(self, *arguments):

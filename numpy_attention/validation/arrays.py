@@ -84,12 +84,6 @@ def check_real(name, array):
                         "convert it with astype")
 
 
-def check_writable(name, array):
-    """Refuse an array that is read-only where it is written to. ValueError."""
-    if not array.flags.writeable:
-        raise ValueError(f"{name} is read-only, and is written to: give a copy")
-
-
 def check_floating(dtype):
     """Refuse a dtype in which nothing trains: all but float32 and float64. TypeError."""
     try:

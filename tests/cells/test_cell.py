@@ -86,6 +86,21 @@ def test_a_loop_of_ones_own_is_forward_and_backward(rng, create):
 
 
 @each
+def test_a_gradient_of_another_shape_is_an_error_at_any_step(rng, create):
+    """Kernels check no bounds, and a decoder's own loop may give any array."""
+    cell = random_cell(rng, create)
+    steps = cell.begin(cell.project(rng.standard_normal((T, B, I))))
+    for t in range(T):
+        cell.step(t, steps)
+    dsteps = cell.begin_backward(steps)
+    for t in reversed(range(T)):
+        for dy in (np.zeros((B, H - 1)), np.zeros((B - 1, H))):
+            with pytest.raises(ValueError, match="has shape .* expected"):
+                cell.step_backward(t, dy, cell.zero_state(B), steps, dsteps)
+        cell.step_backward(t, np.zeros((B, H)), cell.zero_state(B), steps, dsteps)
+
+
+@each
 def test_whatever_stands_in_the_pre_activations_of_padding(rng, create):
     """Masked rows keep the state and pass its gradient on, bit by bit, NaN or not."""
     cell = random_cell(rng, create)
