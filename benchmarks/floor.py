@@ -175,6 +175,7 @@ def search_products(widths, mask, asked):
 
 def search_floor(translator, sentences, beam, threads):
     """A step that makes the products of translating these sentences, watched once → 0."""
+    from numpy_attention.products import few_rows, fixed_weights
     from numpy_attention.training.threads import Threads
     watched = translator.model = Watched(translator.model)
     translator.translate(sentences, beam)
@@ -191,8 +192,9 @@ def search_floor(translator, sentences, beam, threads):
     def share(k):
         for batch in batches[k::threads]:
             for rows, inner, columns in batch:
-                np.matmul(inputs[inner][:rows], weights[inner, columns])
+                inputs[inner][:rows] @ few_rows(weights[inner, columns], rows)
 
+    @fixed_weights()
     def step():
         pool.map(share)
         return 0.0

@@ -26,7 +26,7 @@ TUNED = {
 # where libraries read how many threads they may have: OpenMP and BLAS, JAX
 COUNTS = ("OMP_NUM_THREADS", "NPROC")
 ENDING = 30                     # seconds that a process has to end
-RESET = "\x1b[0m"               # mpirun writes it where there is no terminal
+RESET = "\x1b[0m"               # printed by mpirun without a terminal
 
 
 @dataclass(frozen=True)

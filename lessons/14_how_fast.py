@@ -359,7 +359,7 @@ def products_of(x, W):
 
 
 def rate(seconds, rows, entries):
-    """GFLOP/s of products of so many rows with a matrix of so many entries."""
+    """GFLOP/s of products of some rows with a matrix of `entries` numbers."""
     return 2 * rows * entries * repeats(rows) / np.median(seconds) / 1e9
 
 
@@ -424,7 +424,7 @@ class InputsAtOnce(FirstWritten):
         return hs[1:], (xs, hs, kept)
 
     def laid_out(self, W, rows):
-        """W for products x W with so many rows; change 4 will do better than nothing."""
+        """W for products x W with this many rows; change 4 will do better than nothing."""
         return W
 
 

@@ -1,11 +1,15 @@
 """Products of few rows: panels give the plain product, and are used where they pay."""
 
+import laws
 import numpy as np
 import pytest
+from validation.borders import pairs, translators
 
 from numpy_attention import products
-from numpy_attention.cells.gru import GRU
-from numpy_attention.cells.lstm import LSTM
+from numpy_attention.decoding.beam import beam_search
+from numpy_attention.decoding.greedy import greedy
+from numpy_attention.gradcheck import randomize
+from numpy_attention.gradcheck.cases import CASES
 from numpy_attention.products import Panels, few_rows, fixed_weights
 from numpy_attention.training.threads import Threads
 
@@ -30,12 +34,6 @@ def test_panels_give_the_plain_product(rng, rows, K, N, dtype, tolerance):
     assert y.dtype == dtype and y.flags.c_contiguous
     np.testing.assert_allclose(y, x @ W, rtol=tolerance, atol=tolerance)
     np.testing.assert_array_equal(W, before)
-
-
-def test_panels_of_a_transposed_view_and_of_a_strided_query(rng):
-    W = rng.standard_normal((130, 35))
-    x = rng.standard_normal((70, 12)).T[:, ::2]
-    np.testing.assert_allclose(x @ Panels(W.T, len(x)), x @ W.T, atol=1e-12)
 
 
 def test_each_product_of_panels_is_small(rng):
@@ -85,29 +83,51 @@ def test_an_array_of_a_step_does_not_take_the_place_of_another():
             del W
 
 
-@pytest.mark.parametrize("cell", [
-    lambda rng: LSTM.create(rng, 5, 9, dtype=np.float64),
-    lambda rng: GRU.create(rng, 5, 9, dtype=np.float64),
-    lambda rng: GRU.create(rng, 5, 9, reset="before", dtype=np.float64),
-], ids=["lstm", "gru", "gru before"])
-def test_a_cell_gives_the_same_with_panels(rng, monkeypatch, cell):
-    cell = cell(rng)
-    xs = rng.standard_normal((6, 3, 5))
-    dys = rng.standard_normal((6, 3, 9))
+@pytest.fixture
+def panels_everywhere(monkeypatch):
+    """Use panels for small matrices too; their columns and rows are cut."""
+    used = []
 
-    def run():
-        ys, last, cache = cell.forward(xs)
-        grads = cell.zeros_like()
-        dxs, _ = cell.backward(dys, None, cache, grads)
-        used = [type(U) for U in cache.steps.Us]
-        return [ys, dxs, *(array for _, array in grads.named_parameters())], used
+    class Counted(Panels):
+        def __rmatmul__(self, x):
+            used.append(len(self.blocks))
+            return super().__rmatmul__(x)
 
-    plain, used = run()
-    assert set(used) == {np.ndarray}
-    monkeypatch.setattr(products, "SIZE", 1)
-    monkeypatch.setattr(products, "WIDTH", 4)       # G is no multiple of it, and H is cut
-    monkeypatch.setattr(products, "SMALL", 200)
-    fast, used = run()
-    assert set(used) == {Panels}
-    for one, other in zip(plain, fast):
-        np.testing.assert_allclose(one, other, atol=1e-12)
+    def switch_on():
+        for name, value in {"SIZE": 1, "WIDTH": 4, "SMALL": 200, "STEPS": 1}.items():
+            monkeypatch.setattr(products, name, value)
+        monkeypatch.setattr(products, "Panels", Counted)
+        return used
+    return switch_on
+
+
+def test_every_layer_and_model_gives_the_same_with_panels(panels_everywhere):
+    def results(build):
+        outputs, _, _, grads, dinputs = laws.run(build(np.random.default_rng(1), np.float64))
+        return outputs, grads.vector, dinputs
+
+    plain = {name: results(build) for name, build in CASES.items()}
+    used = panels_everywhere()
+    in_case = {}
+    for name, build in CASES.items():
+        used.clear()
+        with fixed_weights():
+            laws.assert_close(results(build), plain[name], 1e-9, name)
+        in_case[name] = len(used)
+    assert sum(number > 0 for number in in_case.values()) > 60, in_case
+
+
+@pytest.mark.parametrize("model", translators[:3], ids=lambda model: type(model).__name__)
+def test_a_search_gives_the_same_with_panels(model, panels_everywhere):
+    model = randomize(model.astype(np.float64), np.random.default_rng(2))
+
+    def found():
+        beams = beam_search(model, pairs.source, pairs.source_mask, 2)
+        best = [*greedy(model, pairs.source, pairs.source_mask), *sum(beams, [])]
+        return [one.ids for one in best], [one.log_probability for one in best]
+
+    ids, log_p = found()
+    used = panels_everywhere()
+    again = found()
+    assert used and again[0] == ids
+    np.testing.assert_allclose(again[1], log_p, rtol=1e-9)

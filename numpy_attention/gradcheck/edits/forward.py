@@ -54,8 +54,8 @@ class EditingForward(Editing):
             yield "mask forward", [changed(node, value=parsed("-np.inf"))]
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             name = ast.Name(node.target.id, ast.Load())
-            anew = ast.Assign([node.target], ast.BinOp(name, node.op, node.value))
-            yield "buffer", [ast.copy_location(anew, node)]
+            plain = ast.Assign([node.target], ast.BinOp(name, node.op, node.value))
+            yield "buffer", [ast.copy_location(plain, node)]
 
     def whole(self, statement):
         text = f"({ast.unparse(statement.value)})"

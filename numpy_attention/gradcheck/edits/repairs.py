@@ -62,7 +62,7 @@ class Repairs:
         self.order = {}
         for edit in self.edits:
             self.order.setdefault(edit.place.function, len(self.order))
-        self.refused: dict[tuple, set] = {}         # {what was wrong: edits that do not help}
+        self.useless: dict[tuple, set] = {}         # {what was wrong: edits that do not help}
         self.before = set(self.wrong(self.gradients_with()))
         self.budget = Budget(self.most)
 
@@ -161,16 +161,16 @@ class Repairs:
 
     def first(self, edits, wrong):
         """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""
-        refused = self.refused.setdefault(tuple(wrong), set())
+        useless = self.useless.setdefault(tuple(wrong), set())
         for edit in edits:
-            if edit in refused:
+            if edit in useless:
                 continue
             if self.budget.is_spent:
                 return None
             self.budget.take()
             if self.all_right(edit, wrong):
                 return edit
-            refused.add(edit)
+            useless.add(edit)
         return None
 
 

@@ -1,7 +1,7 @@
-"""Edits of a syntax tree: where a node is, what is there for a while, and what edits are made of.
+"""Edits of syntax trees: the place of a node, temporary replacements, and elementary edits.
 
-A gradient check fixes a function by such edits, an exercise plants mistakes in its solution, and
-the mutation campaign in the package.
+The gradient check tries such edits to repair a function. The exercises plant mistakes in their
+solutions with them, and the mutation campaign in the package.
 """
 
 import ast
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 SIGN: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
-# the same comparison, but for its boundary
+# the comparison with the boundary included or excluded
 BOUNDARY: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax",
              "argmax": "argmin"}
@@ -20,7 +20,7 @@ PRODUCTS = "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "(({0}) @ ({1}
 
 
 class Slot(NamedTuple):
-    """Where a node is. number: in the list that the field is, or None: the field is the node."""
+    """The place of a node. number: its index if the field is a list, else None."""
 
     parent: Any
     field: str
@@ -28,7 +28,7 @@ class Slot(NamedTuple):
 
     @contextlib.contextmanager
     def holding(self, *nodes: Any) -> Iterator[None]:
-        """While this is open, other nodes are there: one, or any number of them in a list."""
+        """Replace the node within a `with` block: by one node, or in a list by any number."""
         before = getattr(self.parent, self.field)
         after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)
         setattr(self.parent, self.field, after)
@@ -55,7 +55,7 @@ def one_line(node: ast.AST) -> str:
 
 
 def changed(node: Any, **fields: Any) -> Any:
-    """A copy of a node with other fields; what it holds besides is shared."""
+    """Return a copy of a node with some fields replaced; the other fields are shared."""
     new = copy.copy(node)
     for name, value in fields.items():
         setattr(new, name, value)
@@ -63,12 +63,12 @@ def changed(node: Any, **fields: Any) -> Any:
 
 
 def with_item(values: list[Any], i: int, *new: Any) -> list[Any]:
-    """A copy of a list with others instead of an item."""
+    """Return a copy of a list with an item replaced by others."""
     return [*values[:i], *new, *values[i + 1:]]
 
 
 def exchanged(values: list[Any], i: int, k: int) -> list[Any]:
-    """A copy of a list with two items exchanged."""
+    """Return a copy of a list with two items exchanged."""
     return with_item(with_item(values, i, values[k]), k, values[i])
 
 
@@ -88,12 +88,12 @@ def by_pattern(node: ast.BinOp, table: dict[type, Any]) -> Iterator[tuple[str, A
 
 
 def function_name(call: Any) -> str:
-    """The last part of the name of what is called, "" if it has none."""
+    """Return the last part of the name of the called function, or "" if it has none."""
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def calling(call: Any, name: str) -> Any:
-    """The same call of another function, or method."""
+    """Return the same call of another function or method."""
     part = "attr" if isinstance(call.func, ast.Attribute) else "id"
     return changed(call, func=changed(call.func, **{part: name}))
 
