@@ -62,7 +62,7 @@ class GRU(Cell):
         given = _check_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
             needs = "needs" if self.b_n is None else "has no"
-            raise ValueError(f"{given} {needs} bias b_n: it stands inside r ∘ (h U_n + b_n) alone")
+            raise ValueError(f"{given} {needs} bias b_n, which only exists in r ∘ (h U_n + b_n)")
         check_parameters(self, U="HG", b_n="H")
 
     @classmethod

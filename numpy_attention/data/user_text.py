@@ -78,7 +78,7 @@ class UserFiles:
         if self._digest_now() != self.digest:
             raise ValueError(
                 f"the text of {self._first()} or its companions has changed since this run began: "
-                "bring the old files back, or train anew in another folder"
+                "bring the old files back, or train again in another folder"
             )
         parts = dict(zip(self.splits, self._parts()))
         return [parts[split] for split in splits]

@@ -78,7 +78,7 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
         raise ValueError(f"{path} is not understood ({reason}); {versions(about)}: use that "
-                         "version, or train anew in another folder") from None
+                         "version, or train again in another folder") from None
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:

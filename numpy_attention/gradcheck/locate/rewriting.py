@@ -131,7 +131,7 @@ def tree_of(function):
     try:
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except SyntaxError:
-        raise Declined(f"{function.__qualname__} stands within another line") from None
+        raise Declined(f"{function.__qualname__} is part of another line") from None
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
         raise Declined(f"{function.__qualname__} is no function of its own")
@@ -140,7 +140,7 @@ def tree_of(function):
     if any(map(is_private, ast.walk(node))):
         raise Declined(f"{function.__qualname__} uses a name that its class makes private")
     if not has_asserts(node) and not matches_source(function.__code__):
-        raise Declined(f"{function.__qualname__} is not what its file says now: import it anew")
+        raise Declined(f"{function.__qualname__} is not what its file says now: import it again")
     return node
 
 
@@ -158,12 +158,12 @@ def compiled(function, node):
     try:
         code = compile(module, function.__code__.co_filename, "exec")
     except (SyntaxError, ValueError, RecursionError) as why:
-        raise Declined(f"{function.__qualname__} cannot be compiled anew: {why}") from None
+        raise Declined(f"{function.__qualname__} cannot be compiled again: {why}") from None
     for each in ("outer", INNER):
         code = next(one for one in code.co_consts if getattr(one, "co_name", None) == each)
     if code.co_freevars != free or code.co_varnames[:code.co_argcount] != (
             function.__code__.co_varnames[:function.__code__.co_argcount]):
-        raise Declined(f"{function.__qualname__} cannot be compiled anew")
+        raise Declined(f"{function.__qualname__} cannot be compiled again")
     return code.replace(co_name=function.__code__.co_name)
 
 
