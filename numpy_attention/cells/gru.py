@@ -100,7 +100,7 @@ class GRU(Cell):
             kernels.gru_update.in_loop(first)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        """Room for the gradients of the steps; r stands between a_n and u_n with reset="after"."""
+        """Arrays for the gradients of the steps; with reset="after" r comes between a_n and u_n."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
             return replace(dsteps, u=np.empty_like(dsteps.a))

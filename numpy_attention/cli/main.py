@@ -93,7 +93,7 @@ def current(word: str) -> str:
 
 
 def check_command(word: str) -> None:
-    """ValueError: there is no command of this name."""
+    """Raise ValueError unless there is a command of this name."""
     known = [name for name in COMMANDS if " " not in name] + [*SUBCOMMANDS]
     if word not in known:
         from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""What the text of a checkpoint may hold: a schema, checked before any of it is used.
+"""The schema of a checkpoint's text, checked before any of it is used.
 
 A schema is made of
 

@@ -75,7 +75,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
-    """What keeps a run from going on, each in words."""
+    """The differences that prevent resuming a run, in words."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}

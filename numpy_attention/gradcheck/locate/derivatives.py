@@ -8,7 +8,7 @@ from numpy_attention.gradcheck.locate.budget import Budget
 from numpy_attention.gradcheck.locate.forwards import STEP, Counting, Forward, Moving
 from numpy_attention.gradcheck.locate.rewriting import Instrumented
 
-CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
+CLOSE = 1e-5            # of a directional derivative, relative to the size of the gradient
 DIRECTIONS = 2
 MOST_DIFFERENCES = 9000     # of the loss, for a search
 SEED = 11

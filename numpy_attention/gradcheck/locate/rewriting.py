@@ -2,7 +2,7 @@
 
 A rewritten function computes what it did: each value goes through a method of the listener, which
 returns it, or for once another in its place. Only `__code__` is exchanged, so that methods,
-closures and whoever holds the function go on with it.
+closures and other references to the function stay valid.
 """
 
 import ast
@@ -89,8 +89,7 @@ def called_functions(work):
 
 @contextlib.contextmanager
 def profiled(profile):
-    """While this is open, calls are told to profile(); whoever profiled before does so again then.
-    """
+    """Report calls to profile() in this context, and then restore the previous profiler."""
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
@@ -98,7 +97,7 @@ def profiled(profile):
     finally:
         if before is None or callable(before):
             sys.setprofile(before)
-        else:                           # a cProfile.Profile, which is no function
+        else:                           # a cProfile.Profile, which is not a function
             sys.setprofile(None)
             before.enable()
 
@@ -134,7 +133,7 @@ def tree_of(function):
         raise Declined(f"{function.__qualname__} is part of another line") from None
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
-        raise Declined(f"{function.__qualname__} is no function of its own")
+        raise Declined(f"{function.__qualname__} is not a function by itself")
     ast.increment_lineno(tree, first - 1)
     node.decorator_list = []
     if any(map(is_private, ast.walk(node))):
@@ -329,7 +328,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """The last Place of a traceback that is in a file of a reader's own; None: there is none."""
+    """The last Place of a traceback that is in a file of a reader's own; or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:
