@@ -55,8 +55,7 @@ LANGUAGE_MODELS = {
     "attentive-language-model": "models.attentive_language_model:AttentiveLanguageModel",
 }
 
-# the kinds of runs, as checkpoints and as messages name them
-RUNS = {"translator": "translator", "writer": "language model"}
+RUNS = {"translator": "translator", "writer": "language model"}     # {in checkpoints: in messages}
 
 # environment variables in which mpirun and other starters give the number of ranks and this rank
 STARTERS = (

@@ -170,10 +170,7 @@ def describe_array(thing):
 
 
 def check_like(name, array, like, whose):
-    """Raise TypeError or ValueError unless an array has the shape and dtype of `like`.
-
-    Compiled code would read or write past the end of a smaller one.
-    """
+    """Raise TypeError or ValueError unless an array has the shape and dtype of `like`."""
     check_array(name, array)
     if array.shape != like.shape:
         raise ValueError(f"{name} has shape {array.shape}, expected {like.shape} as {whose}: "
