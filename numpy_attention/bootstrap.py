@@ -29,11 +29,11 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     """Σ totals / Σ counts over the units of a text, and its interval.
 
     totals (U,): of each sentence or block, such as its loss in nats; counts (U,): its tokens. Each
-    of so many draws takes U units with replacement; the interval leaves out (1 − level) / 2 of
+    draw takes U units with replacement; the interval leaves out (1 − level) / 2 of
     their means on either side. Of the difference of two models on one text, give the differences of
     their totals: the bootstrap is then paired (Koehn 2004).
 
-    ValueError: no units, or none that counts; TypeError: rng is no Generator.
+    ValueError: no units, or none that counts; TypeError: rng is not a Generator.
     """
     totals = as_numbers("totals", totals)
     counts = as_numbers("counts", counts)
@@ -54,7 +54,7 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
 
 
 def ends(draws: Array | Sequence[float], level: float = LEVEL) -> tuple[float, float]:
-    """(low, high) that leave out (1 − level) / 2 of the draws on either side; NaN is no draw."""
+    """(low, high) that leave out (1 − level) / 2 of the draws on either side; NaN is ignored."""
     outside = (1 - level) / 2
     low, high = np.nanquantile(draws, [outside, 1 - outside])
     return float(low), float(high)

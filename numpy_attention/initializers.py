@@ -81,9 +81,9 @@ def initial_values(init, paper):
 
 
 def check_initial(rng, dtype, *inits):
-    """What every `create` asks of what it draws with: a Generator, a dtype that trains, functions.
+    """Check what every `create` draws with: a Generator, a trainable dtype, functions.
 
-    TypeError: none such.
+    Raises TypeError otherwise.
     """
     check_generator(rng)
     check_floating(dtype)

@@ -7,10 +7,10 @@ hyperparameter.
     model.vector, grads.vector           all parameters as one flat vector; the fields are its views
 
 Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use
-of a shared part adds its gradient to the same place in the twin.
+of a shared part adds its gradient to the same place in the gradient model.
 
 A packed model is closed: its parts belong to it alone, its lists are tuples, and a field takes
-values, not new arrays. Copies, deep copies and pickles are models of their own.
+values, not new arrays. Copies, deep copies and pickles are independent models.
 """
 
 from collections.abc import Mapping
@@ -122,7 +122,7 @@ class Module:
         self.__dict__["_vector"] = vector
 
     def _check_parts_of_its_own(self):
-        """RuntimeError: a part is packed into a model that is no part of this one."""
+        """Raise RuntimeError if a part is packed into a model outside of this one."""
         own = set()
         for _, whole in self.modules():
             if "_vector" in whole.__dict__:
@@ -158,7 +158,7 @@ class Module:
         return twin
 
     def copy(self):
-        """A model of its own with the same values and ties; packed where this one is."""
+        """An independent model with the same values and ties, packed if this one is."""
         return self._converted(np.array)
 
     def astype(self, dtype):
@@ -173,9 +173,9 @@ class Module:
         return twin
 
     def __getstate__(self):
-        """What pickle and copy.deepcopy take: the fields alone.
+        """The state for pickle and copy.deepcopy: the fields alone.
 
-        Views of the vector would become arrays of their own beside it.
+        Views of the vector would become separate arrays.
         """
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_vector", "_packed")}
@@ -239,7 +239,7 @@ def _has_parts(value):
 
 
 def _kind(value):
-    """What a field of a packed model must stay, as text: an array's dtype and shape."""
+    """What must not change in a field of a packed model, as text: dtype and shape."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     return type(value).__name__

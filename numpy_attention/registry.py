@@ -1,9 +1,9 @@
-"""What may be chosen by name, and where it stands.
+"""Everything that can be chosen by name, and the module that defines it.
 
-A new cell, score or model is a file of its own and one line in a table below: the command line
-offers it, the models build it, and the gradient checks, the laws and `compare` take it up. In place
-of "room.file:Class" a table may hold the class itself. Nothing heavy is imported here, so that
-`--help` costs nothing.
+A new cell, score or model is one file and one line in a table below: the command line offers it,
+the models build it, and the gradient checks, the laws and `compare` include it. Instead of
+"package.module:Class" a table may hold the class itself. Nothing heavy is imported here, so that
+`--help` is fast.
 """
 
 import os
@@ -41,7 +41,7 @@ HISTORY_SCORES = {
 }
 HISTORY_READOUTS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram",
                     "projection")
-# what a reader makes of its sum
+# what a history readout applies to its sum
 ACTIVATIONS = ("tanh", "linear")
 
 TRANSLATORS = {
@@ -55,10 +55,9 @@ LANGUAGE_MODELS = {
     "attentive-language-model": "models.attentive_language_model:AttentiveLanguageModel",
 }
 
-# the kinds of runs, as checkpoints and as messages name them
-RUNS = {"translator": "translator", "writer": "language model"}
+RUNS = {"translator": "translator", "writer": "language model"}     # {in checkpoints: in messages}
 
-# variables by which mpirun, and other starters, tell a rank how many there are and which one it is
+# environment variables in which mpirun and other starters give the number of ranks and this rank
 STARTERS = (
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("PMI_SIZE", "PMI_RANK"),
@@ -108,7 +107,7 @@ SMALL_MODEL_DEFAULTS: dict[str, dict] = {
 
 
 def started():
-    """(rank, count), as the starter of this process tells it; (0, 1) where there is none."""
+    """Return (rank, count) from the starter of this process; (0, 1) without one."""
     for count, rank in STARTERS:
         if count in os.environ and rank in os.environ:
             return int(os.environ[rank]), int(os.environ[count])
@@ -116,14 +115,14 @@ def started():
 
 
 def is_custom_code(value):
-    """Whether a value names a reader's own code, FILE.py or FILE.py:NAME, which no table has."""
+    """Whether a value names user-defined code, FILE.py or FILE.py:NAME."""
     return isinstance(value, str) and (value.endswith(".py") or ".py:" in value)
 
 
 def resolve(what, name, table):
-    """What a table has for a name: its class, or None; a class with `create` stands for itself.
+    """Return the class, or None, of a name in a table; a class with `create` is returned as it is.
 
-    ValueError: a name that the table does not have.
+    Raises ValueError for a name that the table does not have.
     """
     if isinstance(name, type) and hasattr(name, "create"):
         return name
@@ -137,12 +136,12 @@ def resolve(what, name, table):
 
 
 def accepted_kwargs(create, **offered):
-    """Those of the offered arguments that a function has a parameter for, by name."""
+    """Return those of the offered arguments that a function accepts, by name."""
     from inspect import signature  # here, so that `--help` does not wait for it
     parameters = signature(create).parameters
     return {name: value for name, value in offered.items() if name in parameters}
 
 
 def build(kind, rng, **offered):
-    """kind.create(rng, …) with those of the offered arguments that it asks for."""
+    """Return kind.create(rng, …) with those of the offered arguments that it accepts."""
     return kind.create(rng, **accepted_kwargs(kind.create, **offered))

@@ -14,7 +14,7 @@ from numpy_attention.module import Array, Module
 
 
 def causal(mask, T, window=None):
-    """What each of the last T positions may look at: the unmasked ones before it, within `window`.
+    """Which positions each of the last T may attend to: unmasked earlier ones within `window`.
 
     mask (B, S), S ≥ T → (T, B, S). The position itself is excluded, so the first of all sees
     nothing.

@@ -36,7 +36,7 @@ class RoleGradients(NamedTuple):
 
 @dataclass(eq=False)
 class KeyValueReadout(HistoryReadout):
-    """What the state h_t and the states before it say of the next word.
+    """Predict the next word from the state h_t and earlier states through separate roles.
 
         h   = [k; v; p]                     three roles; two: h = [k; v], p = v; one: k = v = p = h
         α_t = softmax(score(k_t, k_i))      over the `window` positions before t (None: all)
@@ -49,7 +49,7 @@ class KeyValueReadout(HistoryReadout):
     W_x h_t + W_r c_t.
 
     The memory holds the states of this chunk of the text (one batch's steps) alone, or, with
-    carried > 0, up to so many from the chunks before.
+    carried > 0, up to that number from earlier chunks.
     """
 
     attention: HistoryAttention

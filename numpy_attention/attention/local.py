@@ -22,7 +22,7 @@ SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head 
 
 @dataclass(eq=False)
 class Window(Module):
-    """What the two kinds share: an attention that sees 2 · width + 1 positions, width a field."""
+    """Base of both kinds: an attention that sees 2 · width + 1 positions, width a field."""
 
     attention: Module
 
@@ -45,9 +45,9 @@ class Window(Module):
 class LocalMonotonic(Window):
     """local-m: p_t = t, and attention within [p_t − width, p_t + width] (Luong et al. 2015).
 
-    Past the end of the source p_t stays at its last position, S − 1, where </s> stands; S is each
-    sentence's own length. backwards: the source was reversed but for its </s>, so the centre runs
-    from its last word to its first, and then stands at </s>.
+    Past the end of the source p_t stays at its last position, S − 1, that of </s>; S is each
+    sentence's own length. backwards: the source was reversed except its </s>, so the centre runs
+    from its last word to its first, and then stays at </s>.
     """
 
     width: int = 10

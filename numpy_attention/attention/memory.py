@@ -1,4 +1,4 @@
-"""What attention reads from, its gradient, and the sums over coordinates, positions and steps."""
+"""The memory of attention, its gradient, and sums over coordinates, positions and steps."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +25,7 @@ class Memory:
         check_mask(self.mask, self.values.shape[:2], "(B, S)")
 
     def gradient(self):
-        """Where the steps of a backward pass leave ∂L/∂values, ∂L/∂keys, and what waits."""
+        """Gradients of a Memory: ∂L/∂values, ∂L/∂keys and deferred products."""
         return zeros_like(self)
 
     def take(self, rows):

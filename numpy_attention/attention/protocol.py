@@ -1,4 +1,4 @@
-"""What a decoder asks of an attention; a class with these four methods is one."""
+"""The four methods that make a class an attention for a decoder."""
 
 from typing import Any, Protocol
 

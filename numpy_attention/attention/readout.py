@@ -1,4 +1,4 @@
-"""What the readers of a language model's history share: the states that they remember."""
+"""Base of the readouts of a language model's history: the states that they remember."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class HistoryReadout(Module):
     def remember(self, h, mask, memory, size=None):
         """All that may be read, and where it is known: → states (B, M + T, H), known (B, M + T).
 
-        size: no memory is then one of so many states that are not known.
+        size: without a memory, the number of unknown states to start with.
         """
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T

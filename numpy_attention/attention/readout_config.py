@@ -23,12 +23,12 @@ FORMS = {
 
 @dataclass(frozen=True)
 class ReadoutConfig:
-    """A reader by name, and what it remembers.
+    """A history readout by name, and what it remembers.
 
     attention: "single" or "combined" (Salton et al. 2017), "attention", "key-value",
     "key-value-predict" or "ngram" (Daniluk et al. 2017), or "projection", which has no past: the
     2-gram, a layer between state and words as every reader has it; or a HistoryAttention, a score
-    of one's own, whose reader has one role and no bias, as "attention" has. window: how far back it
+    by the user, read with one role and no bias, as "attention" is. window: how far back it
     may look. carried: states that it remembers from the batch before (of an N-gram model any number
     but 0 means order − 2). order: N of the N-gram model. activation: "tanh", or "linear" for none.
 

@@ -1,4 +1,4 @@
-"""The score `single` over a history: each state through a small network, whoever asks."""
+"""The score `single` over a history: each state through a small network, whatever the query."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Single(HistoryAttention):
-    """e_i = v · tanh(W_s k_i), whoever asks: `single` of Salton et al. 2017, without biases."""
+    """e_i = v · tanh(W_s k_i) for every query: `single` of Salton et al. 2017, without biases."""
 
     W_s: Array  # (K, A)
     v: Array    # (A,)

@@ -18,9 +18,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Bidirectional(Module):
-    """h_j = [→h_j; ←h_j]: what stands before j, and after it (Bahdanau et al. 2015, A.2.1).
+    """h_j = [→h_j; ←h_j]: the words before j, and after it (Bahdanau et al. 2015, A.2.1).
 
-    Padding stands at the end: the backward cell meets it first, and its masked steps keep the
+    Padding is at the end: the backward cell meets it first, and its masked steps keep the
     initial state. The state is the pair (→h_T, ←h_1) of the two cells' own last states.
     """
 
@@ -47,7 +47,7 @@ class Bidirectional(Module):
     def backward(self, dys, dstate, cache, grads):
         """dys (T, B, D) → dxs (T, B, I), (∂L/∂ initial state forward, backward).
 
-        dstate None, or either half None, stands for 0.
+        dstate None, or either half None, means 0.
         """
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size

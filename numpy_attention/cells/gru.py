@@ -62,7 +62,7 @@ class GRU(Cell):
         given = _check_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
             needs = "needs" if self.b_n is None else "has no"
-            raise ValueError(f"{given} {needs} bias b_n: it stands inside r ∘ (h U_n + b_n) alone")
+            raise ValueError(f"{given} {needs} bias b_n, which only exists in r ∘ (h U_n + b_n)")
         check_parameters(self, U="HG", b_n="H")
 
     @classmethod
@@ -104,7 +104,7 @@ class GRU(Cell):
             kernels.gru_update.in_loop(first)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        """Room for the gradients of the steps; r stands between a_n and u_n with reset="after"."""
+        """Arrays for the gradients of the steps; with reset="after" r comes between a_n and u_n."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
             return replace(dsteps, u=np.empty_like(dsteps.a))

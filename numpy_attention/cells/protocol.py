@@ -1,4 +1,4 @@
-"""What a model asks of a recurrent cell, and in the same way of a stack of cells."""
+"""The methods that a model needs of a recurrent cell or a stack of cells."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -6,7 +6,7 @@ from numpy_attention.module import Array
 
 
 class StepsOfCell(Protocol):
-    """What a decoder may read of the steps of a cell: step t writes place t, states place t + 1."""
+    """The steps of a cell, for a decoder to read: step t writes place t, states place t + 1."""
 
     @property
     def a(self) -> Array:
@@ -18,7 +18,7 @@ class StepsOfCell(Protocol):
 
 
 class GradientsOfSteps(Protocol):
-    """What a decoder may read of the gradients of these steps."""
+    """The gradients of these steps, for a decoder to read."""
 
     @property
     def a(self) -> Array:
@@ -34,7 +34,7 @@ class RecurrentCell(Protocol):
         ys, state, cache = cell.forward(xs, state, mask)          xs (T, B, I) → ys (T, B, H)
         dxs, dstate      = cell.backward(dys, dstate, cache, grads)
 
-    A loop of one's own, as a decoder needs it, whose input depends on the state before:
+    A user-written loop, as in a decoder, whose input depends on the previous state:
 
         a      = cell.project(xs)                                 (T, B, I) → (T, B, G): one product
         steps  = cell.begin(a, state, mask)

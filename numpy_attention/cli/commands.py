@@ -74,7 +74,7 @@ ROWS: list[Any] = [
     ("step", "heatmap:step",
      "Run a lesson's reference implementation one time step at a time, and print every array and "
      "what has changed", "7", options.STEP),
-    ("gradcheck", "catalogue:gradcheck",
+    ("gradcheck", "gradcheck:gradcheck",
      "Check hand-written gradients against central differences", "GRU LSTM", options.GRADCHECK),
     ("corpora list", "catalogue:list_corpora", "List all corpora", ""),
     ("corpora show", "catalogue:show_corpus",

@@ -11,7 +11,7 @@ from numpy_attention.course import lessons
 from numpy_attention.course.exercises import progress as course
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.exercise import Exercise
-from numpy_attention.course.exercises.notebook import after, find, told
+from numpy_attention.course.exercises.notebook import after, find_exercise, format_verdict
 from numpy_attention.course.exercises.process import checked
 from numpy_attention.course.exercises.records import Folder, Record
 from numpy_attention.validation.paths import as_path, exists, make_folder, short_path
@@ -50,7 +50,7 @@ def progress(options: Namespace) -> None:
 
 
 def start(options: Namespace) -> None:
-    exercise, folder = find(options.name), Folder(options.folder)
+    exercise, folder = find_exercise(options.name), Folder(options.folder)
     print(f"{course.start(exercise, folder)}: {exercise.title}")
     if exercise.planted:
         print("  one line of it is wrong: find it with what the check says")
@@ -64,7 +64,7 @@ def start(options: Namespace) -> None:
 
 
 def check(options: Namespace) -> int:
-    exercise, folder = find(options.name), Folder(options.folder)
+    exercise, folder = find_exercise(options.name), Folder(options.folder)
     return check_file(exercise, folder, course.user_file(folder, exercise), options.seconds)
 
 
@@ -81,14 +81,14 @@ def check_file(exercise: Exercise, folder: Folder, file: Path, seconds: float) -
     if outdated:
         print("the exercise has changed since you started it: your file is not changed; "
               f"numpy-attention exercise reset {exercise.name} writes the new one")
-    print("\n".join(told(exercise, verdict)))
+    print("\n".join(format_verdict(exercise, verdict)))
     if first and exists(file):                      # which its own code may have deleted
         print(after(exercise, file.read_text(encoding="utf-8", errors="replace")))
     return 0 if verdict.passed else 1
 
 
 def watch(options: Namespace) -> int:
-    exercise, folder = find(options.name), Folder(options.folder)
+    exercise, folder = find_exercise(options.name), Folder(options.folder)
     file = course.user_file(folder, exercise)
     print(f"{file} is checked whenever it is saved; Ctrl-C ends", flush=True)
     before = None
@@ -104,7 +104,7 @@ def watch(options: Namespace) -> int:
 
 
 def hint(options: Namespace) -> None:
-    hints, left = course.next_hint(find(options.name), Folder(options.folder))
+    hints, left = course.next_hint(find_exercise(options.name), Folder(options.folder))
     for title, text in hints.items():
         print(f"{title}: {text}")
     if left:
@@ -112,7 +112,7 @@ def hint(options: Namespace) -> None:
 
 
 def solution(options: Namespace) -> int:
-    exercise = find(options.name)
+    exercise = find_exercise(options.name)
     if not course.may_see_solution(exercise, Folder(options.folder)):
         print(f"{exercise.name} is not passed yet. If you want to see the solution anyway, repeat "
               "the command.")
@@ -122,7 +122,7 @@ def solution(options: Namespace) -> int:
 
 
 def reset(options: Namespace) -> None:
-    exercise, folder = find(options.name), Folder(options.folder)
+    exercise, folder = find_exercise(options.name), Folder(options.folder)
     kept = course.reset(exercise, folder)
     if kept:
         print(f"your old file is now {kept}")

@@ -87,12 +87,13 @@ def current(word: str) -> str:
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word
-    streams.say(f"numpy-attention: {name} is now {RENAMED[name]}; the old name will be removed")
+    streams.print_error(f"numpy-attention: {name} is now {RENAMED[name]}; "
+                        "the old name will be removed")
     return f"{RENAMED[name]}{equals}{value}"
 
 
 def check_command(word: str) -> None:
-    """ValueError: there is no command of this name."""
+    """Raise ValueError unless there is a command of this name."""
     known = [name for name in COMMANDS if " " not in name] + [*SUBCOMMANDS]
     if word not in known:
         from difflib import get_close_matches
@@ -126,7 +127,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
         return status
     except KeyboardInterrupt as stop:
         signals.over()
-        streams.say(f"numpy-attention: {str(stop) or 'interrupted'}")
+        streams.print_error(f"numpy-attention: {str(stop) or 'interrupted'}")
         return 128 + getattr(stop, "number", signal.SIGINT)
     except BrokenPipeError:                         # the reader of the output has left: `… | head`
         return streams.LEFT
@@ -178,5 +179,5 @@ def report(message: str, options: Sequence[Option]) -> int:
     """Print an error in one line; → 2."""
     message = LONG.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
     line = " ".join(in_flags(message, options).split())
-    streams.say(f"numpy-attention: error: {line}")
+    streams.print_error(f"numpy-attention: error: {line}")
     return 2

@@ -19,7 +19,6 @@ ADVICE = {
     "write over them with force": "write over them with --force",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
-    "train anew in": "train again in",
     "train again in another folder": "train again in another folder with --run",
     "tokenize cuts text into words, and characters into letters":
         "--tokenize cuts text into words, and --characters into letters",

@@ -20,7 +20,7 @@ def on_all(do: Callable[[], int]) -> int:
         ranks = world()
     except ImportError as error:
         if rank == 0:
-            streams.say(f"numpy-attention: error: {error}")
+            streams.print_error(f"numpy-attention: error: {error}")
         return 2
     assert isinstance(ranks, Ranks)
     errors = io.StringIO()
@@ -38,9 +38,9 @@ def on_all(do: Callable[[], int]) -> int:
     if status and not ranks.ended_alike():
         name = f"rank {rank} on {host()}"
         if ranks.is_first:
-            streams.say(f"numpy-attention: {name} has failed, so all {count} are ended")
-        streams.say("\n".join(f"{name}: {line}" for line in errors.getvalue().splitlines()))
+            streams.print_error(f"numpy-attention: {name} has failed, so all {count} are ended")
+        streams.print_error("\n".join(f"{name}: {line}" for line in errors.getvalue().splitlines()))
         ranks.abort(status)
     elif ranks.is_first and errors.getvalue():
-        streams.say(errors.getvalue().rstrip())
+        streams.print_error(errors.getvalue().rstrip())
     return status

@@ -1,4 +1,4 @@
-"""What the commands that use a trained run share."""
+"""Helpers of the commands that use a trained run."""
 
 import json
 import sys

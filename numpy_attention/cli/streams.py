@@ -20,7 +20,7 @@ def prepare() -> None:
             stream.reconfigure(errors="replace")    # ? for a letter that the terminal lacks
 
 
-def say(line: str) -> None:
+def print_error(line: str) -> None:
     """Print a line for the person at the terminal, if there still is one."""
     try:
         print(line, file=sys.stderr, flush=True)

@@ -52,9 +52,9 @@ class Code:
             compiled = compile(self.text, path, "exec", dont_inherit=True)
         except SyntaxError as error:
             line = f"line {error.lineno}" if error.lineno else "it"
-            self._refuse(f"{line} is not Python: {error.msg}")
+            self._fail(f"{line} is not Python: {error.msg}")
         except (ValueError, OverflowError, RecursionError, MemoryError) as error:
-            self._refuse(f"it is not Python: {error}")
+            self._fail(f"it is not Python: {error}")
         place = hashlib.sha256(path.encode("utf-8", "surrogatepass") + self.text).hexdigest()
         module = ModuleType(f"{__package__}.{self.path.stem}_{place[:SHOWN]}")
         module.__file__ = path
@@ -68,12 +68,12 @@ class Code:
             del RUN[path], sys.modules[module.__name__]
             if isinstance(error, KeyboardInterrupt):
                 raise
-            self._refuse(f"{where} stops with {type(error).__name__}: {error}")
+            self._fail(f"{where} stops with {type(error).__name__}: {error}")
         finally:
             sys.path.pop()
         return module
 
-    def _refuse(self, why: str) -> NoReturn:
+    def _fail(self, why: str) -> NoReturn:
         raise ValueError(f"{short_path(self.path)} cannot be run: {cut(why, REASON)}") from None
 
     def found(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a user-defined class is, recognized by its methods, and whether it can be built."""
+"""The kind of a user-defined class, recognized by its methods, and whether it can be built."""
 
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, get_annotations, isclass, isfunction, signature

@@ -1,4 +1,4 @@
-"""What batches have in common, and the two kinds of vocabularies."""
+"""The protocols of batches and of vocabularies."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol

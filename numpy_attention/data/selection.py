@@ -1,4 +1,4 @@
-"""What a run learns from: a dict that JSON can hold, kept in its checkpoint, and its meaning.
+"""The training text of a run, as a dict that is kept in its checkpoint, and its meaning.
 
 It is either a corpus by name, of pairs with arguments of `load_parallel`, or of text as words or as
 characters,

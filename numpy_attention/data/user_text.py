@@ -78,7 +78,7 @@ class UserFiles:
         if self._digest_now() != self.digest:
             raise ValueError(
                 f"the text of {self._first()} or its companions has changed since this run began: "
-                "bring the old files back, or train anew in another folder"
+                "bring the old files back, or train again in another folder"
             )
         parts = dict(zip(self.splits, self._parts()))
         return [parts[split] for split in splits]
@@ -107,7 +107,7 @@ class UserFiles:
 class UserPairs(UserFiles):
     """Two files, line k of one next to line k of the other, and two more to validate on, or None.
 
-    held_out_seed: which pairs are held out where there are no files to validate on.
+    held_out_seed: chooses the held-out pairs if there are no validation files.
     max_length: of both sides; count: pairs of a split, the first ones; None: all.
     ValueError: one validation file without the other.
     """

@@ -164,7 +164,7 @@ class Vocabulary:
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
         """Return the share of the sentences' tokens that are not in the table, from 0 to 1.
 
-        Raises ValueError when there is no token at all.
+        Raises ValueError if there are no tokens.
         """
         ids = [id for sentence in _checked(sentences) for id in self.encode(sentence)]
         if not ids:

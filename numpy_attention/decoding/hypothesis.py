@@ -1,4 +1,4 @@
-"""What decoding returns, and what every search checks first."""
+"""Results of decoding, and the checks that all searches share."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Sequence
@@ -60,12 +60,12 @@ class Prefix(NamedTuple):
 
 
 def check_penalty(length_penalty: float) -> None:
-    """Refuse what is no exponent of a length. ValueError."""
+    """Raise ValueError unless the length penalty is a valid exponent."""
     check_number("length_penalty", length_penalty, -100, 100, "a number from -100 to 100")
 
 
 def check_sources(model: Any, source: Array, source_mask: Array) -> None:
-    """Refuse what is no translator, and sources that no batch holds.
+    """Check the model and the source arguments of a search.
 
     TypeError: another kind of argument; ValueError: source and source_mask are not (S, B).
     """

@@ -1,4 +1,4 @@
-"""What decoding asks of a model. Whatever has these methods can be searched or sampled from."""
+"""Methods that decoding needs: an object that has them can be searched or sampled from."""
 
 from typing import Any, Protocol
 
@@ -6,7 +6,7 @@ from numpy_attention.module import Array
 
 
 class State(Protocol):
-    """Where a translator stands, a row for each sentence or hypothesis of the batch."""
+    """The state of a translator, a row for each sentence or hypothesis of the batch."""
 
     def take(self, rows: Array) -> "State":
         """The state of these rows, in this order; a row may occur more than once, or not at all."""

@@ -21,7 +21,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 class Reading(NamedTuple):
-    """Where a model stands after a text: log p of what follows, what was looked at, the state."""
+    """A model after reading a text: log p of the next token, attention weights, the state."""
 
     log_probabilities: Array            # (V,)
     weights: list[Array | None]         # one for each step read, as a Choice has them
@@ -61,7 +61,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     least `top_p` (Holtzman et al. 2020, section 3.1). Temperature 0 takes the most probable token.
     <pad>, <s> and the ids in `never` are never chosen.
 
-    Ends after `length` tokens, or with the </s> of so many `sentences`. reset: the state is empty
+    Ends after `length` tokens, or after `sentences` ends of sentence. reset: the state is empty
     again after each </s>, for a model that was trained on sentences one by one. One random number a
     step is drawn from rng.
 

@@ -56,7 +56,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     """→ the name and the settings of a language model, for `LanguageModelRun.create`.
 
     hidden, embedding: one follows from the other, without both the embedding is SIZE; parameters:
-    the largest sizes within so many, in their place. ValueError: sizes that do not fit.
+    the largest sizes within that number, instead of these. ValueError: sizes that do not fit.
     """
     parts = 1
     name = "language-model"

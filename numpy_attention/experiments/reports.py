@@ -164,7 +164,7 @@ def lines_of_question(question: Question, log_p: Array) -> Iterator[str]:
 
 
 def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
-    """What figures depend on, as `circumstances` has it."""
+    """What figures depend on, as `provenance` returns it."""
     yield (f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
            f"{known['seed']}, {plural(known['threads'], 'thread')};")
     yield (f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "

@@ -1,4 +1,4 @@
-"""Gradient checks run by name, with a line for each; of user-defined code in a process of its own.
+"""Gradient checks run by name, with a line for each; user-defined code runs in a separate process.
 
 An endless loop, a call of sys.exit and a crash of compiled code are reported in a line: the process
 has its own exit statuses, so any other one means that the code has ended it.
@@ -59,9 +59,9 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 
 
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
-    """Check FILE.py:CLASS in a process of its own; → 0, or 1 if a check fails.
+    """Check FILE.py:CLASS in a separate process; → 0, or 1 if a check fails.
 
-    ValueError: its code raises; TimeoutError: it takes longer than so many seconds;
+    ValueError: its code raises; TimeoutError: it takes longer than the seconds;
     ChildProcessError: it has ended the process; BrokenPipeError: the output has no reader.
     """
     file, _ = parted(name)

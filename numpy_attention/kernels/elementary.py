@@ -31,7 +31,7 @@ def compiled(fastmath):
         except RuntimeError:
             warnings.warn(
                 "numba finds no folder to keep compiled kernels in, so every process compiles them "
-                "anew: set NUMBA_CACHE_DIR to a folder that you may write", RuntimeWarning)
+                "again: set NUMBA_CACHE_DIR to a folder that you may write", RuntimeWarning)
             return njit(**how)(function)
     return of
 

@@ -1,4 +1,4 @@
-"""Layers without memory of their own.
+"""Layers without internal state.
 
     y, cache = layer.forward(x)
     dx       = layer.backward(dy, cache, grads)

@@ -15,7 +15,7 @@ BELOW_ONE = math.nextafter(1, 0)
 
 
 class Mask(NamedTuple):
-    """What a mask is computed from, forward and backward alike."""
+    """The inputs from which forward and backward compute the same mask."""
 
     row_ids: Array            # (N,)   of the rows
     key: np.uint32

@@ -25,13 +25,13 @@ class Embedding(Module):
 
     @classmethod
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
-        """A table of so many rows and columns. ValueError: a size below 1."""
+        """Create a table (rows, columns). Raises ValueError for a size below 1."""
         check_sizes(vocabulary=vocabulary, size=size)
         check_initial(rng, dtype, init)
         return cls(init(rng, (vocabulary, size), dtype))
 
     def forward(self, ids):
-        """→ y, ids as cache. TypeError, ValueError: ids that are no integers or out of range."""
+        """Return y and ids as cache. Raises TypeError or ValueError for invalid ids."""
         check_ids("ids", ids, len(self.E))     # they are a user's text, and NumPy would take −1
         return self.E[ids], ids
 

@@ -1,7 +1,7 @@
 """Whole models.
 
-What training asks of a model stands in `training/protocols.py`, what decoding asks of a translator
-in `decoding/protocols.py`:
+`training/protocols.py` holds the methods that training needs, `decoding/protocols.py` those that
+decoding needs:
 
     loss, state = model.loss_and_grad(batch, state, scale, grads, rng)   grads += ∂(scale · Σ loss)
     loss, state = model.loss(batch, state)                                 no dropout

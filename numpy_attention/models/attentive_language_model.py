@@ -29,7 +29,7 @@ class AttentiveLanguageModel(LanguageModel):
     """p(w_{t+1} | w_1 … w_t) = softmax(E' D(y_t) + b),  y_t = reader(h_t, the states before h_t).
 
     h_t comes from stacked cells, as in LanguageModel; what attention finds does not feed back into
-    them. Dropout D stands on the embedding, between the cells and after the reader (Salton et al.
+    them. Dropout D applies to the embedding, between the cells and after the reader (Salton et al.
     2017, section 3). The state to carry on is the pair (states of the cells, memory of the reader,
     or None where the memory does not leave the batch).
     """

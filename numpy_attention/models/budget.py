@@ -10,7 +10,7 @@ from numpy_attention.validation.arrays import check_sizes, check_whole
 
 
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
-    """The largest sizes of a language model that has at most so many parameters.
+    """The largest sizes of a language model within a number of parameters.
 
     → {"hidden": …, "embedding": …}, count
 
@@ -49,7 +49,7 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 
 
 def translator_within_budget(parameters, source, target, name, **settings):
-    """The largest sizes of a translator that has at most so many parameters.
+    """The largest sizes of a translator within a number of parameters.
 
     → {"hidden": …, "embedding": …}, count
 

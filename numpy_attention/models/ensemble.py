@@ -10,7 +10,7 @@ from numpy_attention.validation.arguments import check_list, check_methods
 
 
 class EnsembleState(NamedTuple):
-    """Where each of the models stands between two target words."""
+    """The states of all models between two target words."""
 
     states: tuple
 

@@ -5,7 +5,7 @@ from inspect import Parameter, signature
 from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS, resolve
 from numpy_attention.validation.arguments import check_methods, check_name
 
-# parameters of `create` that are no settings of a run's configuration
+# parameters of `create` that are not settings of a run's configuration
 NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "dtype")
 
 
@@ -32,7 +32,7 @@ def build(name, rng, *vocabularies, **settings):
 
 
 def check_settings(name, settings):
-    """Refuse settings that a model's `create` does not have. ValueError: says which it has.
+    """Raise ValueError for settings that a model's `create` does not have; it lists those it has.
 
     One that takes any (**) looks at them itself.
     """

@@ -1,4 +1,4 @@
-"""What all translators share: loss, gradient and weights of a teacher-forced pass."""
+"""Base of all translators: loss, gradient and weights of a teacher-forced pass."""
 
 from typing import ClassVar, NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from numpy_attention.layers.dropout import position_ids
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arguments import check_generator, check_methods, check_number
-from numpy_attention.validation.arrays import check_integers, check_mask, check_twin
+from numpy_attention.validation.arrays import check_grads, check_integers, check_mask
 
 
 class Embedded(NamedTuple):
@@ -23,14 +23,14 @@ TEXT = ("inputs", "targets", "rows")
 
 
 def check_batch(batch, parts):
-    """Refuse what is no batch of this kind. TypeError."""
+    """Raise TypeError unless a value is a batch of this kind."""
     check_methods("batch", batch, "a batch", *parts)
 
 
 def check_step(model, scale, grads, rng):
-    """What a training step asks of its arguments. TypeError, ValueError."""
+    """Check the arguments of a training step. Raises TypeError or ValueError."""
     check_number("scale", scale)
-    check_twin(grads, model)
+    check_grads(grads, model)
     if rng is not None:
         check_generator(rng)
 
@@ -43,7 +43,7 @@ class TeacherForced(Module):
         x, weights, cache = model.forward(batch, rng)        x (N, K) is what the output layer reads
         model.backward(dx, dweights, cache, grads)
 
-    with a row of x for each of the N target words that are no padding, and weights (T, B, S).
+    with a row of x for each of the N target words that are not padding, and weights (T, B, S).
     """
 
     smoothing = 0.0     # of the labels, in training

@@ -46,7 +46,7 @@ class Cache(NamedTuple):
     layers: list
     normed: object
     shape: tuple        # of the decoder's output
-    rows: Array         # (N,)        places of the target words that are no padding
+    rows: Array         # (N,)        places of the target words that are not padding
 
 
 @dataclass(eq=False)
@@ -58,7 +58,7 @@ class Transformer(TeacherForced):
         p(y_t) = softmax(W_o v'_t + b)                                 v'_t sees the words before t
                                                                        and the memory
 
-    With pre_norm layer normalisation stands before each part, and once more after the last layer
+    With pre_norm layer normalisation comes before each part, and once more after the last layer
     (Xiong et al. 2020). Dropout as the paper: on the sums with the positions and on each part's
     output. The weights returned are the last decoder layer's over the source, the mean over its
     heads. smoothing: label smoothing ε (section 5.4), in training.
@@ -156,7 +156,7 @@ class Transformer(TeacherForced):
     def forward(self, batch, rng=None):
         """Teacher forcing.
 
-        → read_out (N, D) of the N target words that are no padding, weights (T, B, S), cache.
+        → read_out (N, D) of the N target words that are not padding, weights (T, B, S), cache.
         """
         check_batch(batch, PAIRS)
         memory, known, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)

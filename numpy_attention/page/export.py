@@ -127,7 +127,7 @@ def parts_of(model: Module) -> dict[str, Any]:
 
 
 def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
-    """What a field of this dotted name holds; names: {id of a module: its own}."""
+    """The value of a field by its dotted name; names: {id of a module: its name}."""
     if isinstance(value, np.ndarray):
         return {"array": name}
     if isinstance(value, Module):
@@ -151,7 +151,7 @@ def kinds() -> set[str]:
 
 def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
-    """ValueError: so many sets of these arrays are too large for a page; it says what would do."""
+    """Raise ValueError if a number of such sets of arrays is too large for a page."""
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
     if sizes[precision] <= largest:

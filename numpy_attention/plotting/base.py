@@ -1,4 +1,4 @@
-"""What all pictures share: colours, fonts, labels in any script, new figures, whole files."""
+"""Shared by all figures: colours, fonts, labels in any script, new figures, complete files."""
 
 import sys
 import unicodedata

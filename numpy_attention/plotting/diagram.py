@@ -75,7 +75,7 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
 
 
 def _box(name: str, box: Any) -> Box:
-    box = _made(Box, f"box {name!r:.40}", box, "(text, column, row), and if wanted a colour")
+    box = _build(Box, f"box {name!r:.40}", box, "(text, column, row), and if wanted a colour")
     check_text(f"the text of box {name!r:.40}", box.text)
     for place in (box.column, box.row):
         check_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST,
@@ -86,7 +86,7 @@ def _box(name: str, box: Any) -> Box:
 
 
 def _arrow(arrow: Any, boxes: Mapping[str, Box]) -> Arrow:
-    arrow = _made(Arrow, "an arrow", arrow, "(start, end), and if wanted text, bend, dashed")
+    arrow = _build(Arrow, "an arrow", arrow, "(start, end), and if wanted text, bend, dashed")
     for name in arrow[:2]:
         check_name("an arrow's box", name, boxes)
     check_text("the text of an arrow", arrow.text)
@@ -94,7 +94,7 @@ def _arrow(arrow: Any, boxes: Mapping[str, Box]) -> Arrow:
     return arrow
 
 
-def _made(kind: Any, name: str, fields: Any, expected: str) -> Any:
+def _build(kind: Any, name: str, fields: Any, expected: str) -> Any:
     try:
         return kind(*fields)
     except TypeError:                   # not a sequence, or another number of fields

@@ -8,7 +8,7 @@ import numpy as np
 
 from numpy_attention.module import Array
 
-NOTHING = "\ufffd"      # stands for what is no character
+NOTHING = "\ufffd"      # replaces what is not a character
 # a blue that white text and black text are both read on, weaker with the weight
 COLOUR = "rgba(0, 114, 178, {share:.3f})"
 CELL = "padding:.2em .4em;text-align:center;min-width:2.2em"
@@ -26,7 +26,7 @@ def heatmap_table(
 ) -> str:
     """weights (T, S) as a table, a row for each target token; sure, possible: links (s, t).
 
-    NaN: where there is nothing to look at. The colour is that of the weight, which stands in each
+    NaN: a position that cannot be attended to. The colour is that of the weight, which is in each
     cell too.
     """
     head = "".join(f'<th scope="col">{token_html(token)}</th>' for token in columns)
@@ -35,9 +35,9 @@ def heatmap_table(
         cells = [cell(float(weights[t, s]), (s, t), sure, possible) for s in range(len(columns))]
         lines.append(f'<tr><th scope="row" style="text-align:right">{token_html(token)}</th>'
                      f'{"".join(cells)}</tr>')
-    told = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     body = "\n".join(lines)
-    return f'<table style="border-collapse:collapse">{told}\n{body}\n</table>'
+    return f'<table style="border-collapse:collapse">{above}\n{body}\n</table>'
 
 
 def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]],

@@ -22,7 +22,7 @@ from numpy_attention.validation.paths import path_errors
 DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError, OverflowError)
 
 
-class Refused(ValueError):
+class InvalidArchive(ValueError):
     """An entry that a checkpoint does not have."""
 
     def __init__(self, path: Path, name: str, given: str, expected: str) -> None:
@@ -42,7 +42,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
             _check_members(path, members)
             return {name: _array(path, archive, member) for member in members
                     if (name := member.filename.removesuffix(".npy")) == only or only is None}
-    except Refused:
+    except InvalidArchive:
         raise
     except DAMAGED as error:
         raise ValueError(f"{path} is truncated or corrupted ({error}): use another copy, or train "
@@ -56,13 +56,13 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         name = member.filename
         if not name.endswith(".npy"):
-            raise Refused(path, name, "is not an array", "names that end with .npy")
+            raise InvalidArchive(path, name, "is not an array", "names that end with .npy")
         if name in seen:
-            raise Refused(path, name, "is there twice", "each once")
+            raise InvalidArchive(path, name, "is there twice", "each once")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-            raise Refused(path, name, "is compressed or encrypted", "arrays stored plainly")
+            raise InvalidArchive(path, name, "is compressed or encrypted", "arrays stored plainly")
         if member.file_size != member.compress_size or member.file_size > size:
-            raise Refused(path, name, f"claims {member.file_size:,} bytes",
+            raise InvalidArchive(path, name, f"claims {member.file_size:,} bytes",
                           "as many as the file has")
         seen.add(name)
 
@@ -75,14 +75,15 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Arr
         npy.read_magic(file)
         shape, fortran, dtype = npy.read_array_header_1_0(file)
     except Exception:           # NumPy tries to read the header as Python, in more than one way
-        raise Refused(path, name, "is damaged, or not an array", "an array of numbers") from None
+        raise InvalidArchive(path, name, "is damaged, or not an array",
+                             "an array of numbers") from None
     data = file.read()
     if dtype.kind not in "biu" and dtype.newbyteorder("=") not in DTYPES:
         what = "pickled objects, which are never loaded" if dtype.hasobject else repr(dtype.str)
-        raise Refused(path, name, f"holds {what}", "float32, float64, integers or booleans")
+        raise InvalidArchive(path, name, f"holds {what}", "float32, float64, integers or booleans")
     size = math.prod(shape) * dtype.itemsize
     if size != len(data):
-        raise Refused(path, name, f"has {len(data):,} bytes of values",
+        raise InvalidArchive(path, name, f"has {len(data):,} bytes of values",
                       f"{size:,} of {dtype} {shape}")
     # a copy, which may be written to
     array: Array = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))

@@ -12,7 +12,7 @@ from numpy_attention import __version__
 from numpy_attention.module import Array
 from numpy_attention.training import archive
 from numpy_attention.training.protocols import Model
-from numpy_attention.training.schema import HEADER, check, shown, too_deep
+from numpy_attention.training.schema import HEADER, check, short_json, too_deep
 from numpy_attention.validation.messages import cut
 from numpy_attention.validation.paths import PARTIAL, atomic_write, existing_file
 
@@ -63,7 +63,7 @@ def load_about(path: str | Path) -> dict[str, Any]:
 def versions(about: dict[str, Any]) -> str:
     """Return which version wrote a checkpoint, and which this is, for a message."""
     wrote = about.get("version", "before 0.2.0")
-    wrote = cut(wrote if isinstance(wrote, str) else shown(wrote), 20)
+    wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
     return f"written by numpy_attention {wrote}, this is {__version__}"
 
 
@@ -78,7 +78,7 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
         raise ValueError(f"{path} is not understood ({reason}); {versions(about)}: use that "
-                         "version, or train anew in another folder") from None
+                         "version, or train again in another folder") from None
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
@@ -114,11 +114,12 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
         raise ValueError(f"{path} is not a checkpoint: its 'about' entry is nested too deep; use "
                          "another copy, or train again")
     if not isinstance(about, dict):
-        raise ValueError(f"{path} is not a checkpoint: its entry 'about' is {shown(about)}, "
+        raise ValueError(f"{path} is not a checkpoint: its entry 'about' is {short_json(about)}, "
                          "expected a dict")
     if about.get("format") != FORMAT:
-        raise ValueError(f"{path} has checkpoint format {shown(about.get('format'))}, expected "
-                         f"{FORMAT}; {versions(about)}: load it with the version that wrote it")
+        given = short_json(about.get("format"))
+        raise ValueError(f"{path} has checkpoint format {given}, expected {FORMAT}; "
+                         f"{versions(about)}: load it with the version that wrote it")
     with understood(path, about):
         check(about, HEADER)
     return arrays, about

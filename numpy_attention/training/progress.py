@@ -1,4 +1,4 @@
-"""What a training prints while it runs: a bar an epoch, and a line at its end."""
+"""Output of a training: a bar during an epoch, and a line at its end."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What training needs of a model, of an optimizer and of a schedule; nothing needs to be inherited.
+"""The methods that training needs of a model, an optimizer and a schedule; no base class is needed.
 
-What it needs of batches is `numpy_attention.data.protocols.Batches`; `optimizers` documents the
+For batches see `numpy_attention.data.protocols.Batches`; `optimizers` documents the
 `slots` and `update` of an optimizer, of which every vector may be a slice.
 """
 

@@ -1,4 +1,4 @@
-"""What the text of a checkpoint may hold: a schema, checked before any of it is used.
+"""The schema of a checkpoint's text, checked before any of it is used.
 
 A schema is made of
 
@@ -134,10 +134,11 @@ def check(value: Any, schema: Schema, where: str = "") -> None:
 
 def _expect(holds: bool, value: Any, expected: str, where: str) -> None:
     if not holds:
-        raise ValueError(f"its entry {where or 'about'!r} is {shown(value)}, expected {expected}")
+        raise ValueError(
+            f"its entry {where or 'about'!r} is {short_json(value)}, expected {expected}")
 
 
-def shown(value: Any) -> str:
+def short_json(value: Any) -> str:
     """Return a JSON value as text, cut to SHOWN characters."""
     return cut(json.dumps(value, ensure_ascii=False), SHOWN)
 

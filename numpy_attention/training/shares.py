@@ -1,8 +1,8 @@
 """A step shared out: rows of the batch for each thread, and one gradient in the end.
 
 The loss is a sum over rows, so its gradient is a sum of gradients: each thread adds those of its
-rows to a gradient of its own, and these are added up, each thread a slice of the flat vectors.
-Ranks, which are processes with threads of their own, share the rows and add up in the same way.
+rows to its own gradient, and these are added up, each thread a slice of the flat vectors.
+Ranks, which are processes with their own threads, share the rows and add up in the same way.
 """
 
 import math

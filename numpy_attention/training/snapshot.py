@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a training: all that the rest of the run depends on."""
+"""The state of a training in a checkpoint: everything that the rest of the run depends on."""
 
 import math
 from itertools import count

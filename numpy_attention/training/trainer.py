@@ -174,7 +174,7 @@ class Trainer:
                 self._run_epoch(pool, grads, interrupt, minutes)
                 self._end_epoch(pool)
                 self.save()
-                self._leave_if_asked(interrupt, saved=True)
+                self._leave_if_interrupted(interrupt, saved=True)
         return self.history
 
     def steps_of(self, epochs: int) -> int:
@@ -188,7 +188,7 @@ class Trainer:
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
-    def _leave_if_asked(self, interrupt: Interrupt, saved: bool = False) -> None:
+    def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
         """Save and raise Stopped if any rank has got a signal."""
         asked, warned = map(max, zip(*self.ranks.allgather((interrupt.asked, interrupt.warned))))
         if not asked and not warned:
@@ -226,7 +226,7 @@ class Trainer:
                 self.epoch_seconds += elapsed
                 self.seconds += elapsed
                 advance(bar, self.epoch_loss, self.epoch_tokens, self.epoch_seconds)
-                self._leave_if_asked(interrupt)
+                self._leave_if_interrupted(interrupt)
                 if self.save_steps and self.step % self.save_steps == 0:
                     self.save()
                 if self._out_of_time(minutes):

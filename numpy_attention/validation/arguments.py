@@ -19,32 +19,32 @@ MOST = 160          # characters of a list of names
 
 
 def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
-    """Refuse what is of another kind than expected, which is said in words. TypeError."""
+    """Raise TypeError unless a value has the expected type, described in words."""
     if not isinstance(value, kinds):
         raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}")
 
 
 def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
-    """Refuse what does not have these methods: None, another thing, a class itself. TypeError."""
+    """Raise TypeError unless a value is an instance with these methods."""
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
         raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}, with "
                         f"{' and '.join(methods)}")
 
 
 def check_function(name: str, value: Any, expected: str) -> None:
-    """Refuse what cannot be called. TypeError."""
+    """Raise TypeError unless a value is callable."""
     if not callable(value):
         raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}")
 
 
 def check_generator(rng: Any, name: str = "rng") -> None:
-    """Refuse what is no numpy Generator: a seed, NumPy's older kind, none at all. TypeError."""
+    """Raise TypeError unless a value is a numpy Generator; a seed or a RandomState is not."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"{name} is {type(rng).__name__}: pass numpy.random.default_rng(seed)")
 
 
 def check_flags(**flags: Any) -> None:
-    """Refuse what is neither True nor False: the text "no" would be true. TypeError."""
+    """Raise TypeError unless a value is True or False: the text "no" would be true."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name} is {typed_repr(value)}: expected True or False")
@@ -52,7 +52,7 @@ def check_flags(**flags: Any) -> None:
 
 def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf,
                  expected: str = "a number", finite: bool = True) -> None:
-    """Refuse what is no number from low to high, which `expected` says; NaN is none. ValueError."""
+    """Raise ValueError unless a value is a number from low to high; NaN is not."""
     kinds = (int, float, np.integer, np.floating)
     number = isinstance(value, kinds) and not isinstance(value, bool)
     if not number or not low <= value <= high or (finite and not _is_finite(value)):
@@ -68,7 +68,7 @@ def _is_finite(number):
 
 
 def check_name(name: str, value: Any, known: Iterable[str]) -> None:
-    """Refuse what is none of the known names. ValueError: lists them."""
+    """Raise ValueError unless a value is one of the known names, which it lists."""
     names = list(known)
     if not isinstance(value, str) or value not in names:
         listing = ", ".join(names)
@@ -78,7 +78,7 @@ def check_name(name: str, value: Any, known: Iterable[str]) -> None:
 
 
 def check_text(name: str, value: Any) -> None:
-    """Refuse what is no text: another kind (TypeError), or half of a character (ValueError)."""
+    """Raise TypeError unless a value is a string, ValueError for half of a character."""
     check_kind(name, value, str, "a text")
     if not encodable(value):
         raise ValueError(
@@ -108,13 +108,13 @@ def is_list(value: Any) -> bool:
 
 
 def check_list(name: str, value: Any, of: str) -> None:
-    """Refuse what is no list, tuple or array `of` something: one string, a set. TypeError."""
+    """Raise TypeError unless a value is a list, tuple or array `of` something."""
     if not is_list(value):
         raise TypeError(f"{name} is {typed_repr(value)}: expected a list of {of}")
 
 
 def as_list(name: str, values: Any, of: str) -> list:
-    """What can be gone through once, as a list. TypeError: one string, a dict, a set, no list."""
+    """Return an iterable as a list. Raises TypeError for a string, a dict or a set."""
     unordered = isinstance(values, (str, bytes, bytearray, Mapping, Set))
     scalar = isinstance(values, np.ndarray) and not values.ndim
     if unordered or scalar or not isinstance(values, Iterable):
@@ -150,7 +150,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
 
 
 def check_tokens(name: str, tokens: Any) -> None:
-    """Refuse what is no list of tokens: one string, or one with something else in it. TypeError."""
+    """Raise TypeError unless a value is a list of tokens, not one string."""
     if isinstance(tokens, str):
         raise TypeError(
             f"{name} is the string {short_repr(tokens)}, expected a list of tokens: cut it "
@@ -167,7 +167,7 @@ def check_tokens(name: str, tokens: Any) -> None:
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
-    """Refuse a list with something of another kind in it. TypeError: says which."""
+    """Raise TypeError if a list has an item of another type, which it names."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
             raise TypeError(f"{name}, number {n}, is {typed_repr(value)}: expected {expected}")

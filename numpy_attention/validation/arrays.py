@@ -36,7 +36,7 @@ def chunks(whole, size):
 
 
 def check_shape(name, array, shape, axes, advice="check the order of the axes"):
-    """Refuse what is no array (TypeError) or one of another shape (ValueError).
+    """Raise TypeError unless a value is an array, ValueError for another shape.
 
     shape holds an int for each axis that is known and None for one that may be anything; axes reads
     "(T, B, H)". The message names the array, its shape, the one expected and what to do.
@@ -52,7 +52,7 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
 
 
 def check_array(name, array):
-    """Refuse what is no plain array. TypeError.
+    """Raise TypeError unless a value is a plain array.
 
     A masked array, a matrix or another library's subclass means something else by the operators.
     """
@@ -62,19 +62,19 @@ def check_array(name, array):
 
 
 def type_name(thing):
-    """What something is, in words: "None", "a list"."""
+    """The type of a value in words: "None", "a list"."""
     return "None" if thing is None else f"a {type(thing).__name__}"
 
 
 def check_dtype(name, array, like, whose="the weights"):
-    """Refuse an array of another dtype than the weights', which NumPy would upcast. TypeError."""
+    """Raise TypeError if an array's dtype is not the weights': NumPy would upcast."""
     if array.dtype != like.dtype:
         raise TypeError(f"{name} is {array.dtype}, {whose} are {like.dtype}: "
                         "convert one with astype")
 
 
 def check_real(name, array):
-    """Refuse what is no array with an axis, or neither float32 nor float64. TypeError."""
+    """Raise TypeError unless a value is a float32 or float64 array with an axis."""
     if type(array) is not np.ndarray:
         check_array(name, array)
     if not array.ndim:
@@ -85,7 +85,7 @@ def check_real(name, array):
 
 
 def check_floating(dtype):
-    """Refuse a dtype in which nothing trains: all but float32 and float64. TypeError."""
+    """Raise TypeError for a dtype other than float32 and float64."""
     try:
         known = isinstance(dtype, (type, str, np.dtype)) and np.dtype(dtype) in DTYPES
     except (TypeError, ValueError):                                     # no dtype at all
@@ -95,7 +95,7 @@ def check_floating(dtype):
                         "which checks gradients")
 
 
-def check_twin(grads, model, name="grads"):
+def check_grads(grads, model, name="grads"):
     """Raise unless grads has the parts and parameters of a model, as its zeros_like() does.
 
     TypeError: another class; ValueError: other parameters.
@@ -105,26 +105,26 @@ def check_twin(grads, model, name="grads"):
         raise TypeError(f"{name} is {what}, expected the gradient of a {type(model).__name__}: "
                         "take zeros_like() of the model")
     for field in fields(model):
-        _check_twins(getattr(grads, field.name), getattr(model, field.name),
+        _check_parts(getattr(grads, field.name), getattr(model, field.name),
                      f"{name}.{field.name}")
 
 
-def _check_twins(its, own, name):
+def _check_parts(its, own, name):
     """The same for the value of a field."""
     if type(its) is type(own) is np.ndarray and (its.shape, its.dtype) == (own.shape, own.dtype):
         return                                                  # the common case is cheap
     if is_dataclass(own):
-        check_twin(its, own, name)
+        check_grads(its, own, name)
     elif isinstance(own, (list, tuple)) and len(its) == len(own):
         for n, (one, other) in enumerate(zip(its, own)):
-            _check_twins(one, other, f"{name}.{n}")
+            _check_parts(one, other, f"{name}.{n}")
     elif isinstance(own, (list, tuple)) or describe_array(its) != describe_array(own):
         raise ValueError(f"{name} is {describe_array(its)}, the model's is {describe_array(own)}: "
                          "take zeros_like() of the model")
 
 
 def check_parameters(layer, **axes):
-    """Refuse parameters that do not fit each other: W="IO", b="O" are W (I, O) and b (O,).
+    """Check that the shapes of parameters agree: W="IO", b="O" are W (I, O) and b (O,).
 
     One letter is one size; all have one dtype, float32 or float64. A parameter that may be None
     is left out where it is. TypeError, ValueError.
@@ -154,8 +154,7 @@ def describe_array(thing):
 
 
 def check_like(name, array, like, whose):
-    """Refuse what is no array (TypeError), or not of the shape (ValueError) or dtype (TypeError) of
-    `like`, whose shape and dtype these are: compiled code would read or write past its end."""
+    """Raise TypeError or ValueError unless an array has the shape and dtype of `like`."""
     check_array(name, array)
     if array.shape != like.shape:
         raise ValueError(f"{name} has shape {array.shape}, expected {like.shape} as {whose}: "
@@ -166,7 +165,7 @@ def check_like(name, array, like, whose):
 
 
 def at_least(lowest, **sizes):
-    """Refuse a size below `lowest`, above what a memory holds, or not a whole number.
+    """Check that sizes are whole numbers from `lowest` to what a memory holds.
 
     None, a default to come, passes; see `check_sizes`. ValueError: names it.
     """
@@ -183,7 +182,7 @@ def check_sizes(lowest=1, **sizes):
 
 
 def check_whole(name, number, low, high=math.inf):
-    """Refuse what is no whole number from low to high, True and None included. ValueError."""
+    """Raise ValueError unless a value is a whole number from low to high; True is not."""
     whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
     if not (whole and low <= number <= high):
         most = "" if high == math.inf else f" and at most {high:,}"
@@ -192,7 +191,7 @@ def check_whole(name, number, low, high=math.inf):
 
 
 def check_mask(mask, shape, axes, name="mask"):
-    """Refuse a mask that is not boolean (TypeError) or not of this shape (ValueError)."""
+    """Raise TypeError unless a mask is boolean, ValueError for another shape."""
     if not isinstance(mask, np.ndarray) or mask.dtype != BOOL:
         given = mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__
         raise TypeError(f"{name} {axes} must be boolean, True where there is a token; given "
@@ -201,7 +200,7 @@ def check_mask(mask, shape, axes, name="mask"):
 
 
 def check_integers(name, array, shape, axes, advice="check the order of the axes"):
-    """Refuse what is no array of integers (TypeError) or not of this shape (ValueError)."""
+    """Raise TypeError unless a value is an integer array, ValueError for another shape."""
     _check_integer_dtype(f"{name} {axes}", array)
     check_shape(name, array, shape, axes, advice)
 
@@ -214,7 +213,7 @@ def _check_integer_dtype(name, array):
 
 
 def check_ids(name, ids, size):
-    """Refuse ids that are not integers (TypeError) or not in 0 … size − 1 (ValueError)."""
+    """Raise TypeError unless ids are integers, ValueError unless they are in 0 … size − 1."""
     _check_integer_dtype(name, ids)
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         bad = ids.min() if ids.min() < 0 else ids.max()

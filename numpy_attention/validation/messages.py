@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 LONGEST = 60        # characters of a value
-# the library's own errors, told in one line
+# the library's own errors, each one line
 EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
 
 
@@ -23,7 +23,7 @@ def typed_repr(value: Any) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most so many characters, and a sign where it is not all of it."""
+    """A text cut to a number of characters, with a sign if something is left out."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -33,7 +33,7 @@ def plural(number: int, what: str) -> str:
 
 
 def format_error(error: Exception) -> str:
-    """What an error says; of one of the system's that names no file, what it was about."""
+    """The message of an error; a system error without a file name gets its context."""
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"
     return str(error) or type(error).__name__

@@ -17,7 +17,7 @@ from numpy_attention.validation.messages import short_repr, typed_repr
 LONGEST = 120       # characters of a path in a message
 PARTIAL = ".partial"            # how the name of a file ends that is being written
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
-# what is no plain file, by the bits of its mode
+# names of special files by the bits of their mode
 OTHERS = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFCHR: "a device",
@@ -119,7 +119,7 @@ def make_folder(path: str | Path) -> Path:
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Within it, a file is written beside `path`, which takes its place when it is whole.
+    """Write a file next to `path`, and move it there when it is complete.
 
     OSError: the disk is full, say; it names the file, and what was there stays.
     """
@@ -138,7 +138,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def short_path(path: str | Path) -> str:
-    """A path as it stands in a message: its end, where it is long."""
+    """A path for a message: the end of a long one."""
     text = str(path)
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 

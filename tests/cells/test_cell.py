@@ -160,7 +160,7 @@ def test_what_is_refused(rng, create):
             cell.forward(*args)
 
 
-# ---- a cell of one's own ----------------------------------------------------------------------
+# ---- a user-defined cell ----------------------------------------------------------------------
 
 
 @dataclass(eq=False)

@@ -36,7 +36,7 @@ def test_pairs(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=message):
         UserPairs("a", "a", max_length=1).load("train")
     (tmp_path / "a").write_text("B 1\nB 2\n")
-    with pytest.raises(ValueError, match="has changed since .* or train anew in another folder$"):
+    with pytest.raises(ValueError, match="has changed since .* or train again in another folder$"):
         own.load("train")
     (tmp_path / "a").unlink()
     with pytest.raises(FileNotFoundError, match="a does not exist"):

@@ -102,7 +102,7 @@ def test_the_largest_come_first_and_the_earlier_of_equals(count, dtype, rng):
     log_p = rng.integers(-4, 0, (3, 20)).astype(float)              # most are equal to some other
     log_p[rng.random((3, 20)) < 0.2] = -np.inf
     totals = so_far[:, None] + log_p
-    log_p = log_p.astype(dtype)                                     # as a model of one's own may
+    log_p = log_p.astype(dtype)                                     # as a user-defined model may
     order = sorted(np.ndindex(3, 20), key=lambda place: (-totals[place], place))
     wanted = [(*place, totals[place]) for place in order if np.isfinite(totals[place])][:count]
     assert _largest(so_far, log_p, count) == wanted

@@ -35,7 +35,7 @@ WRONG = RIGHT.replace("1 - y * y", "1 - y")
 STOPS = RIGHT.replace("x, y = cache", "x, y = cache[0]")
 KERNEL = "/tmp/ipykernel_31/2958331.py"
 SHELL = "<ipython-input-4-1c0ffee>"
-STALE = "Tanh.backward is not what its file says now: import it anew"
+STALE = "Tanh.backward is not what its file says now: import it again"
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_a_text_that_was_changed_since_is_not_taken_for_the_code(now, run):
     run(space := notebook(), WRONG)
     lines(KERNEL, now)
     found = report(space)
-    assert found.declined["Tanh.backward"] in (STALE, "Tanh.backward is no function of its own",
+    assert found.declined["Tanh.backward"] in (STALE, "Tanh.backward is not a function by itself",
                                                "Tanh.backward has no source that could be read")
     assert not any(one.place.function == "Tanh.backward" for one in found.findings)
 

@@ -15,7 +15,7 @@ from numpy_attention.training.schema import (
     Fields,
     Maybe,
     check,
-    shown,
+    short_json,
 )
 from numpy_attention.training.settings import FLAG, whole
 
@@ -61,8 +61,8 @@ def test_what_is_not(value, schema, message):
 
 
 def test_long_values_are_cut():
-    assert shown("x" * 28) == f'"{"x" * 28}"' and shown("x" * 5000) == f'"{"x" * 29}…'
-    assert shown(["ü"]) == '["ü"]'
+    assert short_json("x" * 28) == f'"{"x" * 28}"' and short_json("x" * 5000) == f'"{"x" * 29}…'
+    assert short_json(["ü"]) == '["ü"]'
 
 
 @pytest.mark.parametrize("value, holds", [

@@ -12,13 +12,13 @@ from numpy_attention.validation.arrays import (
     as_rows,
     at_least,
     check_dtype,
+    check_grads,
     check_ids,
     check_mask,
     check_parameters,
     check_real,
     check_shape,
     check_sizes,
-    check_twin,
 )
 
 
@@ -123,7 +123,7 @@ def test_expect_parameters():
 
 def test_expect_twin(rng):
     model = Stacked([GRU.create(rng, 3, 4), GRU.create(rng, 4, 4)], Dropout())
-    check_twin(model.zeros_like(), model)
+    check_grads(model.zeros_like(), model)
     for wrong, error, message in (
         (None, TypeError, "^grads is None, expected the gradient of a Stacked: take zeros_like"),
         (model, TypeError, "^grads is the model itself"),
@@ -134,4 +134,4 @@ def test_expect_twin(rng):
          "^grads.cells.0 is the model itself"),
     ):
         with pytest.raises(error, match=message):
-            check_twin(wrong, model)
+            check_grads(wrong, model)

@@ -1,4 +1,4 @@
-"""The map of the house: its rooms, and which uses which, read off the imports themselves."""
+"""The map of the package: its subpackages, and which imports which, read from the imports."""
 
 import ast
 from html import escape

@@ -22,7 +22,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS) -> Verdict:
     prints, and return the Verdict. ValueError: an unknown exercise, or functions with other names;
     TypeError: a function whose source cannot be read.
     """
-    exercise = find(name)
+    exercise = find_exercise(name)
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
     names = [getattr(one, "__name__", "") for one in mine]
     if set(names) != set(wanted):
@@ -34,7 +34,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS) -> Verdict:
         path.write_text(text, encoding="utf-8")
         verdict, printed = checked(exercise, path, seconds)
     print(printed, end="")
-    print("\n".join(told(exercise, verdict)))
+    print("\n".join(format_verdict(exercise, verdict)))
     return verdict
 
 
@@ -69,7 +69,7 @@ def of_cell(kind: type) -> str:
     return ""
 
 
-def find(name: str) -> Exercise:
+def find_exercise(name: str) -> Exercise:
     """The exercise of this name. ValueError: there is none."""
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, 1)
@@ -79,7 +79,7 @@ def find(name: str) -> Exercise:
     return EXERCISES[name]
 
 
-def told(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
+def format_verdict(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
     """The lines of a verdict."""
     if verdict.passed:
         yield f"{exercise.name}: passed"

@@ -77,7 +77,7 @@ def beginning_of(path: Path) -> str:
 
 
 def child(name: str, path: str, seconds: str, result: str, place: str, *added: str) -> int:
-    """Check a file, and write the Verdict as JSON. added: files with exercises of their own."""
+    """Check a file, and write the Verdict as JSON. added: files with additional exercises."""
     for file_added in added:
         add(file_added)
     with open(place, "w") as file:

@@ -124,7 +124,7 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
     loops = {}
     rewritten = Rewritten(functions, partial(Lines, extents=loops))
     listener = Listener(rewritten.places, loops, keep, owners_of(model))
-    with rewritten.told(listener):
+    with rewritten.reporting_to(listener):
         result = work()
     return Recording(listener.entries, result, rewritten.declined)
 
@@ -175,18 +175,19 @@ class Lines(Backward):
         made = ast.Assign([ast.Name(CALL, ast.Store())], call, lineno=node.lineno)
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
-    def tell(self, method, statement, kind, name, value):
+    def report(self, method, statement, kind, name, value):
         """`listener.method(value, number, call)`, to be put next to a statement."""
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
-        told = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
-        return ast.fix_missing_locations(ast.copy_location(told, statement))
+        call = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
+        return ast.fix_missing_locations(ast.copy_location(call, statement))
 
     def after(self, target, statement, kind, reads):
         if isinstance(target, (ast.Tuple, ast.List)):
-            return [told for one in target.elts for told in self.after(one, statement, kind, reads)]
+            return [each for one in target.elts
+                    for each in self.after(one, statement, kind, reads)]
         if isinstance(target, ast.Subscript) and path_of(target.value):
-            return [self.tell("part", statement, "part", ast.unparse(target), loaded(target))]
+            return [self.report("part", statement, "part", ast.unparse(target), loaded(target))]
         return super().after(target, statement, kind, reads)
 
     # ---- statements ----------------------------------------------------------------------------
@@ -195,9 +196,9 @@ class Lines(Backward):
         kind = "assign" if is_computed(node.value) else "unpacked"
         filled = [path for one in node.targets if isinstance(one, ast.Subscript)
                   and not path_of(one.value) for path in arrays_in(one.value)]
-        told = [told for target in node.targets
-                for told in self.after(target, node, kind, reads_of(node.value))]
-        return [*self.around_filling(node, filled), *told]
+        reports = [each for target in node.targets
+                   for each in self.after(target, node, kind, reads_of(node.value))]
+        return [*self.around_filling(node, filled), *reports]
 
     def visit_Return(self, node):
         computed = node.value is not None and is_computed(node.value)
@@ -210,23 +211,23 @@ class Lines(Backward):
         return Empty().visit(super().visit_FunctionDef(node))
 
     def visit_For(self, node):
-        entered = self.tell("enter", node, "loop", "", ast.Constant(0))
+        entered = self.report("enter", node, "loop", "", ast.Constant(0))
         self.around.append(node.lineno)
         self.extents[self.file, node.lineno] = node.end_lineno
         counts = any(path_of(one) in ("range", "enumerate") for one in ast.walk(node.iter))
         variable = loaded(node.target) if counts else ast.Constant(None)
-        number = self.tell("turn", node, "turn", "", variable)
-        told = self.after(node.target, node.target, "step", frozenset())
-        node.body = [number, *told, *self.block(node.body)]
+        number = self.report("turn", node, "turn", "", variable)
+        reports = self.after(node.target, node.target, "step", frozenset())
+        node.body = [number, *reports, *self.block(node.body)]
         self.around.pop()
         node.orelse = self.block(node.orelse)
         return [entered, node]
 
     def visit_While(self, node):
-        entered = self.tell("enter", node, "loop", "", ast.Constant(0))
+        entered = self.report("enter", node, "loop", "", ast.Constant(0))
         self.around.append(node.lineno)
         self.extents[self.file, node.lineno] = node.end_lineno
-        number = self.tell("turn", node, "turn", "", ast.Constant(None))
+        number = self.report("turn", node, "turn", "", ast.Constant(None))
         node.body = [number, *self.block(node.body)]
         self.around.pop()
         return [entered, node]
@@ -240,21 +241,21 @@ class Lines(Backward):
             whole = path_of(function.value)
             if not whole or len(node.value.args) != 1:
                 return node
-            return [node, self.tell("appended", node, "appended", whole, expression(whole))]
+            return [node, self.report("appended", node, "appended", whole, expression(whole))]
         if is_validation(path_of(function).rpartition(".")[2]):
             return [node]
         out = [one.value for one in node.value.keywords if one.arg == "out" and path_of(
             one.value.value if isinstance(one.value, ast.Subscript) else one.value)]
         filled = [path for path in arrays_in(node.value) if path not in map(ast.unparse, out)]
-        told = [told for one in out for told in self.after(one, node, "update", frozenset())]
-        return [*self.around_filling(node, filled), *told]
+        reports = [each for one in out for each in self.after(one, node, "update", frozenset())]
+        return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
         """The statement, between two comparisons of the arrays that it may fill."""
         if not paths:
             return [node]
-        before = [self.tell("before", node, "filled", path, expression(path)) for path in paths]
-        after = [self.tell("filled", node, "filled", path, ast.Constant(None)) for path in paths]
+        before = [self.report("before", node, "filled", path, expression(path)) for path in paths]
+        after = [self.report("filled", node, "filled", path, ast.Constant(None)) for path in paths]
         return [*before, node, *after]
 
 
@@ -378,7 +379,7 @@ class Listener:
                 kind = "unpacked"
             elif kind == "unpacked" and not known and getattr(array, "base", array) is None:
                 kind = "assign"         # a copy, such as the rows of an embedding
-            self.tell(name, array, place, call, kind)
+            self.record(name, array, place, call, kind)
         return value
 
     def term(self, value, number):
@@ -387,14 +388,14 @@ class Listener:
     def part(self, value, number, call):
         place = self.places[number]
         for name, array in arrays_of(value, place.name):
-            self.tell(name, array, place, call, place.kind)
+            self.record(name, array, place, call, place.kind)
 
     def appended(self, whole, number, call):
         place = self.places[number]
         if isinstance(whole, list):
             for name, array in arrays_of(whole[-1], f"{place.name}[-1]"):
                 if id(array) not in self.seen_before:
-                    self.tell(name, array, place, call, place.kind)
+                    self.record(name, array, place, call, place.kind)
 
     def before(self, value, number, call):
         if isinstance(value, np.ndarray):
@@ -404,9 +405,9 @@ class Listener:
         place = self.places[number]
         value, was = self.looked.pop((call, place.name), (None, None))
         if value is not None and value.tobytes() != was:
-            self.tell(place.name, value, place, call, "filled")
+            self.record(place.name, value, place, call, "filled")
 
-    def tell(self, name, array, place, call, kind):
+    def record(self, name, array, place, call, kind):
         if place.function.rpartition(".")[2].startswith("__"):
             return                      # makes an object, and names nothing
         is_made = kind != "argument" and not (kind == "assign" and "np.empty" in place.text)

@@ -1,7 +1,7 @@
 """A recording as a table: one row for each line that makes an array, in the order of the run.
 
 What a loop does again and again is one row, with the smallest and the largest norm; a function that
-is called stands above the line that called it.
+is called comes above the line that called it.
 """
 
 from collections.abc import Iterable, Sequence

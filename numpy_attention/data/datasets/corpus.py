@@ -1,4 +1,4 @@
-"""What a corpus is: an entry that says what it holds, how it is read, and how its text is cut."""
+"""A corpus: an entry with its content, how it is read, and how its text is cut."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

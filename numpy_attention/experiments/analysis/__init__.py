@@ -1,6 +1,4 @@
-"""What a trained model does: where it looks, how far a gradient reaches, what it would miss,
-whether it uses what it read.
-"""
+"""Analyses of a trained model: attention, reach of gradients, ablation, cloze, recovery."""
 
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.experiments.analysis.ablation import CHANGES, Ablation, ablate, changed

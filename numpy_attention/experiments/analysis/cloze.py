@@ -133,7 +133,7 @@ def ranks(vocabulary: Vocabulary, question: Question) -> Array:
 
 
 class Readings(NamedTuple):
-    """What is read for a question.
+    """The ids that a model reads for a question.
 
     past: ids before the query, the first of them </s>; queries: each way of filling the gap that
     the model can tell from the others, </s> at their ends; which: the query of each candidate.
@@ -208,7 +208,7 @@ def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
 
 
 def rows_taken(state: Any, rows: Sequence[int]) -> Any:
-    """A state with these rows of its own; an ensemble's is the list of its models'."""
+    """These rows of a state; an ensemble's state is the list of its models'."""
     if isinstance(state, list):
         return [rows_taken(one, rows) for one in state]
     return tree_map(lambda array: array[rows], state)

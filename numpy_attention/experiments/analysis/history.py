@@ -1,4 +1,4 @@
-"""What a trained language model does with its past: where it looks, how far a gradient reaches."""
+"""How a trained language model uses its past: attention, and how far a gradient reaches."""
 
 from typing import Any
 

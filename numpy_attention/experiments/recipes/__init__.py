@@ -38,7 +38,7 @@ def recipe_with_attention(attention: str | type) -> Recipe:
     name, described = f"clauses-{attention}", f"{attention} attention"
     if isinstance(attention, type):
         name = f"own-{attention.__name__}"
-        described = f"{attention.__name__} attention of your own"
+        described = f"user-defined {attention.__name__} attention"
     table = {"base": "clauses-luong", "description": described,
              "settings": {"attention": attention}}
     return loading.recipe_of(name, TABLES | {name: table})

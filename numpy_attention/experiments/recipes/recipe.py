@@ -1,4 +1,4 @@
-"""What a recipe is, and how one is run."""
+"""Recipes: recorded experiments, and how to run them."""
 
 import hashlib
 import json

@@ -79,8 +79,8 @@ def read(folder: str | Path) -> list[Line]:
     return [line for path in sorted(Path(folder).glob("*.jsonl")) for line in read_file(path)]
 
 
-def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """The lines of a file that these are to join; of these, recipe and settings suffice.
+def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
+    """Return the lines already in a file that these lines (recipe and settings suffice) will join.
 
     Raises ValueError for a malformed line in the file, and for one recipe with two settings.
     """
@@ -102,11 +102,11 @@ def beside(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     """Append figures that the file does not have yet, in one write or not at all; → those added.
 
-    Raises ValueError as `check` and `beside`, and OSError if the disk is full.
+    Raises ValueError as `check` and `existing_figures`, and OSError if the disk is full.
     """
     path = as_path(path)
     lines = [check(line) for line in as_list("lines", lines, "results")]
-    known = beside(path, lines)
+    known = existing_figures(path, lines)
     make_folder(path.parent)
     new = [line for line in lines if line not in known]
     if not new:

@@ -1,7 +1,7 @@
 """User-defined classes in a run: names in the checkpoint, classes in the model.
 
-A checkpoint never runs code. It names a file and its digest; whoever loads the run names the file
-too, and it is run only if it is the same.
+A checkpoint never runs code. It names a file and its digest; the user names the file when loading
+the run, and it is run only if its digest is the same.
 """
 
 import re
@@ -77,7 +77,7 @@ def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
     """Raise ValueError if no setting has one of these names."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
-        raise ValueError(f"it has code of its own that no setting names: {', '.join(unused)}")
+        raise ValueError(f"it has user-defined code that no setting names: {', '.join(unused)}")
 
 
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
@@ -89,7 +89,7 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
     """
     if not known:
         return {}
-    given = [] if code is None else as_list("code", code, "files, or classes, of your own")
+    given = [] if code is None else as_list("code", code, "user-defined files or classes")
     candidates = [custom_class_of(one) if isinstance(one, type) else read(one) for one in given]
     return {name: _same(name, known, candidates, folder) for name in known}
 

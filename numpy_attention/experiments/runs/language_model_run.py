@@ -83,7 +83,7 @@ class LanguageModelRun(Trained):
     def batches(
         self, text: Text, streams: int | None = None, cut: int | None = None
     ) -> TextBatches | DocumentBatches:
-        """What the model reads of a Text: a stream if the state is carried, else documents.
+        """The batches of a Text: a stream if the state is carried, else documents.
 
         cut: the largest number of tokens of a document; a stream is not cut.
         """
@@ -97,7 +97,7 @@ class LanguageModelRun(Trained):
         return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
 
     def batches_to_learn(self, text: Text) -> TextBatches | DocumentBatches:
-        """What the model reads of a Text in training: sentences may be cut."""
+        """The training batches of a Text: sentences may be cut."""
         return self.batches(text, cut=self.training.cut)
 
     @staticmethod

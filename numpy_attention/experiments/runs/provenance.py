@@ -1,4 +1,4 @@
-"""What a figure depends on besides the model: the text, the seed, threads, and the libraries.
+"""The provenance of a figure besides the model: the text, the seed, threads and libraries.
 
 docs/reproducibility.md says which of them change it, and by how much.
 Ranks that train one model together are compared in the same way before they start.

@@ -17,9 +17,9 @@ from numpy_attention.validation.paths import as_path, exists, is_folder
 
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
 Configuration = dict[str, Any]
-TOLD = 4            # differences in a message
+MOST = 4            # differences in a message
 # what is compared besides the configuration
-BESIDE = Fields({"trainer": Fields({"threads": THREADS})})
+COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 
 
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
@@ -37,9 +37,9 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     about = checkpoint.load_about(path)
     kind = kind_in(about)
     if kind != trained.KIND:
-        refuse(folder, f"{RUNS.get(kind, kind)} there, {RUNS[trained.KIND]} now")
+        raise_different(folder, f"{RUNS.get(kind, kind)} there, {RUNS[trained.KIND]} now")
     with checkpoint.understood(path, about):
-        check(about, BESIDE)
+        check(about, COMPARED)
         before = flat(known_of(about), trained.TRAINING)
     now = flat(json.loads(json.dumps(trained.configuration())), trained.TRAINING)
     if threads is not None:
@@ -47,12 +47,12 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
         now["threads"] = threads
     found = differences(before, now)
     if found:
-        more = f"; and {len(found) - TOLD} more" if len(found) > TOLD else ""
-        refuse(folder, "; ".join(found[:TOLD]) + more)
+        more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
+        raise_different(folder, "; ".join(found[:MOST]) + more)
     return True
 
 
-def refuse(folder: str | Path, what: str) -> NoReturn:
+def raise_different(folder: str | Path, what: str) -> NoReturn:
     what = " ".join(what.split())       # in one line, whatever the checkpoint has
     raise ValueError(f"{folder} holds a run with other settings: {what}. Give the same settings to "
                      "resume it, or remove this folder, or choose another")
@@ -75,7 +75,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
-    """What keeps a run from going on, each in words."""
+    """The differences that prevent resuming a run, in words."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}

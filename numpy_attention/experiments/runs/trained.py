@@ -98,7 +98,7 @@ class Trained:
         return make(model, *vocabularies, name, settings, training, corpus, own=own)
 
     def batches_to_learn(self, text: Any) -> Batches:
-        """What the model reads of a text in training."""
+        """The training batches of a text."""
         return self.batches(text)
 
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,

@@ -113,7 +113,7 @@ def layer(one, rng, dtype):
                          f"{A_CASE}")
     further = required(one.forward, first=2)
     if further:
-        raise ValueError(f"{one.__name__}.forward takes {', '.join(further)} beside its input, "
+        raise ValueError(f"{one.__name__}.forward takes {', '.join(further)} besides its input, "
                          f"which cannot be guessed: {A_CASE}")
     built = one() if create is one else build(one, rng, dtype=dtype, **sizes)
     return plain(randomize(built, rng), array(rng, dtype, T, B, D))

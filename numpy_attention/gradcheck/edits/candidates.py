@@ -72,7 +72,7 @@ def fits(shape, cut, whole):
 
 
 def part_of(shape, index):
-    """The shape of x[index]; None: that cannot be told."""
+    """The shape of x[index], or None if it cannot be determined."""
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if len(parts) > len(shape):
         return None

@@ -70,7 +70,7 @@ class Repairs:
         """The arrays that the functions have, as Naming has them."""
         rewritten = Instrumented([*self.functions, *self.every], Forward)
         naming = Naming(rewritten.places)
-        with rewritten.told(naming), quiet():
+        with rewritten.reporting_to(naming), quiet():
             try:
                 self.gradients()
             except Exception:           # what was made until then is told

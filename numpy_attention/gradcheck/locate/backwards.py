@@ -50,10 +50,10 @@ class BackwardRewriter(Rewriter):
             value = self.through("seen", loaded(whole), number,
                                  ast.Name("__call__", ast.Load()), base)
             if isinstance(one, ast.Name):
-                told = ast.Assign([ast.Name(name, ast.Store())], value, lineno=one.lineno)
+                report = ast.Assign([ast.Name(name, ast.Store())], value, lineno=one.lineno)
             else:
-                told = ast.Expr(value)
-            made.append(ast.fix_missing_locations(ast.copy_location(told, statement)))
+                report = ast.Expr(value)
+            made.append(ast.fix_missing_locations(ast.copy_location(report, statement)))
         return made
 
     def visit_Assign(self, node):
@@ -68,12 +68,12 @@ class BackwardRewriter(Rewriter):
 
     def visit_AugAssign(self, node):
         reads = reads_of(node.value)
-        told = self.after(node.target, node, "update", reads)
-        if isinstance(node.op, (ast.Add, ast.Sub)) and told:
+        reports = self.after(node.target, node, "update", reads)
+        if isinstance(node.op, (ast.Add, ast.Sub)) and reports:
             whole = node.target.value if isinstance(node.target, ast.Subscript) else node.target
             number = self.place(node, "term", path_of(whole), reads)
             node.value = self.through("term", node.value, number)
-        return [node, *told]
+        return [node, *reports]
 
     def nested(self, node):
         node.body = self.block(node.body)

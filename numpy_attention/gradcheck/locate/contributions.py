@@ -20,7 +20,7 @@ class Contributions:
         self.n = n
         self.array = array
         found = ReadListener(derivatives.places, number, n, array)
-        with derivatives.rewritten.told(found):
+        with derivatives.rewritten.reporting_to(found):
             derivatives.run()
         self.times = found.times            # [(place of the use, which time of it)]
         self.shape = found.shape
@@ -60,7 +60,7 @@ class Contributions:
     def loss(self, part, step):
         use, times = part
         listener = MovingUse(self.number, self.n, step, use, times, self.array)
-        with self.derivatives.rewritten.told(listener):
+        with self.derivatives.rewritten.reporting_to(listener):
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):

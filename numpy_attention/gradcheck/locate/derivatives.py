@@ -8,7 +8,7 @@ from numpy_attention.gradcheck.locate.budget import Budget
 from numpy_attention.gradcheck.locate.forwards import STEP, Counting, Forward, Moving
 from numpy_attention.gradcheck.locate.rewriting import Instrumented
 
-CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
+CLOSE = 1e-5            # of a directional derivative, relative to the size of the gradient
 DIRECTIONS = 2
 MOST_DIFFERENCES = 9000     # of the loss, for a search
 SEED = 11
@@ -22,7 +22,7 @@ class Derivatives:
         self.run = run
         self.rewritten = Instrumented(functions, Forward)
         counting = Counting(self.rewritten.places)
-        with self.rewritten.told(counting):
+        with self.rewritten.reporting_to(counting):
             self.loss = run()
         self.values = counting.values
         self.shapes = {number: [None if one is None else one.shape for one in values]
@@ -47,11 +47,11 @@ class Derivatives:
     def along(self, number, n, step, use=None):
         """(L(X + step) − L(X − step)) / 2 for the n-th X of a place; None: X cannot be moved."""
         self.budget.take()
-        with self.rewritten.told(listener := Moving(number, n, step, use)):
+        with self.rewritten.reporting_to(listener := Moving(number, n, step, use)):
             above = self.run()
         if not listener.met:
             return None
-        with self.rewritten.told(Moving(number, n, -step, use)):
+        with self.rewritten.reporting_to(Moving(number, n, -step, use)):
             below = self.run()
         return (above - below) / 2
 
@@ -67,7 +67,7 @@ class Derivatives:
         shape = self.shapes[number][n]
         rng = np.random.default_rng([SEED, len(shape), *shape])
         directions = rng.standard_normal((DIRECTIONS, *shape))
-        with self.rewritten.told(Moving(number, n, np.zeros(shape))):
+        with self.rewritten.reporting_to(Moving(number, n, np.zeros(shape))):
             if self.run() != self.loss:         # a copy in its place is not what the forward wants
                 return None
         found = [self.along(number, n, STEP * one) for one in directions]

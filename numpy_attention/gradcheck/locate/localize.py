@@ -1,8 +1,8 @@
-"""Which line of a backward pass goes wrong first: every dX beside the central difference for X.
+"""Find the first wrong line of a backward pass: compare every dX with the central difference of X.
 
 For each name dX that the backward makes, ∂L/∂X is taken by moving X in the forward, for each time
 that it is made there; a loop, or one call after another, goes through them from the last to the
-first, or as the forward does. What has no X of its own is held against every expression of the
+first, or as the forward does. A value without an X is compared with every expression of the
 forward. The first that is wrong, made of what is right, is a suspect.
 """
 
@@ -60,7 +60,7 @@ class Group:
 
 
 class Comparison:
-    """The values of one run of the backward, each beside what it should be."""
+    """The values of one run of the backward, each compared with what it should be."""
 
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
         self.derivatives = derivatives

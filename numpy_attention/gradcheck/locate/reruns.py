@@ -14,7 +14,7 @@ from numpy_attention.gradcheck.edits.repairs import quiet
 from numpy_attention.gradcheck.locate.forwards import STEP
 from numpy_attention.gradcheck.locate.watching import arrays_within
 
-CLOSE = 1e-5            # of a directional derivative, beside the size of the gradient
+CLOSE = 1e-5            # of a directional derivative, relative to the size of the gradient
 DIRECTIONS = 2
 SEED = 17
 MOST_AXES = 4

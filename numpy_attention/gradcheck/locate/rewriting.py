@@ -2,7 +2,7 @@
 
 A rewritten function computes what it did: each value goes through a method of the listener, which
 returns it, or for once another in its place. Only `__code__` is exchanged, so that methods,
-closures and whoever holds the function go on with it.
+closures and other references to the function stay valid.
 """
 
 import ast
@@ -89,8 +89,7 @@ def called_functions(work):
 
 @contextlib.contextmanager
 def profiled(profile):
-    """While this is open, calls are told to profile(); whoever profiled before does so again then.
-    """
+    """Report calls to profile() in this context, and then restore the previous profiler."""
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
@@ -98,7 +97,7 @@ def profiled(profile):
     finally:
         if before is None or callable(before):
             sys.setprofile(before)
-        else:                           # a cProfile.Profile, which is no function
+        else:                           # a cProfile.Profile, which is not a function
             sys.setprofile(None)
             before.enable()
 
@@ -131,16 +130,16 @@ def tree_of(function):
     try:
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except SyntaxError:
-        raise Declined(f"{function.__qualname__} stands within another line") from None
+        raise Declined(f"{function.__qualname__} is part of another line") from None
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
-        raise Declined(f"{function.__qualname__} is no function of its own")
+        raise Declined(f"{function.__qualname__} is not a function by itself")
     ast.increment_lineno(tree, first - 1)
     node.decorator_list = []
     if any(map(is_private, ast.walk(node))):
         raise Declined(f"{function.__qualname__} uses a name that its class makes private")
     if not has_asserts(node) and not matches_source(function.__code__):
-        raise Declined(f"{function.__qualname__} is not what its file says now: import it anew")
+        raise Declined(f"{function.__qualname__} is not what its file says now: import it again")
     return node
 
 
@@ -158,12 +157,12 @@ def compiled(function, node):
     try:
         code = compile(module, function.__code__.co_filename, "exec")
     except (SyntaxError, ValueError, RecursionError) as why:
-        raise Declined(f"{function.__qualname__} cannot be compiled anew: {why}") from None
+        raise Declined(f"{function.__qualname__} cannot be compiled again: {why}") from None
     for each in ("outer", INNER):
         code = next(one for one in code.co_consts if getattr(one, "co_name", None) == each)
     if code.co_freevars != free or code.co_varnames[:code.co_argcount] != (
             function.__code__.co_varnames[:function.__code__.co_argcount]):
-        raise Declined(f"{function.__qualname__} cannot be compiled anew")
+        raise Declined(f"{function.__qualname__} cannot be compiled again")
     return code.replace(co_name=function.__code__.co_name)
 
 
@@ -213,7 +212,7 @@ class Instrumented:
                 self.codes.append((function, code))
 
     @contextlib.contextmanager
-    def told(self, listener):
+    def reporting_to(self, listener):
         """While this is open, the functions tell the listener."""
         spaces = {id(function.__globals__): function.__globals__ for function, _ in self.codes}
         try:
@@ -329,7 +328,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """The last Place of a traceback that is in a file of a reader's own; None: there is none."""
+    """The last Place of a traceback that is in a file of a reader's own; or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:

@@ -55,7 +55,7 @@ class Search:
     def kept(self, instead):
         """→ the gradients with other values in their places, what the backward made."""
         kept = Kept(self.rewritten.places, instead)
-        with self.rewritten.told(kept):
+        with self.rewritten.reporting_to(kept):
             gradients = self.gradients()
         return gradients, kept.end()
 
@@ -147,7 +147,7 @@ class Search:
         for number, place in enumerate(places):
             if place.kind not in ("assign", "argument"):
                 continue
-            with self.derivatives.rewritten.told(Copying(number)):
+            with self.derivatives.rewritten.reporting_to(Copying(number)):
                 gradients = self.gradients()
             if gradients and not self.wrong(gradients):
                 changes = [one for one in places if one.kind == "update"
@@ -157,7 +157,7 @@ class Search:
         return None
 
     def first(self, compared, wrong, acquitted):
-        """The first Finding; the right value stands in its place from then on."""
+        """The first Finding; from then on its value is replaced by the right one."""
         best = None
         for group in compared.in_order():
             if self.derivatives.is_late():
@@ -204,7 +204,7 @@ class ForwardEditSearch:
 
     def first(self, *kinds):
         """The Finding of an edit, of some kinds or of all; None: there is none."""
-        # where no gradient is wrong, an edit mends nothing but laws
+        # if no gradient is wrong, an edit can only repair laws
         edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
                                 is_forward=True)

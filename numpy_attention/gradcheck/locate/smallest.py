@@ -13,7 +13,7 @@ from numpy_attention.gradcheck.locate.watching import arrays_within
 
 @dataclass
 class Smallest:
-    """The shapes of its inputs, {name: shape}, and a wrong gradient by name, beside the right."""
+    """The shapes of its inputs, {name: shape}, and a wrong gradient by name, with the right one."""
 
     shapes: dict
     name: str

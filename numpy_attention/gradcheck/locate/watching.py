@@ -1,4 +1,4 @@
-"""Arrays that are watched while somebody's code runs: which of them change, and in which line."""
+"""Watch arrays while user code runs: which of them change, and in which line."""
 
 import linecache
 import sys
@@ -133,7 +133,7 @@ def first_line_with(work, is_it):
 
 
 def nearest(frame):
-    """This frame, or the first around it, that runs somebody's code; None: there is none."""
+    """The innermost frame, from this one outwards, that runs user code, or None."""
     while frame is not None and not is_user_code(frame.f_code):
         frame = frame.f_back
     return frame

@@ -5,7 +5,7 @@
     db = da.sum(axis=0)     0.31 + 0.2 + … (6 terms)
 
 One step of it, and only of a statement in one line whose operands may be computed twice: without
-calls, but for NumPy's.
+calls, except NumPy's.
 """
 
 import ast
@@ -61,7 +61,7 @@ def format_terms(pairs, between):
 
 
 def assigned_expression(place):
-    """What is assigned in a statement that stands in one line; None: it does not, or has calls."""
+    """The value assigned by a one-line statement; None if it is longer or has calls."""
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
     except (SyntaxError, IndexError):

@@ -1,11 +1,11 @@
-"""The kinds of mistakes, and what a wrong array looks like beside the right one."""
+"""The kinds of mistakes, and how a wrong array differs from the right one."""
 
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
-# {kind: what is said of a statement that an edit mends}
+# {kind: the description of a statement that an edit repairs}
 SAID = {
     "assigned": "assigned where it is to be added",
     "no return": "a gradient that is computed and not returned",
@@ -62,7 +62,7 @@ class Kind:
 
 
 def array_kinds(found, right, flags=()):
-    """What a wrong array looks like beside the right one, as Kinds; flags: masks it may follow."""
+    """How a wrong array differs from the right one, as Kinds; flags: masks it may follow."""
     if np.shape(found) != right.shape:
         turned = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
         return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{turned}")]

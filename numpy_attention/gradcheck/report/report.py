@@ -270,8 +270,8 @@ def shapes_of(finding):
 
 def is_unexplained(finding, kinds):
     """Whether a Finding says where a value is wrong first, and does not know by which line."""
-    told = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_SAID])
-    return not finding.is_proven and not told
+    explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_SAID])
+    return not finding.is_proven and not explained
 
 
 def element_of(found, right):

@@ -68,7 +68,7 @@ def test_figures_of_other_settings_do_not_join(tmp_path):
     results.append(path, [line()])
     with pytest.raises(ValueError, match=message):
         results.append(path, [line(seed=1, settings="0b")])
-    assert results.beside(path, [line(recipe="s", settings="0b")]) == [line()]
+    assert results.existing_figures(path, [line(recipe="s", settings="0b")]) == [line()]
     assert results.read_file(path) == [line()]
 
 

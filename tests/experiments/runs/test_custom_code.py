@@ -1,7 +1,6 @@
 """A run with a class of a reader's own: what it keeps, and that it runs code only when asked to."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -185,7 +184,7 @@ def test_what_a_checkpoint_may_say(own, good):
 
 def test_names_that_do_not_belong_together(mine, folder):
     rewrite(folder, lambda about: about["own"].update({"mine.py:Other": about["own"].popitem()[1]}))
-    with pytest.raises(ValueError, match=re.escape("code of its own that no setting names: mine")):
+    with pytest.raises(ValueError, match="code that no setting names: mine"):
         Translator.load(folder, [mine])
     rewrite(folder, lambda about: about.pop("own"))
     with pytest.raises(ValueError, match="attention 'mine.py:Mine': expected one of dot, general"):

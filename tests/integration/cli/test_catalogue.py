@@ -1,10 +1,10 @@
-"""What the package knows by name: gradcheck, corpora. (reproduce: tests/recipes/test_recipe.py)"""
+"""numpy-attention gradcheck, corpora (reproduce: test_reproduce.py)."""
 
 import numpy as np
 import pytest
 from cli_runs import told
 
-from numpy_attention.cli import catalogue
+from numpy_attention.cli import gradcheck
 from numpy_attention.cli.main import main
 from numpy_attention.data.datasets import corpus, downloads
 from numpy_attention.experiments import reports
@@ -27,7 +27,7 @@ def test_gradcheck_fails(capsys, monkeypatch):
         raise GradientError("wrong gradient for W at (0, 1)")
 
     good = Report("good", {"W": 2e-9, "b": 3e-8})
-    monkeypatch.setattr(catalogue, "CHECKS", {"good": lambda rng: good, "bad": wrong})
+    monkeypatch.setattr(gradcheck, "CHECKS", {"good": lambda rng: good, "bad": wrong})
     assert main(["gradcheck"]) == 1
     out = capsys.readouterr().out
     assert "3.0e-08  b" in out and "FAILED" in out
@@ -44,7 +44,7 @@ def test_gradcheck_tells_all_that_it_knows_where_it_is_asked(capsys, monkeypatch
     def incomparable(rng):
         raise GradientError("one gradient for two inputs")
 
-    monkeypatch.setattr(catalogue, "CHECKS", {"bad": wrong, "odd": incomparable})
+    monkeypatch.setattr(gradcheck, "CHECKS", {"bad": wrong, "odd": incomparable})
     elements = "W, backward:\n[1.25 2.  ]\nW, central differences:\n[1.25 4.5 ]\n"
     assert main(["gradcheck"]) == 1
     out = capsys.readouterr().out
@@ -59,8 +59,8 @@ def test_gradcheck_tells_all_that_it_knows_where_it_is_asked(capsys, monkeypatch
     (["a"], ["a"]), (["A"], ["a", "ab"]), (["ab", "a"], ["a", "ab"]), ([""], ["a", "ab", "c"]),
 ])
 def test_checks_are_named_by_their_parts(parts, names, monkeypatch):
-    monkeypatch.setattr(catalogue, "CHECKS", dict.fromkeys(["a", "ab", "c"]))
-    assert catalogue.checks_named(parts) == names
+    monkeypatch.setattr(gradcheck, "CHECKS", dict.fromkeys(["a", "ab", "c"]))
+    assert gradcheck.checks_named(parts) == names
 
 
 # ---- corpora ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A mechanism of one's own on the command line: trained, used, compared, and what is refused."""
+"""A user-defined mechanism on the command line: trained, used, compared, rejected."""
 
 import json
 import shlex
@@ -20,7 +20,7 @@ LM = ("train lm --text own.txt --epochs 1 --batch-size 4 --steps 5 --threads 1 "
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with files of one's own, and runs that were trained with them."""
+    """A folder with user-defined files, and runs that were trained with them."""
     folder = tmp_path_factory.mktemp("own")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -146,7 +146,7 @@ def test_the_seed_draws_the_numbers(tmp_path, capsys):
 
 @pytest.mark.parametrize("name, message", [
     ("Deep", "Deep asks for depth, which cannot be guessed: write case(rng), which gives (target,"),
-    ("Two", "Two.forward takes y beside its input, which cannot be guessed: write case(rng)"),
+    ("Two", "Two.forward takes y besides its input, which cannot be guessed: write case(rng)"),
     ("Odd", "Odd asks for colour, which cannot be guessed: write case(rng)"),
     ("case_of_a_number", "case_of_a_number gives int, expected (target, inputs, forward, "),
     ("None", "mine.py has no 'None': it has Square, Sine"),

@@ -1,4 +1,4 @@
-"""The map of the house says what the imports say."""
+"""The map of the package agrees with the imports."""
 
 import ast
 import re

@@ -62,10 +62,11 @@ def numbered(found):
 def first_other(found, right):
     """The first hypothesis that is another, in words."""
     at = int(np.argmin(np.isclose(found, right).all(1)))
-    return f"hypothesis [{at}] is {told(*found[at])}, right {told(*right[at])}"
+    return (f"hypothesis [{at}] is {format_hypothesis(*found[at])}, "
+            f"right {format_hypothesis(*right[at])}")
 
 
-def told(words, log_p):
+def format_hypothesis(words, log_p):
     """One hypothesis of `numbered`, in words."""
     if not words:
         return "none"

@@ -1,0 +1,37 @@
+"""gradcheck: check the gradients of the package, or of a user-defined class."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from numpy_attention.gradcheck.cases import CHECKS
+from numpy_attention.gradcheck.running import check_in_process, show_checks
+from numpy_attention.registry import is_custom_code
+
+
+def gradcheck(options: Namespace) -> int:
+    names = options.names or [""]
+    if any(map(is_custom_code, names)):
+        if len(names) > 1:
+            raise ValueError(f"{' '.join(names)}: check user-defined code by itself, one "
+                             "FILE.py:CLASS at a time")
+        return check_in_process(names[0], options.seed, options.seconds, options.full)
+    if "seconds" in options.given:
+        raise ValueError("--seconds is for a user-defined class, FILE.py:CLASS: leave it out")
+    checks = {name: CHECKS[name] for name in checks_named(names)}
+    return show_checks(checks, options.seed, full=options.full)
+
+
+def checks_named(parts: Sequence[str]) -> list[str]:
+    """The checks with these names, or else with these parts in their names, in order.
+
+    ValueError: there are none for a part.
+    """
+    found = {part: [part] if part in CHECKS else
+             [name for name in CHECKS if part.lower() in name.lower()] for part in parts}
+    missing = [part for part, names in found.items() if not names]
+    if missing:
+        raise ValueError(f"no gradient check is named {', '.join(missing)}: expected a name, or a "
+                         f"part of one, of the {len(CHECKS)} that `numpy-attention gradcheck` "
+                         f"prints, such as {', '.join(list(CHECKS)[:3])}; or a user-defined "
+                         "class, FILE.py:CLASS")
+    return [name for name in CHECKS if any(name in names for names in found.values())]
