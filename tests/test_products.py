@@ -15,8 +15,7 @@ from numpy_attention.training.threads import Threads
 
 
 @pytest.fixture(autouse=True)
-def small_kernels(monkeypatch):
-    """The tests hold on any processor."""
+def on_any_processor(monkeypatch):
     monkeypatch.setattr(products, "has_small_kernels", lambda: True)
 
 

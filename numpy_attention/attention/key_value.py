@@ -114,7 +114,7 @@ class KeyValueReadout(HistoryReadout):
     def forward(self, h, mask, memory=None, keep=None):
         """h (T, B, H), mask (T, B) → y (T, B, O), the memory after, weights (T, B, M + T), cache.
 
-        memory: as `Reader` has it; keep: how many states the memory after has, else `carried`.
+        memory: as in `HistoryReadout`; keep: how many states the memory after has, else `carried`.
         """
         states, known = self.remember(h, mask, memory)
         keys, values = self._part(states, "key"), self._part(states, "value")

@@ -72,7 +72,7 @@ class NGramReadout(HistoryReadout):
     def forward(self, h, mask, memory=None, keep=None):
         """h (T, B, H), mask (T, B) → y (T, B, O), the memory after, None for weights, cache.
 
-        memory: as `Reader` has it, of N − 2 states; keep: give the memory after even where it is
+        memory: as in `HistoryReadout`, of N − 2 states; keep: return the new memory even if it is
         not carried, as writing word by word needs.
         """
         states, known = self.remember(h, mask, memory, self.reach)

@@ -37,8 +37,7 @@ class Steps:
 
     def is_guarded(self, t, *given):
         """Whether step t begins a backward pass, or is given gradients unlike a state (B, H)."""
-        shape = self.hs[t].shape
-        return t == len(self.a) - 1 or any([array.shape != shape for array in given])
+        return t == len(self.a) - 1 or any([one.shape != self.hs[t].shape for one in given])
 
 
 @dataclass

@@ -166,8 +166,8 @@ def kind_of_run(command: Command, options: argparse.Namespace) -> str:
     """The kind of run that a command uses. ValueError: an option is for the other kind."""
     if len(command.runs) == 1:
         return command.runs[0]
-    from numpy_attention.experiments.runs.trained import kind_of
-    kind = kind_of(options.run)
+    from numpy_attention.experiments.runs.trained import run_kind
+    kind = run_kind(options.run)
     for option in command.options:
         if option.name in options.given and option.run not in ("", kind):
             raise ValueError(f"{option.flag} is only for a {RUNS[option.run]}, and {options.run} "

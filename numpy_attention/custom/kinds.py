@@ -41,7 +41,7 @@ OFFERED = {
 }
 
 
-def kind_of(one: type) -> str:
+def mechanism_kind(one: type) -> str:
     """Return the kind of a class. ValueError: what it lacks, or why it cannot be a part."""
     for kind, (base, left) in BASES.items():
         missing = [name for name in left if not hasattr(one, name)]
@@ -139,7 +139,7 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
         raise ValueError(f"{code.name}:{name} is not a class: expected one of {classes(code)}")
-    kind = kind_of(one)
+    kind = mechanism_kind(one)
     if wanted is not None and wanted != kind:
         other = "" if wanted not in BASES else (f": derive it from {BASES[wanted][0].__name__}, "
                                                 "or choose another")
@@ -153,7 +153,7 @@ def only_one(code: Code, wanted: str | None) -> Any:
     for one in code.defined().values():
         if isclass(one) and any(hasattr(one, name) for name in NAMES):
             try:
-                kind = kind_of(one)
+                kind = mechanism_kind(one)
             except ValueError:
                 kind = wanted or LAYER      # if it is the only one, the error says what it lacks
             if wanted in (None, kind):

@@ -8,10 +8,11 @@ from numpy_attention.initializers import check_initial, normal
 from numpy_attention.kernels.softmax import cross_entropy, log_softmax
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.module import Array, Module
-from numpy_attention.products import few_rows
+from numpy_attention.products import few_rows, has_small_kernels
 from numpy_attention.validation.arrays import check_shape, check_sizes, chunks
 
 BLOCK = 512     # rows at a time: logits of V = 10,000 in float32 are then 20 MB
+FEW = 32        # rows, up to which E xᵀ is faster than x Eᵀ if panels are not
 WORDS = 2048    # words at a time whose ∂L/∂E is made: the sum of a block stays in the cache
 
 
@@ -50,6 +51,8 @@ class Output(Module):
 
     def _scores(self, x):
         """E x of each row.   x (N, K) → (N, V)."""
+        if len(x) <= FEW and not has_small_kernels():
+            return np.ascontiguousarray((self.words.E @ x.T).T)
         return x @ few_rows(self.words.E.T, len(x))
 
     def losses(self, x, targets):

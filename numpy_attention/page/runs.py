@@ -11,7 +11,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.saved import CHECKPOINT
-from numpy_attention.experiments.runs.trained import kind_of
+from numpy_attention.experiments.runs.trained import run_kind
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.module import Array
 from numpy_attention.page.export import exported
@@ -39,7 +39,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints are of one training, and {len(folders)} runs are given: "
                          "name one")
-    kind = kind_of(folders[0])
+    kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind) for folder in folders]
     selection = selected({"name": corpus} if corpus else trained[0].corpus, CORPORA[kind])
     examples = examples_of(selection, split, count)
@@ -54,7 +54,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 def load(folder: str, first: str, wanted: str) -> Any:
     """The run of a folder. ValueError: it has user-defined code, or is not of the first's kind."""
-    kind = kind_of(folder)
+    kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
         raise ValueError(f"{first} is a {RUNS.get(wanted, wanted)}'s run and {folder} a "
                          f"{RUNS.get(kind, kind)}'s: a page shows translators or language models")

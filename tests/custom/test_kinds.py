@@ -6,7 +6,7 @@ from custom_files import CELL, MINE, PAST, PRODUCT, changed, written
 from numpy_attention.cells.gru import GRU
 from numpy_attention.custom import kinds
 from numpy_attention.custom.code import read
-from numpy_attention.custom.kinds import custom_class, kind_of, required
+from numpy_attention.custom.kinds import custom_class, mechanism_kind, required
 from numpy_attention.layers.linear import Linear
 from numpy_attention.models.luong import LuongTranslator
 
@@ -22,9 +22,9 @@ class A(Cell):
 
 
 def test_the_packages_own():
-    assert kind_of(GRU) == kinds.CELL
-    assert kind_of(Linear) == kinds.LAYER
-    assert kind_of(LuongTranslator) == kinds.MODEL
+    assert mechanism_kind(GRU) == kinds.CELL
+    assert mechanism_kind(Linear) == kinds.LAYER
+    assert mechanism_kind(LuongTranslator) == kinds.MODEL
 
 
 @pytest.mark.parametrize("text, kind", [
@@ -33,7 +33,7 @@ def test_the_packages_own():
 def test_a_file_with_one_class(text, kind, tmp_path):
     path = str(written(tmp_path, text))
     one = custom_class(path)
-    assert kind_of(one) == kind
+    assert mechanism_kind(one) == kind
     assert custom_class(f"{path}:{one.__name__}", kind) is custom_class(path, kind) is one
 
 

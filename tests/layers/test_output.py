@@ -41,7 +41,10 @@ def test_blocks_of_words_make_the_whole_gradient_of_the_table(rng, monkeypatch, 
     np.testing.assert_allclose(grads.words.E, 0.7 * (p - np.eye(9)[targets]).T @ x, atol=1e-13)
 
 
-def test_against_the_formula(rng):
+@pytest.mark.parametrize("few", [0, 11])    # of 11 rows: all by x Eᵀ, and all by E xᵀ
+def test_against_the_formula(rng, monkeypatch, few):
+    monkeypatch.setattr(module, "FEW", few)
+    monkeypatch.setattr(module, "has_small_kernels", lambda: False)
     layer, x, targets = layer_and_rows(rng)
     loss, dx, _ = loss_and_grad(layer, x, targets)
     z = x @ layer.words.E.T + layer.b

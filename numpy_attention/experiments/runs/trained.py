@@ -227,7 +227,7 @@ def how_shared(trainer: Trainer) -> str:
     return f", on {now}, {before} × {earlier} before: sums are {sums}"
 
 
-def kind_of(folder: str | Path) -> str:
+def run_kind(folder: str | Path) -> str:
     """The kind of a run, "translator" or "writer". Raises as `checkpoint.load_about`."""
     return kind_in(checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT))
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
-from numpy_attention.custom.kinds import ATTENTION, CELL, MODEL, SCORE, kind_of, required
+from numpy_attention.custom.kinds import ATTENTION, CELL, MODEL, SCORE, mechanism_kind, required
 from numpy_attention.gradcheck import GradientError, gradcheck, randomize
 from numpy_attention.gradcheck.cases import attention, cells, models
 from numpy_attention.gradcheck.cases.case import A, B, D, H, T, V, array, plain
@@ -30,7 +30,7 @@ def checks_of(one):
     ValueError: a class that is of no kind, or cannot be built by guess.
     """
     if isinstance(one, type):
-        how = check_score if kind_of(one) in (ATTENTION, SCORE) else check
+        how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
         return {title: partial(how, title, build) for title, build in cases_of(one).items()}
     return {one.__name__: partial(check_as_it_is, one)}
 
@@ -81,7 +81,7 @@ def check_as_it_is(function, rng):
 
 def cases_of(one):
     """{title: build(rng, dtype) → Case} of a class, by its kind."""
-    kind = kind_of(one)
+    kind = mechanism_kind(one)
     if kind == ATTENTION:
         return attentions(one)
     if kind == SCORE:

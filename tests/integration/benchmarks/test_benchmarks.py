@@ -168,14 +168,14 @@ def test_decoding_finds_the_same_translations_in_pytorch(torch, monkeypatch, cap
     assert beam.startswith("rnnsearch, beam 2: ours ")
 
 
-def test_the_yardstick_logs_every_epoch(torch, monkeypatch, tmp_path):
-    import yardstick
-    small = replace(yardstick.RECIPE, corpus={"name": "reverse", "count": 30},
-                    settings=yardstick.RECIPE.settings | {"hidden": 8, "embedding": 6},
-                    training=replace(yardstick.RECIPE.training, min_count=1))
-    monkeypatch.setattr(yardstick, "RECIPE", small)
+def test_the_baseline_logs_every_epoch(torch, monkeypatch, tmp_path):
+    import rnnsearch_baseline
+    small = replace(rnnsearch_baseline.RECIPE, corpus={"name": "reverse", "count": 30},
+                    settings=rnnsearch_baseline.RECIPE.settings | {"hidden": 8, "embedding": 6},
+                    training=replace(rnnsearch_baseline.RECIPE.training, min_count=1))
+    monkeypatch.setattr(rnnsearch_baseline, "RECIPE", small)
     log = tmp_path / "log.jsonl"
-    yardstick.main(["--epochs", "2", "--threads", "1", "--log", str(log)])
+    rnnsearch_baseline.main(["--epochs", "2", "--threads", "1", "--log", str(log)])
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["epoch"] for line in lines] == [1, 2]
 

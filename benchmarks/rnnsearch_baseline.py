@@ -1,6 +1,6 @@
-"""The yardstick of the recipe rnnsearch-bible: the same model and batches in PyTorch eager.
+"""The baseline of the recipe rnnsearch-bible: the same model and batches in PyTorch eager.
 
-    python benchmarks/yardstick.py [--epochs 5] [--threads 2] [--log runs/yardstick.jsonl]
+    python benchmarks/rnnsearch_baseline.py [--epochs 5] [--threads 2] [--log FILE]
 
 The recipe's data, vocabulary, sizes, dropout, Adam and clipping; initial values are PyTorch's own
 (v_a: U(−0.1, 0.1)). After each epoch the log gets a line with the minutes of training so far,
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECIPE = find_recipe("rnnsearch-bible")
 
 
-class Yardstick:
+class Baseline:
     """The PyTorch side of a Translator: the same batches, Adam, clipping; greedy search."""
 
     def __init__(self, translator, seed):
@@ -85,7 +85,7 @@ def main(arguments=None):
     parser = parser_of(__doc__, threads=2)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--log", type=Path, default=ROOT / "runs" / "yardstick.jsonl")
+    parser.add_argument("--log", type=Path, default=ROOT / "runs" / "rnnsearch-baseline.jsonl")
     options = parser.parse_args(arguments)
     check_recordable(options.log, parser.error)
     options.log.parent.mkdir(exist_ok=True)
@@ -97,21 +97,21 @@ def main(arguments=None):
         pairs["train"], RECIPE.model, RECIPE.settings, RECIPE.training, RECIPE.corpus)
     batches = {split: translator.batches(some) for split, some in pairs.items()}
     references = [pair.target for pair in pairs["test"]]
-    yardstick = Yardstick(translator, options.seed)
-    size = sum(parameter.numel() for parameter in yardstick.model.parameters())
+    baseline = Baseline(translator, options.seed)
+    size = sum(parameter.numel() for parameter in baseline.model.parameters())
     print(f"{size:,} parameters")
     minutes = 0.0
     for epoch in range(options.epochs):
         start = time.perf_counter()
-        yardstick.epoch(batches["train"], np.random.default_rng([options.seed, epoch]))
+        baseline.epoch(batches["train"], np.random.default_rng([options.seed, epoch]))
         minutes += (time.perf_counter() - start) / 60
-        words = yardstick.translate(batches["test"])
+        words = baseline.translate(batches["test"])
         line = {
             "system": "pytorch",
             "epoch": epoch + 1,
             "minutes": round(minutes, 2),
             "threads": options.threads,
-            "valid_perplexity": round(yardstick.perplexity(batches["valid"]), 3),
+            "valid_perplexity": round(baseline.perplexity(batches["valid"]), 3),
             "bleu_greedy": round(metrics.bleu(words, references).score, 2),
         }
         print(json.dumps(line), flush=True)
