@@ -93,15 +93,14 @@ class GRU(Cell):
         a = steps.a[t]
         h = steps.hs[t]
         s = steps.s[t]
-        first = t == 0
         gates = steps.gates[t]
         if self.reset == "after":
-            kernel = kernels.gru.in_loop(first)
+            kernel = kernels.gru.in_loop(t == 0)
             kernel(a, h @ steps.U, self.b_n, h, self._new, gates, s, steps.hs[t + 1])
         else:
             U_rz, U_n = steps.Us
-            kernels.gru_reset.in_loop(first)(a, h @ U_rz, h, gates, s)
-            kernels.gru_update.in_loop(first)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
+            kernels.gru_reset.in_loop(t == 0)(a, h @ U_rz, h, gates, s)
+            kernels.gru_update.in_loop(t == 0)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
         """Arrays for the gradients of the steps; with reset="after" r comes between a_n and u_n."""
