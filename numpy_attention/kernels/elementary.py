@@ -58,6 +58,7 @@ T2 = np.float32(-5.385406889e-02)
 T3 = np.float32(2.101007703e-02)
 T4 = np.float32(-6.113185075e-03)
 SMALL = np.float32(0.625)
+LANES = 128     # columns that row_max compares at a time
 ONE = np.float32(1)
 TWO = np.float32(2)
 
@@ -132,12 +133,21 @@ def _sigmoid(x):
     return lambda x: 0.5 + 0.5 * math.tanh(0.5 * x)
 
 
-@compiled(FLAGS | {"reassoc", "nnan"})
+@kernel
 def row_max(row):
-    """max_j row_j. It may pass over a NaN, which shows in all that is made of the row itself."""
-    top = row.dtype.type(-math.inf)
-    for j in range(row.shape[0]):
-        top = row[j] if row[j] > top else top
+    """max_j row_j. It may pass over a NaN, which shows in everything made of the row itself.
+
+    LLVM does not vectorise a maximum over a row, but it does one of two rows, column by column:
+    first the blocks of LANES columns are compared, then the columns of the largest.
+    """
+    tops = row[:LANES].copy()
+    for start in range(LANES, row.shape[0], LANES):
+        block = row[start:start + LANES]
+        for j in range(block.shape[0]):
+            tops[j] = block[j] if block[j] > tops[j] else tops[j]
+    top = tops[0]
+    for j in range(tops.shape[0]):
+        top = tops[j] if tops[j] > top else top
     return top
 
 

@@ -1,7 +1,8 @@
-"""One pass over the flat vectors: sums of gradient twins, their norm, and the optimizers' updates.
+"""One pass over the flat vectors: sums of gradients, their norm, and the optimizers' updates.
 
 Every update reads its gradient g times `factor` (the clipping) and leaves 0 there, ready for the
-next step. All are elementwise, so that a vector may be updated slice by slice.
+next step. All are elementwise, so that a vector may be updated slice by slice. Most rows of an
+embedding's gradient are 0: a sum and plain SGD pass over BLOCK zeros without reading the rest.
 """
 
 import math
@@ -11,15 +12,32 @@ import numpy as np
 from numpy_attention.kernels.elementary import kernel, reduction
 from numpy_attention.kernels.guard import guarded
 
+BLOCK = 256             # numbers of a gradient that are compared with 0 at once
+SQUARED = 1 << 15       # numbers whose squares are added up before the next ones
+
+
+@reduction
+def any_nonzero(row):
+    """Whether some number of a row is not 0."""
+    found = row[0] != 0
+    if not found:                           # a row of a dense gradient is not read twice
+        for j in range(row.shape[0]):
+            found |= row[j] != 0
+    return found
+
 
 @guarded(total="N", other="N")
 @kernel
 def gather(total, other):
     """total += other, other = 0."""
     zero = total.dtype.type(0)
-    for i in range(total.shape[0]):
-        total[i] += other[i]
-        other[i] = zero
+    for start in range(0, total.shape[0], BLOCK):
+        to = total[start:start + BLOCK]
+        one = other[start:start + BLOCK]
+        if any_nonzero(one):
+            for i in range(to.shape[0]):
+                to[i] += one[i]
+                one[i] = zero
 
 
 @guarded(table="N D", found="N bool")
@@ -27,20 +45,25 @@ def gather(total, other):
 def touched_rows(table, found):
     """found_i: whether row i has a number that is not 0."""
     for i in range(table.shape[0]):
-        found[i] = False
-        for j in range(table.shape[1]):
-            if table[i, j] != 0:
-                found[i] = True
-                break
+        found[i] = any_nonzero(table[i])
 
 
-@guarded(g="N")
 @reduction
-def squared_norm(g):
+def sum_of_squares(g):
     """Σ g_i² in float64."""
     total = np.float64(0)
     for i in range(g.shape[0]):
         total += np.float64(g[i]) * np.float64(g[i])
+    return total
+
+
+@guarded(g="N")
+@kernel
+def squared_norm(g, before=0.0):
+    """before + Σ g_i² in float64, a sum for every SQUARED numbers: its bits depend on these."""
+    total = before
+    for start in range(0, g.shape[0], SQUARED):
+        total += sum_of_squares(g[start:start + SQUARED])
     return total
 
 
@@ -60,9 +83,13 @@ def momentum(w, g, velocity, rate, mu, factor):
 def sgd(w, g, rate):
     """w −= rate g; `factor` is in the rate."""
     zero = w.dtype.type(0)
-    for i in range(w.shape[0]):
-        w[i] -= rate * g[i]
-        g[i] = zero
+    for start in range(0, w.shape[0], BLOCK):
+        ws = w[start:start + BLOCK]
+        gs = g[start:start + BLOCK]
+        if any_nonzero(gs):
+            for i in range(ws.shape[0]):
+                ws[i] -= rate * gs[i]
+                gs[i] = zero
 
 
 @guarded(w="N", g="N", m="N", v="N")

@@ -23,7 +23,8 @@ from numpy_attention.validation.arrays import chunks
 Work = Callable[[int, Batch, State], tuple[Any, State]]
 States = list[State] | None     # of the shares at work here; None: nothing is carried yet
 
-BLOCK = 1 << 15     # numbers of a flat vector that are added up and squared before the next ones
+BLOCK = 1 << 18     # numbers of a flat vector that are added up and squared before the next ones
+SMALL = 1 << 18     # numbers that one thread adds or moves sooner than another one wakes up
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
@@ -81,17 +82,16 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
         found = 0.0
         for block in chunks(share_of(len(total), k, pool.count), BLOCK):
             tree(lambda to, one: gather(vectors[to][block], vectors[one][block]), pool.count)
-            found += squared_norm(total[block])
+            found = squared_norm(total[block], found)
         return found
 
     def square(k: int) -> float:
-        mine = share_of(len(total), pool.first + k, pool.shares)
-        return sum(squared_norm(total[block]) for block in chunks(mine, BLOCK))
+        return squared_norm(total[share_of(len(total), pool.first + k, pool.shares)], 0.0)
 
-    squares = pool.map(add)
+    squares = each(pool, add, len(total))
     if pool.ranks.count > 1:                    # the sum of squares is that of all ranks' gradients
         row_sums.add(pool.ranks, grads[0])
-        squares = sum(pool.ranks.allgather(pool.map(square)), [])
+        squares = sum(pool.ranks.allgather(each(pool, square, len(total))), [])
     return math.sqrt(sum(squares))
 
 
@@ -103,4 +103,11 @@ def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
         slices = {name: vector[mine] for name, vector in vectors.items()}
         optimizer.update(weights[mine], gradient[mine], slices, step, rate, factor)
 
-    pool.map(move)
+    each(pool, move, len(weights))
+
+
+def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
+    """Call f(k) for every thread's number k: in its thread, or here if `size` is small."""
+    if size < SMALL:
+        return [f(k) for k in range(pool.count)]
+    return pool.map(f)

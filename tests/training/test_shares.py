@@ -8,6 +8,7 @@ from ranks_in_threads import same, together
 from small import pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches
+from numpy_attention.kernels import updates
 from numpy_attention.training import shares
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS
 from numpy_attention.training.optimizers import SGD
@@ -55,7 +56,8 @@ def test_ranks_share_rows_as_their_threads_do(rows):
 
 
 def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch):
-    assert shares.BLOCK == 2**15        # on which the bits of a norm depend
+    # the bits of a norm depend on SQUARED, and not on BLOCK
+    assert updates.SQUARED == 2**15 and shares.BLOCK % updates.SQUARED == 0
     monkeypatch.setattr(shares, "BLOCK", 64)
     vectors = np.random.default_rng(3).standard_normal((4, 1001)).astype(np.float32)
 
