@@ -35,8 +35,11 @@ def has_small_kernels():
 
 @contextmanager
 def fixed_weights():
-    """While no weights change: `few_rows` makes panels once, for all products and threads."""
-    token = _laid_out.set({})
+    """While no weights change: `few_rows` makes panels once, for all products and threads.
+
+    Within another one, that one's panels are used.
+    """
+    token = _laid_out.set({} if _laid_out.get() is None else _laid_out.get())
     try:
         yield
     finally:

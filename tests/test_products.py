@@ -63,6 +63,8 @@ def test_panels_are_made_once_while_weights_are_fixed(rng):
         assert few_rows(W.T, 10) is not panels and few_rows(W[:, :300], 10) is not panels
         with Threads(2) as pool:
             assert pool.map(lambda k: few_rows(W, 10)) == [panels, panels]
+        with fixed_weights():
+            assert few_rows(W, 10) is panels
     W[:] = 0
     with fixed_weights():
         assert not (np.ones((10, 512)) @ few_rows(W, 10)).any()

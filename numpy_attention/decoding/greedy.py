@@ -38,12 +38,13 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     while running:
         log_probs, weights, state = model.next(tokens, state)       # (rows, V), (rows, S)
         forbid(log_probs, never_chosen(never, log_probs.shape[1]))
+        best = log_probs.argmax(1)
+        log_p_best = np.take_along_axis(log_probs, best[:, None], 1)[:, 0].tolist()
         rows = []
         survivors = []
-        for row, before in enumerate(running):
-            token = int(log_probs[row].argmax())
-            total = before.log_probability + float(log_probs[row, token])
-            after = before.followed_by(token, total, weights[row, :lengths[before.sentence]])
+        for row, (before, token, log_p) in enumerate(zip(running, best.tolist(), log_p_best)):
+            after = before.followed_by(token, before.log_probability + log_p,
+                                       weights[row, :lengths[before.sentence]])
             if after.ends(limit):
                 ended[after.sentence] = after.hypothesis()
             else:

@@ -29,14 +29,16 @@ class Guarded:
         update_wrapper(self, kernel, updated=())
         self.compiled = kernel
         parameters = list(signature(self.py_func).parameters)
-        self.arrays = []        # (name, place among the arguments, axes, dtype)
+        self.arrays = []        # (name, place among the arguments, axes, dtype, text of the axes)
         self.indices = []       # (name, place, axis)
         for name, text in axes.items():
             place = parameters.index(name)
             text, _, axis = text.partition(" < ")
             words = text.split()
             dtype = words.pop() if words[-1] in ("int", "bool", "float64") else "real"
-            self.arrays.append((name, place, words, dtype))
+            # "4H" is (4, "H")
+            sizes = [(int(word[:-1] or 1), word[-1]) for word in words]
+            self.arrays.append((name, place, sizes, dtype, ", ".join(words)))
             if axis:
                 self.indices.append((name, place, axis))
         # (place, shape, dtype) of the last call, which are often those of the next
@@ -65,16 +67,16 @@ class Guarded:
         """Raise ValueError unless all arrays have their shapes and dtypes; else remember these."""
         sizes = {}
         real = None
-        for name, place, axes, dtype in self.arrays:
+        for name, place, axes, dtype, text in self.arrays:
             array = arguments[place]
             if not isinstance(array, np.ndarray):
                 raise ValueError(f"{self.__name__}: {name} is a {type(array).__name__}, expected "
                                  "an array")
             if array.ndim != len(axes):
                 raise ValueError(f"{self.__name__}: {name} has shape {array.shape}, expected "
-                                 f"({', '.join(axes)})")
-            for axis, size in zip(axes, array.shape):
-                if len(axis) == 1:
+                                 f"({text})")
+            for (times, axis), size in zip(axes, array.shape):
+                if times == 1:
                     sizes.setdefault(axis, size)
             if dtype == "real" and real is None:
                 real = array.dtype
@@ -82,19 +84,19 @@ class Guarded:
                 wanted = real if dtype == "real" and real in REAL else dtype
                 raise ValueError(f"{self.__name__}: {name} is {array.dtype}, expected {wanted}: "
                                  "convert it with astype")
-        for name, place, axes, _ in self.arrays:
-            wanted = tuple(int(axis[:-1] or 1) * sizes[axis[-1]] for axis in axes)
+        for name, place, axes, _, text in self.arrays:
+            wanted = tuple(times * sizes[axis] for times, axis in axes)
             if arguments[place].shape != wanted:
                 raise ValueError(f"{self.__name__}: {name} has shape {arguments[place].shape}, "
-                                 f"expected {wanted}, which is ({', '.join(axes)})")
+                                 f"expected {wanted}, which is ({text})")
         self.accepted = [(place, arguments[place].shape, arguments[place].dtype)
-                         for _, place, _, _ in self.arrays]
+                         for _, place, *_ in self.arrays]
 
     def _check_indices(self, arguments):
         """Raise ValueError for an index that its axis does not have."""
         for name, place, axis in self.indices:
-            size = next(arguments[other].shape[axes.index(axis)]
-                        for _, other, axes, _ in self.arrays if axis in axes)
+            size = next(arguments[other].shape[axes.index((1, axis))]
+                        for _, other, axes, *_ in self.arrays if (1, axis) in axes)
             indices = arguments[place]
             if indices.size and not 0 <= indices.min() <= indices.max() < size:
                 raise ValueError(f"{self.__name__}: {name} holds {indices.min()} to "

@@ -2,8 +2,19 @@
 
 import math
 
-from numpy_attention.kernels.elementary import kernel
+from numpy_attention.kernels.elementary import kernel, reduction
 from numpy_attention.kernels.guard import guarded
+
+BLOCK = 256     # sums that are compared with the least of those found at once
+
+
+@reduction
+def any_above(before, row, least):
+    """Whether some before + row_v is above `least`."""
+    found = False
+    for v in range(row.shape[0]):
+        found |= before + row[v] > least
+    return found
 
 
 @guarded(so_far="N float64", log_p="N V", rows="K int", tokens="K int", totals="K float64")
@@ -22,20 +33,23 @@ def largest(so_far, log_p, rows, tokens, totals):
     least = -math.inf           # what a sum must exceed to be among them
     for n in range(log_p.shape[0]):
         before = so_far[n]
-        row = log_p[n]
-        for v in range(row.shape[0]):
-            total = before + row[v]
-            if total > least and total < math.inf:
-                place = min(found, K - 1)
-                while place > 0 and totals[place - 1] < total:
-                    rows[place] = rows[place - 1]
-                    tokens[place] = tokens[place - 1]
-                    totals[place] = totals[place - 1]
-                    place -= 1
-                rows[place] = n
-                tokens[place] = v
-                totals[place] = total
-                found = min(found + 1, K)
-                if found == K:
-                    least = totals[K - 1]
+        for start in range(0, log_p.shape[1], BLOCK):
+            block = log_p[n, start:start + BLOCK]
+            if not any_above(before, block, least):
+                continue
+            for v in range(block.shape[0]):
+                total = before + block[v]
+                if total > least and total < math.inf:
+                    place = min(found, K - 1)
+                    while place > 0 and totals[place - 1] < total:
+                        rows[place] = rows[place - 1]
+                        tokens[place] = tokens[place - 1]
+                        totals[place] = totals[place - 1]
+                        place -= 1
+                    rows[place] = n
+                    tokens[place] = start + v
+                    totals[place] = total
+                    found = min(found + 1, K)
+                    if found == K:
+                        least = totals[K - 1]
     return found

@@ -18,8 +18,8 @@ def arguments(kernel, dtype=np.float32):
     scalars = {name: SCALARS.get(name, 0.5) for name in kernel.py_func.__code__.co_varnames[
         :kernel.py_func.__code__.co_argcount]}
     arrays = {}
-    for name, _, axes, kind in kernel.arrays:
-        shape = [int(axis[:-1] or 1) * SIZES[axis[-1]] for axis in axes]
+    for name, _, axes, kind, _ in kernel.arrays:
+        shape = [times * SIZES[letter] for times, letter in axes]
         arrays[name] = np.zeros(shape, dtype if kind == "real" else kind)
     return scalars | arrays
 
@@ -32,9 +32,9 @@ def misfits(kernel, name, axes, kind):
     """Arrays that cannot be the argument of this name."""
     array = arguments(kernel)[name]
     others = [other for other in kernel.arrays if other[0] != name]
-    letters = {axis[-1] for _, _, its_axes, _ in others for axis in its_axes}
-    for n, axis in enumerate(axes):
-        if axis[-1] in letters:
+    letters = {letter for _, _, its_axes, *_ in others for _, letter in its_axes}
+    for n, (_, letter) in enumerate(axes):
+        if letter in letters:
             yield np.delete(array, 0, axis=n)
     if kind == "real" and any(other[3] == "real" for other in others):
         yield array.astype(np.float64)
@@ -48,7 +48,7 @@ def misfits(kernel, name, axes, kind):
 @each
 def test_an_array_of_another_shape_dtype_or_kind_raises(name):
     kernel = KERNELS[name]
-    for one, _, axes, kind in kernel.arrays:
+    for one, _, axes, kind, _ in kernel.arrays:
         for other in misfits(kernel, one, axes, kind):
             call(kernel)            # the guard remembers this call, and not the next
             with pytest.raises(ValueError, match=rf"^{name}: \w+ (has shape|is) .*expected .*$"):

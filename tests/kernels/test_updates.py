@@ -1,10 +1,10 @@
-"""The passes over the flat vectors that the trainer makes: sums of twins, the norm in float64."""
+"""The passes over the flat vectors that the trainer makes: sums of gradients, the norm in float64."""
 
 import math
 
 import numpy as np
 
-from numpy_attention.kernels.updates import gather, squared_norm
+from numpy_attention.kernels.updates import BLOCK, gather, sgd, squared_norm
 
 
 def test_the_norm_is_accumulated_in_float64():
@@ -23,8 +23,13 @@ def test_not_finite_shows():
         assert not math.isfinite(squared_norm(np.array([1, bad, 2], np.float32)))
 
 
-def test_twins_are_added_and_cleared(rng):
-    total, other = rng.standard_normal((2, 50))
+def test_gradients_are_added_and_cleared_whichever_of_their_numbers_are_0(rng):
+    total, other, w = rng.standard_normal((3, 3 * BLOCK + 10))
+    other[0] = 0
+    other[BLOCK:-1] = 0
+    other[2 * BLOCK - 1] = 1
     expected = total + other
+    updated = w - 0.5 * other
+    sgd(w, other.copy(), 0.5)
     gather(total, other)
-    assert np.array_equal(total, expected) and not other.any()
+    assert np.array_equal(total, expected) and np.array_equal(w, updated) and not other.any()

@@ -27,6 +27,7 @@ from numpy_attention.experiments.runs.translation import (
     in_words,
 )
 from numpy_attention.module import Array
+from numpy_attention.products import fixed_weights
 from numpy_attention.registry import TRANSLATORS
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.evaluation import evaluate
@@ -167,7 +168,7 @@ class Translator(Trained):
                 for i, hypothesis in zip(group, hypotheses):
                     found[i] = self._translation(sentences[i], hypothesis, length_penalty)
 
-        with Threads(threads) as pool:
+        with Threads(threads) as pool, fixed_weights():
             pool.map(search)
         for others in ranks.allgather(found):
             found |= others
