@@ -20,6 +20,7 @@ KERNELS = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 SMALL = 10**6       # multiplications of a product that OpenBLAS makes without a copy of W
 WIDTH = 64          # columns of a panel
 ROWS = (16, 32, 64)     # panels are made for up to so many rows
+PAGE = 4096         # bytes
 STEPS = 4           # fewest products that are worth the copy of W into panels
 SIZE = 2**17        # entries of W; a smaller one stays in the processor's cache either way
 
@@ -80,6 +81,11 @@ class Panels:
         parts = -(-rows * WIDTH * K // SMALL)
         self.inner = -(-K // parts)
         self.whole = N - N % WIDTH
+        if W.strides[1] % PAGE == 0:
+            # columns that lie pages apart compete for the same lines of the cache: spread them
+            spread = np.empty((N, K + 16), W.dtype)[:, :K].T
+            spread[...] = W
+            W = spread
         # N / WIDTH blocks (K, WIDTH), and the columns that are left over
         blocks = W[:, :self.whole].reshape(K, -1, WIDTH).transpose(1, 0, 2)
         self.blocks = [np.ascontiguousarray(blocks[:, start:start + self.inner])
