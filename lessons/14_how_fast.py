@@ -696,9 +696,9 @@ show(draw_panels(curves), "14_panels")
 # With small-matrix kernels, ten rows should now come much closer to the speed of hundreds, and the
 # larger matrix should gain more. Towards the right the advantage goes: many rows pay for their
 # packing, and panels that are cut across into many parts cost a pass over the result for each part.
-# One row has little to gain either, because BLAS does not pack for a product with a vector. So a
-# program has to choose by size. The library does this in `few_rows`
-# (`numpy_attention/products.py`). Its `Panels` are the ones you just saw.
+# One row has little to gain either, because BLAS does not pack for a product with a vector. Five
+# rows of H = 200 are a small product as they are. So a program has to choose by size. The library
+# does this in `few_rows` (`numpy_attention/products.py`). Its `Panels` are the ones you just saw.
 #
 # The change itself is one line. How much will it bring? Count the products in the loop before you
 # guess: with H = 200 they are little more than a tenth of all operations.

@@ -22,7 +22,6 @@ WIDTH = 64          # columns of a panel
 ROWS = (16, 32, 64)     # panels are made for up to so many rows
 PAGE = 4096         # bytes
 STEPS = 4           # fewest products that are worth the copy of W into panels
-SIZE = 2**17        # entries of W; a smaller one stays in the processor's cache either way
 
 _laid_out = ContextVar("laid_out", default=None)
 _lock = Lock()
@@ -54,8 +53,8 @@ def few_rows(W, rows, steps=1):
     otherwise a contiguous array: a product with a view W.T takes up to twice as long.
     """
     laid_out = _laid_out.get()
-    large = W.size >= SIZE and 1 < rows <= ROWS[-1]
-    if not large or (steps < STEPS and laid_out is None) or not has_small_kernels():
+    copied = rows * W.size > SMALL and 1 < rows <= ROWS[-1]         # by OpenBLAS, at every product
+    if not copied or (steps < STEPS and laid_out is None) or not has_small_kernels():
         return W if steps < STEPS else np.ascontiguousarray(W)
     rows = next(most for most in ROWS if rows <= most)
     if laid_out is None:
