@@ -45,7 +45,7 @@ class Curve(NamedTuple):
 
 CURVES = {
     "batch": Curve("a", "rows of a batch", ("batch",), (1, 4, 16, 64, 256)),
-    "hidden": Curve("a", "hidden states", ("hidden",), (64, 128, 256, 512, 1024)),
+    "hidden": Curve("a", "hidden states", ("hidden",), (64, 128, 256, 512, 1024, 1500)),
     "vocabulary": Curve("a", "words of the vocabulary", ("vocabulary",),
                         (1000, 3000, 10_000, 30_000, 100_000)),
     "source": Curve("c", "words of a source", ("low", "high"), (10, 25, 50, 100, 200, 400)),
