@@ -53,7 +53,7 @@ def check_same_decoder(layer, decode, decode_backward, x, m):
 
 
 def _encoder(layer, pre_norm):
-    """The library's layer with these arrays, which may be those of a gradient twin."""
+    """The library's layer with these arrays, which may be those of a gradient model."""
     return EncoderLayer(_attention(layer.attention), _around(layer.norm_1, pre_norm),
                         _feed_forward(layer.feed_forward), _around(layer.norm_2, pre_norm))
 

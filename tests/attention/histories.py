@@ -119,7 +119,7 @@ def chunks_with_memory_are_one_long_text(reader, cut, rng):
 
 
 def both_precisions(reader, h):
-    """[y, dh, twin, and α if there is one] of a reader in float64 and in float32."""
+    """[y, dh, grads, and α if there is one] of a reader in float64 and in float32."""
     results = []
     for dtype in (np.float64, np.float32):
         one = reader.astype(dtype)

@@ -1,4 +1,4 @@
-"""The passes over the flat vectors that the trainer makes: sums of twins, the norm in float64."""
+"""The trainer's passes over the flat vectors: sums of gradients and the norm in float64."""
 
 import math
 
@@ -23,7 +23,7 @@ def test_not_finite_shows():
         assert not math.isfinite(squared_norm(np.array([1, bad, 2], np.float32)))
 
 
-def test_twins_are_added_and_cleared(rng):
+def test_gradients_are_added_and_cleared(rng):
     total, other = rng.standard_normal((2, 50))
     expected = total + other
     gather(total, other)

@@ -121,7 +121,7 @@ def test_expect_parameters():
             wrong()
 
 
-def test_expect_twin(rng):
+def test_check_grads(rng):
     model = Stacked([GRU.create(rng, 3, 4), GRU.create(rng, 4, 4)], Dropout())
     check_grads(model.zeros_like(), model)
     for wrong, error, message in (
