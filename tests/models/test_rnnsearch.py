@@ -137,10 +137,10 @@ def walks_alike(model):
     total = 0.0
     for i, tokens in enumerate(PAIRS.target_in):
         before = state
-        log_probs, looked, state = model.next(tokens, before)
+        log_probs, attended, state = model.next(tokens, before)
         np.testing.assert_allclose(np.exp(log_probs).sum(1), 1, rtol=1e-12)
         real = PAIRS.target_mask[i]
-        np.testing.assert_allclose(looked[real], weights[i][real], atol=1e-13)
+        np.testing.assert_allclose(attended[real], weights[i][real], atol=1e-13)
         total -= log_probs[np.arange(3), PAIRS.target_out[i]][real].sum()
         order = np.array([2, 0, 1])                     # hypotheses may change places on the way
         swapped, _, _ = model.next(tokens[order], before.take(order))

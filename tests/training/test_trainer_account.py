@@ -35,7 +35,7 @@ class Still:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A quarter of a second passes each time that somebody looks."""
+    """A quarter of a second passes each time that the clock is read."""
     ticks = itertools.count()
     now = SimpleNamespace(perf_counter=lambda: next(ticks) / 4)
     monkeypatch.setattr(training, "time", now)

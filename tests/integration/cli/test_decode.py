@@ -205,7 +205,7 @@ def test_a_heatmap_of_what_was_written(name, prompt, tmp_path, capsys, monkeypat
         return draw(*rest)
 
     monkeypatch.setattr(plotting, "history_heatmap", seen_drawing)
-    picture = tmp_path / "looked.png"
+    picture = tmp_path / "attended.png"
     command = ["generate", name, "--length", "12", "--prompt", prompt, "--heatmap", str(picture)]
     assert main(command) == 0
     assert picture.read_bytes()[:4] == b"\x89PNG"

@@ -67,8 +67,8 @@ def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
     lesson["check_same"](plain, library_of(weights, roles, window), h)
     y, alpha, cache = plain.forward(h[:, 0])
     known = library_of(weights, roles, window)
-    _, _, looked, kept = known.forward(h, np.ones((7, 2), bool))
-    np.testing.assert_allclose(alpha, looked[:, 0], atol=1e-12)
+    _, _, attended, kept = known.forward(h, np.ones((7, 2), bool))
+    np.testing.assert_allclose(alpha, attended[:, 0], atol=1e-12)
     dy = np.zeros((7, 2, 6))
     dy[:, 0] = rng.standard_normal(y.shape)
     terms = plain.terms(dy[:, 0], np.zeros_like(alpha), cache, plain.zeros_like())
@@ -156,13 +156,13 @@ def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weig
 def test_the_weight_on_an_answer_is_that_of_the_state_that_read_it(lesson, rng):
     model = small_model(rng)
     batch = lesson["Pairs"](rng, 1, size=4).batch(0)
-    looks, found = lesson["weights_on_answers"](model, batch)
+    attended, found = lesson["weights_on_answers"](model, batch)
     for row, inputs in enumerate(batch.inputs.T):
         for number, t in enumerate((10, 12, 14)):
             place = list(inputs).index(inputs[t]) + 1
             assert inputs[place] == batch.targets[t, row]
-            assert found[number, row] == looks[number, row, place]
-    assert looks[0, :, 10:].max() == 0
+            assert found[number, row] == attended[number, row, place]
+    assert attended[0, :, 10:].max() == 0
 
 
 def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):

@@ -106,20 +106,20 @@ def test_what_ranks_tell_each_other():
 
 
 class Arrives:
-    """A barrier that is complete after so many looks."""
+    """A barrier that is complete after n tests."""
 
-    def __init__(self, looks):
-        self.looks = looks
+    def __init__(self, tests):
+        self.tests = tests
 
     def Test(self):
-        self.looks -= 1
-        return self.looks < 0
+        self.tests -= 1
+        return self.tests < 0
 
 
-@pytest.mark.parametrize("looks, alike", [(0, True), (3, True), (10**9, False)])
-def test_ranks_that_end_alike(monkeypatch, looks, alike):
+@pytest.mark.parametrize("tests, alike", [(0, True), (3, True), (10**9, False)])
+def test_ranks_that_end_alike(monkeypatch, tests, alike):
     monkeypatch.setattr(ranks, "ENDED", 0.1)
-    monkeypatch.setattr(Comm, "Ibarrier", lambda self: Arrives(looks), raising=False)
+    monkeypatch.setattr(Comm, "Ibarrier", lambda self: Arrives(tests), raising=False)
     aborted = []
     monkeypatch.setattr(Comm, "Abort", lambda self, code: aborted.append(code), raising=False)
     one = Ranks(Comm(0, [None], None), None)
