@@ -33,18 +33,18 @@ def test_round_trip(path):
 
 
 class Full(io.FileIO):
-    """A file on a disk that is full after `room` bytes."""
+    """A file on a disk that is full after `space` bytes."""
 
-    room = 0
+    space = 0
 
     def write(self, data):
-        if self.tell() + len(data) > self.room:
+        if self.tell() + len(data) > self.space:
             raise OSError(errno.ENOSPC, "full")
         return super().write(data)
 
 
-@given(room=st.integers(0, 9000), name=st.sampled_from(["write", "flush", "fsync", "replace"]))
-def test_a_write_that_fails_anywhere_leaves_the_old_file(room, name, tmp_path):
+@given(space=st.integers(0, 9000), name=st.sampled_from(["write", "flush", "fsync", "replace"]))
+def test_a_write_that_fails_anywhere_leaves_the_old_file(space, name, tmp_path):
     """Law: whatever fails, and wherever, the old checkpoint is whole and nothing is beside it."""
     path = tmp_path / "run.npz"
     checkpoint.save(path, {"x": np.ones(3)}, {"note": "old"})
@@ -54,7 +54,7 @@ def test_a_write_that_fails_anywhere_leaves_the_old_file(room, name, tmp_path):
         raise OSError(errno.EIO, "broken")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Full, "room", room if name == "write" else 10**6)
+        patch.setattr(Full, "space", space if name == "write" else 10**6)
         patch.setattr(builtins, "open", lambda file, mode: Full(file, mode))
         if name in ("fsync", "replace"):
             patch.setattr(os, name, fail)
@@ -65,7 +65,7 @@ def test_a_write_that_fails_anywhere_leaves_the_old_file(room, name, tmp_path):
         except OSError as error:
             assert "run.npz cannot be written: " in str(error) and "\n" not in str(error)
         else:
-            assert name == "write" and room > 8000
+            assert name == "write" and space > 8000
             before = path.read_bytes()
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
     assert path.read_bytes() == before

@@ -20,7 +20,7 @@ GROUPS = {
     "layers": "Layers",
     "models": "Models",
 }
-LOOPS = (*GROUPS, "kernels")            # rooms whose functions a page shows where they are called
+LOOPS = (*GROUPS, "kernels")            # a page shows their functions where they are called
 OTHERWISE = {"forward": "backward", "losses": "loss_and_grad"}
 UNSHOWN = ("expect", "at_least")        # functions that only look at arguments
 
@@ -153,7 +153,7 @@ def imported(path):
     names = {}
     for node in parsed(path).body:
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
-                tuple(f"numpy_attention.{room}" for room in LOOPS)):
+                tuple(f"numpy_attention.{part}" for part in LOOPS)):
             continue
         for one in node.names:
             if one.name.startswith(UNSHOWN):

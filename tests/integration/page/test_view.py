@@ -19,7 +19,7 @@ from page_tab import (
 
 from numpy_attention.data.vocabulary import EOS, UNK
 from numpy_attention.metrics import alignment_error_rate, links_from_weights, near_pointing
-from numpy_attention.page.write import ROOM
+from numpy_attention.page.write import HERE
 
 FRAGMENTS = ["#source=%E0%A4%A", "#beam=1e9&head=-1&step=x&seed=NaN",
              "#source=<script>alert(1)</script>", "#moved=0.0.0:1,1,1;;x.y.z;0.-1.0:;9.9.9:NaN",
@@ -385,7 +385,7 @@ def test_a_hostile_fragment_is_as_none(tab, open_page, additive):
 
 
 def view():
-    return "\n".join(path.read_text("utf-8") for path in sorted((ROOM / "view").glob("*.js")))
+    return "\n".join(path.read_text("utf-8") for path in sorted((HERE / "view").glob("*.js")))
 
 
 def test_every_text_is_said_and_no_other(tab, open_page, additive):
