@@ -62,16 +62,16 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
 
     ax, cell = draw_cells(weights, source_tokens, target_tokens, ax, title, vmax, bar)
     width = max(0.8, min(2, cell * 4.5))
-    shown = []
+    handles = []
     for links, style, name in ((sure, SOLID, "sure link"),
                                (merely_possible, DASHED, "possible link")):
         for i, j in sorted(links):
             ax.add_patch(_outline(i, j, style, name, width))
         if links:
-            shown.append(_outline(0, 0, style, name, 1.5))
-            shown[-1].set(fill=True, facecolor=matplotlib.colormaps["cividis"](0.3))
-    if bar and shown:
-        legend_below(ax, shown)
+            handles.append(_outline(0, 0, style, name, 1.5))
+            handles[-1].set(fill=True, facecolor=matplotlib.colormaps["cividis"](0.3))
+    if bar and handles:
+        legend_below(ax, handles)
     return ax
 
 

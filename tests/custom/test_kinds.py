@@ -92,7 +92,7 @@ def test_a_file_with_several(tmp_path):
         custom_class(path)
 
 
-def test_what_the_only_class_lacks_is_told(tmp_path):
+def test_what_the_only_class_lacks_is_reported(tmp_path):
     path = str(written(tmp_path, changed("def score(", "def sore(")))
     with pytest.raises(ValueError, match="without score"):
         custom_class(path, kinds.ATTENTION)

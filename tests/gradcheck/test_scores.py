@@ -64,7 +64,7 @@ def test_of_scores_that_are_an_output_too_nothing_is_asked(rng):
     assert not laws_of(inputs, attends_and_returns, attends_and_returns_backward)
 
 
-def test_it_is_told_beside_the_line():
+def test_it_is_reported_next_to_the_line():
     laws = of_scores(report_of("heads: softmax's sum forgotten"))
     assert [one.text.split(",")[0] for one in laws] == [
         "Σ dE along axis 3 must be 0"]

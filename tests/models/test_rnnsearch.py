@@ -99,7 +99,7 @@ def test_any_score_may_ask_by_name(rng, score):
         assert both_ways.attention.W_a.shape == (4, 8)
 
 
-def test_a_window_that_runs_along_is_told_where_it_is(rng):
+def test_a_moving_window_gets_its_position(rng):
     """local-m: word i looks at positions i − 1 to i + 1, in training and decoding."""
     settings = SMALL_MODEL_DEFAULTS | {"dropout": 0.0}
     model = translator(rng, np.float64, RNNSearch, window="local-m", width=1, **settings)

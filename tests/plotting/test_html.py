@@ -52,14 +52,14 @@ def test_gold_links_are_framed_by_source_and_target():
 def test_a_token_stays_text(token):
     found = Tags(token_html(token))
     assert found.tags == ["bdi"]
-    shown = "".join(found.text)
-    assert len(shown) == len(token)
-    for there, given in zip(shown, token):
+    text = "".join(found.text)
+    assert len(text) == len(token)
+    for there, given in zip(text, token):
         assert there == given or given in "\0\u2028\ud800\x85"
-    assert not set("\0\u2028\ud800\x85") & set(shown)
+    assert not set("\0\u2028\ud800\x85") & set(text)
 
 
-def test_a_whole_table_of_hostile_tokens_has_its_own_tags_alone():
+def test_a_whole_table_of_unsafe_tokens_has_its_own_tags_alone():
     n = len(UNSAFE)
     table = heatmap_table(np.full((n, n), 1 / n), UNSAFE, UNSAFE, caption="<b>caption</b>")
     tags = Tags(table).tags

@@ -72,10 +72,10 @@ def mechanisms_of(path):
         if isinstance(node, ast.ClassDef) and "Protocol" not in map(ast.unparse, node.bases):
             pairs = pairs_of(path, node.body)
             if pairs:
-                shown = [span for pair in pairs for span in pair]
+                spans = [span for pair in pairs for span in pair]
                 bases = [ast.unparse(base) for base in node.bases]
                 made.append(Mechanism(node.name, bases, ast.get_docstring(node) or "",
-                                      fields_of(path, node), pairs, calls_of(path, shown)))
+                                      fields_of(path, node), pairs, calls_of(path, spans)))
     return made
 
 

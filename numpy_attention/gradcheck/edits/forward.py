@@ -48,8 +48,8 @@ class EditingForward(Editing):
         if isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
             for one in targets_of(node.targets[0]):
                 if getattr(one, "id", None) in self.names:
-                    turned = ast.parse(f"{one.id} = {one.id}[::-1]").body
-                    yield "wrong step", [node, *turned]
+                    flipped = ast.parse(f"{one.id} = {one.id}[::-1]").body
+                    yield "wrong step", [node, *flipped]
         if isinstance(node, ast.Assign) and is_constant(node.value):
             yield "mask forward", [changed(node, value=parsed("-np.inf"))]
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):

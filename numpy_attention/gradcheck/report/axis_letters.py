@@ -33,5 +33,5 @@ def lettered(shape, expected, letters):
     known = dict(zip(expected, letters))
     if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):
         return str(shape)               # not told, two letters of one size, or of none
-    said = [known.get(n, str(n)) for n in shape]
-    return f"{shape} or ({', '.join(said)}{',' * (len(said) == 1)})"
+    names = [known.get(n, str(n)) for n in shape]
+    return f"{shape} or ({', '.join(names)}{',' * (len(names) == 1)})"

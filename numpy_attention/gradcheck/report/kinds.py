@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 
 # {kind: the description of a statement that an edit repairs}
-SAID = {
+INTRODUCTIONS = {
     "assigned": "assigned where it is to be added",
     "no return": "a gradient that is computed and not returned",
     "unwritten": "memory of np.empty that is not filled",
@@ -64,8 +64,8 @@ class Kind:
 def array_kinds(found, right, flags=()):
     """How a wrong array differs from the right one, as Kinds; flags: masks it may follow."""
     if np.shape(found) != right.shape:
-        turned = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
-        return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{turned}")]
+        note = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
+        return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{note}")]
     if not np.isfinite(found).all():
         return [Kind("unwritten", "not finite: a division by 0 or an overflow, or memory of "
                      "np.empty that was never written")]

@@ -19,10 +19,10 @@ from numpy_attention.gradcheck.report.axis_letters import (
     letters_of_line,
 )
 from numpy_attention.gradcheck.report.finding import Finding, kinds_of
-from numpy_attention.gradcheck.report.kinds import SAID, Kind, array_kinds
+from numpy_attention.gradcheck.report.kinds import INTRODUCTIONS, Kind, array_kinds
 
 MOST_LINES = 14         # of a report that is not the full one
-MOST_SAID = 2           # kinds of mistake, of each finding
+MOST_KINDS = 2          # kinds of mistake, of each finding
 WHOLE = 2               # findings, where there are more than the lines hold
 MOST_NAMES = 12         # of gradients, in one line
 SIZE_KINDS = "factor", "sign"      # that what a line reads may have as well
@@ -194,14 +194,14 @@ def lines_of(report, brevity=0):
     yield from map(str, report.laws)
     whole = [len(report.findings), WHOLE, WHOLE, 1][brevity]
     for finding, kinds in zip(report.findings[:whole], report.kinds):
-        yield from finding_lines(finding, kinds, report, 1 if brevity else MOST_SAID)
+        yield from finding_lines(finding, kinds, report, 1 if brevity else MOST_KINDS)
     for finding in report.findings[whole:]:
         yield (f"then wrong: {describe_place(finding.place)}; "
                f"follows from it: {names(finding.follows)}")
     if brevity > 1:
         return
     if not report.is_explained:
-        yield from report.reruns[:MOST_SAID]
+        yield from report.reruns[:MOST_KINDS]
     explained = {name for finding in report.findings for name in finding.follows}
     for name in wrong:
         if name not in explained:
@@ -215,7 +215,7 @@ def names(found):
     return ", ".join([*found[:MOST_NAMES], *more])
 
 
-def finding_lines(finding, kinds, report, most=MOST_SAID):
+def finding_lines(finding, kinds, report, most=MOST_KINDS):
     place = finding.place
     yield f"first wrong: {describe_place(place)}"
     yield f"    {source_line(place)}"
@@ -232,8 +232,8 @@ def finding_lines(finding, kinds, report, most=MOST_SAID):
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
                    f"made, first wrong at number {finding.first_wrong + 1}")
     for kind in kinds[:most]:
-        said = SAID.get(kind.name) if kind.instead else ""
-        yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
+        introduction = INTRODUCTIONS.get(kind.name) if kind.instead else ""
+        yield f"  {introduction}: {kind.text}" if introduction else f"  {kind.text}"
     if finding is report.findings[0] and is_unexplained(finding, kinds):
         yield ("  no small change of this line that was tried makes it right: what it reads may "
                "be wrong, or something not be added")
@@ -270,7 +270,7 @@ def shapes_of(finding):
 
 def is_unexplained(finding, kinds):
     """Whether a Finding says where a value is wrong first, and does not know by which line."""
-    explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_SAID])
+    explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_KINDS])
     return not finding.is_proven and not explained
 
 
@@ -290,7 +290,7 @@ def array_lines(report, name):
     kinds = array_kinds(found, right) or [
         Kind("missing term", "a missing or extra term: walk the forward's lines in reverse, one dX "
              "for every X")]
-    for kind in kinds[:MOST_SAID]:
+    for kind in kinds[:MOST_KINDS]:
         yield f"  suspect: {kind.text}"
 
 

@@ -62,11 +62,11 @@ def test_a_class_of_a_cell_is_checked(capsys):
 def test_what_raises():
     names = {}
     exec("def softmax_backward(dalpha, cache, grads): return dalpha", names)
-    for given, error, said in (
+    for given, error, message in (
             (("softmax",), ValueError, "softmax is checked with softmax_backward: given nothing"),
             (("softmax", checked), ValueError, "given check"),
             (("softmax", names["softmax_backward"]), TypeError, "has no source that could be read"),
             (("linear", type("Linear", (), {})), TypeError, "has no source that could be read"),
             (("sofmax", softmax_backward), ValueError, "did you mean softmax")):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             check(*given)

@@ -219,7 +219,7 @@ def test_the_output_begins_with_the_words_frequencies():
     assert np.array_equal(plain.model.vector, started.model.vector)
 
 
-def test_what_is_written_is_asked_for_as_it_was_told(monkeypatch, rng):
+def test_continuations_are_requested_with_the_given_settings(monkeypatch, rng):
     asked = []
 
     def sample(model, start, rng, *how):

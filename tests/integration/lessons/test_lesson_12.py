@@ -78,7 +78,7 @@ def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
 
 
 @pytest.mark.parametrize("roles", [2, 3])
-def test_another_cut_is_told(lesson, rng, weights, roles):
+def test_another_cut_is_reported(lesson, rng, weights, roles):
     h = rng.standard_normal((7, 2, 3 * roles))
     with pytest.raises(AssertionError, match="dh differs"):
         lesson["check_same"](lesson["Misfiled"](*weights, roles, 4),
@@ -109,7 +109,7 @@ def test_a_step_finds_the_state_behind_the_same_letter(lesson):
 # ---- what it measures ----------------------------------------------------------------------------
 
 
-def test_pairs_ask_for_what_was_told(lesson):
+def test_pairs_ask_for_what_was_given(lesson):
     batch = lesson["Pairs"](np.random.default_rng(1), 2, size=6).batch(1)
     assert batch.inputs.shape == (15, 6) and batch.tokens == 18
     for inputs, targets in zip(batch.inputs.T, batch.targets.T):
@@ -195,13 +195,13 @@ def test_a_second_seed_moves_all_points_to_one_side():
         assert other[0][0] - one[0][0] < longest or one[1][0] < other[1][0]
 
 
-@pytest.mark.parametrize("recipe, said", [
+@pytest.mark.parametrize("recipe, sentence", [
     ("wikitext-lstm", "the LSTM has {:.1f}"),
     ("wikitext-4gram", "the 4-gram {:.1f}"),
     ("wikitext-key-value-predict", "three parts {:.1f}"),
     ("wikitext-key-value", "two {:.1f}"),
     ("wikitext-attention", "one {:.1f}"),
 ])
-def test_the_second_seeds_are_as_recorded(recipe, said):
+def test_the_second_seeds_are_as_recorded(recipe, sentence):
     text = " ".join((LESSONS / NAME).read_text().replace("\n# ", " ").split())
-    assert said.format(recorded(recipe, seed=1)) in text
+    assert sentence.format(recorded(recipe, seed=1)) in text

@@ -106,7 +106,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_is_told_from_its_ground(tab, open_page, additive, seeded, scheme):
+def test_text_stands_out_from_its_background(tab, open_page, additive, seeded, scheme):
     tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     writer = writer_of("attentive-language-model", {"attention": "combined"}, seeded)
     open_page(additive)

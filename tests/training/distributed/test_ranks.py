@@ -180,13 +180,13 @@ def test_a_run_goes_on_within_an_epoch_on_other_ranks(name, tmp_path):
 
     with pytest.raises(KeyboardInterrupt, match="after 3 steps, saved"):
         stop(SINGLE_PROCESS)
-    told = together(2, lambda ranks: told_on_resume(name, tmp_path, ranks))
-    assert told == [", on 2 ranks × 1 thread, 1 × 2 before: sums are bit-identical"] * 2
+    messages = together(2, lambda ranks: message_on_resume(name, tmp_path, ranks))
+    assert messages == [", on 2 ranks × 1 thread, 1 × 2 before: sums are bit-identical"] * 2
     assert trained(name, 2, 1, tmp_path) == whole_run
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.npz"]
 
 
-def told_on_resume(name, folder, ranks):
+def message_on_resume(name, folder, ranks):
     made, learn, valid = MAKE[name]()
     trainer = made.trainer(learn, valid, folder, 2, False, ranks)
     assert trainer.resume() and trainer.step == 3
@@ -271,8 +271,8 @@ def test_processors_are_shared_on_each_host(monkeypatch, cores, hosts, shares, c
         assert pools.crowded(Placed(0), 1) == ""
         cores[:] = [{0}, {1, 2, 3}]
         crowd = "each rank is bound to 1 of 4 processors"
-    told = pools.crowded(Placed(0), each)
-    assert (crowd in told) if crowd else told == ""
+    messages = pools.crowded(Placed(0), each)
+    assert (crowd in messages) if crowd else messages == ""
 
 
 def test_alone(monkeypatch):
