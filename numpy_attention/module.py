@@ -9,7 +9,7 @@ hyperparameter.
 Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use
 of a shared part adds its gradient to the same place in the gradient model.
 
-A packed model is closed: its parts belong to it alone, its lists are tuples, and a field takes
+A packed model is closed: its parts belong only to it, its lists are tuples, and a field takes
 values, not new arrays. Copies, deep copies and pickles are independent models.
 """
 
@@ -173,7 +173,7 @@ class Module:
         return rebuilt
 
     def __getstate__(self):
-        """The state for pickle and copy.deepcopy: the fields alone.
+        """The state for pickle and copy.deepcopy: only the fields.
 
         Views of the vector would become separate arrays.
         """

@@ -129,7 +129,7 @@ def shares_add_up(model, batch, n=2, seed=5, tolerance=1e-12):
 
 
 def padded(batch, steps=2):
-    """The batch with so many more steps of padding in each of its arrays over time."""
+    """The batch with more steps of padding in each of its arrays over time."""
     longer = {}
     for field in fields(batch):
         ids = getattr(batch, field.name)

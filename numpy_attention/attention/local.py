@@ -1,7 +1,7 @@
 """Local attention: a window of source positions (Luong et al. 2015, section 3.2).
 
 Its place runs along or is predicted. Both kinds wrap another attention on the same protocol, which
-then sees the window alone.
+then sees only the window.
 """
 
 from dataclasses import dataclass
@@ -97,10 +97,10 @@ class LocalPredictive(Window):
         α_s = a_s g_s                                   not normalised again
         c   = Σ_s α_s h_s
 
-    The inner attention gives its weights alone, so its context must be their sum of the values:
-    multi-head attention, which mixes several, is refused. The gradient reaches p through the
-    Gaussian. Where p comes to stand just `width` away from a position the window jumps, which no
-    gradient sees.
+    Only the weights of the inner attention are used, so its context must be the sum of the values
+    that they give: multi-head attention, which mixes several sums, raises ValueError. The gradient
+    reaches p through the Gaussian. If p is exactly `width` away from a position, the window jumps,
+    which no gradient shows.
     """
 
     W_p: Array  # (Q, P)

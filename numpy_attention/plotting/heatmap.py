@@ -132,7 +132,7 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
                                      extend=ends if largest > high else "neither")
         colours.set_label(signed or "attention weight")
     too_wide = across / LETTER * size * 0.62 > cell * 72 * 0.95                     # side by side
-    every = math.ceil(size / 72 / cell) if cell < 0.1 else 1        # labels for some tokens alone
+    every = math.ceil(size / 72 / cell) if cell < 0.1 else 1        # labels for only some tokens
     ax.set_xticks(range(0, S, every), columns[::every], rotation=90 if too_wide else 0,
                   fontsize=size, **as_written())
     ax.set_yticks(range(0, T, every), rows[::every], fontsize=size, **as_written())

@@ -24,7 +24,7 @@ def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
                             f"{tokens / seconds:,.0f} tokens/s", refresh=False)
 
 
-def tell(line: dict[str, Any], seconds: float) -> None:
+def print_epoch(line: dict[str, Any], seconds: float) -> None:
     """Print the history's line of an epoch, and how long the run has trained."""
     smoothed = " of the smoothed labels" if "smoothing" in line else ""
     valid = ""

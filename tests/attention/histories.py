@@ -76,7 +76,7 @@ def plain_scores(attention, queries, keys):
 
 
 def follows_the_plain_form(attention, window, rng):
-    """A score over a history of its own, two positions before the first step."""
+    """A score over its own history, two positions before the first step."""
     queries = rng.standard_normal((T, B, H))
     keys = rng.standard_normal((B, T + 2, K))
     values = rng.standard_normal((B, T + 2, D))

@@ -1,4 +1,4 @@
-"""What a class is, told by its methods; what it lacks; which of a file is meant."""
+"""The kind of a class by its methods, the methods it lacks, and the choice of a class in a file."""
 
 import pytest
 from custom_files import CELL, MINE, PAST, PRODUCT, changed, written

@@ -110,7 +110,7 @@ def place_of(code):
 
 
 class Call:
-    """One call of a function, and all that is said about it."""
+    """One call of a function and the shape comments on it."""
 
     def __init__(self, watch, function, names):
         self.watch = watch

@@ -1,4 +1,4 @@
-"""What letters of shapes stand for in one call, found from arrays said to have the shapes."""
+"""The sizes of shape letters in one call, found from the arrays that have the shapes."""
 
 import functools
 import re

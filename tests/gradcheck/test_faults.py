@@ -1,4 +1,4 @@
-"""What cannot be checked is told in one line, and a number that is no parameter is warned of."""
+"""Errors for what cannot be checked, and warnings for numbers that are not parameters."""
 
 import inspect
 import warnings

@@ -1,4 +1,4 @@
-"""What the report says first of planted mistakes: the line, and the kind."""
+"""What the report lists first for planted mistakes: the line and the kind."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Laws that central differences cannot see: each is broken by one line, and told with it."""
+"""Laws that central differences cannot see: each is broken by one line, and reported with it."""
 
 from dataclasses import dataclass
 
@@ -127,7 +127,7 @@ def test_parts_of_the_cache_that_backward_changes(rng):
 @pytest.mark.parametrize("line, name", [("x", "input[0]"), ("W", "W")])
 @pytest.mark.parametrize("where", ["forward", "backward"])
 def test_what_is_differentiated_stays(rng, where, line, name):
-    """No difference can be taken of what moves: told at once, and the arrays are as they were."""
+    """No difference can be taken of a random output: an error, and the arrays are unchanged."""
     layer, x = squash(rng)
 
     def spoil():
@@ -481,7 +481,7 @@ def test_of_which_hidden_words_something_is_claimed():
 
 
 def test_what_is_no_mask_says_nothing(rng):
-    """Another name, another kind, or axes that cannot be told apart."""
+    """Another name, another kind, or axes that cannot be distinguished."""
     target, q, values = asked(rng, Unmasked)
 
     def forward(q, values, kept):
@@ -630,7 +630,7 @@ def test_broken_laws_stand_beside_wrong_gradients(rng):
 
 
 def test_a_pass_that_stops_is_not_judged(rng):
-    """By a law; the check itself tells its line."""
+    """By a law; the check itself reports its line."""
     layer, x = squash(rng)
 
     def backward(dy, cache, grads):

@@ -1,4 +1,4 @@
-"""The letters of axes in what is said of a wrong shape."""
+"""The letters of axes in the report of a wrong shape."""
 
 import numpy as np
 import pytest

@@ -189,7 +189,7 @@ def test_an_assertion_may_say_more_than_is_written(run):
     assert report(space).findings[0].place.line == 16
 
 
-# ---- how a file is told --------------------------------------------------------------------------
+# ---- the name of a file --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file, label", [

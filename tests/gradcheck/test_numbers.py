@@ -177,7 +177,7 @@ def backward(dy, cache, grads):
 
 
 def test_of_numbers_in_lists_no_line_is_named_for_sure(tmp_path):
-    """Lists of numbers are not followed; what is right and wrong is told all the same."""
+    """Lists of numbers are not followed; right and wrong gradients are reported anyway."""
     SHAPES[LISTS] = (3,), (3,)
     report = checked(LISTS, tmp_path)
     assert report.wrong == ["input[0]", "input[1]"]

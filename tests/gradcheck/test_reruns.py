@@ -1,4 +1,4 @@
-"""What a check says of less: one output alone, a full mask, one place along an axis."""
+"""Smaller checks: one output, a full mask, one place along an axis."""
 
 import numpy as np
 import pytest

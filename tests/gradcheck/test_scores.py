@@ -1,4 +1,4 @@
-"""Σ_k de_k = 0 of scores in front of a softmax: told where it is broken, and of nothing else."""
+"""Σ_k de_k = 0 of scores before a softmax: reported where it is broken, and only there."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""RNNSearch and EncoderDecoder: laws of whole models, decoding beside teacher forcing, refusals."""
+"""RNNSearch and EncoderDecoder: laws of whole models, decoding against teacher forcing, errors."""
 
 import laws
 import numpy as np

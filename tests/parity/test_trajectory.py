@@ -1,4 +1,4 @@
-"""Twenty steps of training beside PyTorch: same data, weights and clipping, the same losses.
+"""Twenty steps of training compared with PyTorch: same data, weights and clipping, the same losses.
 
 A gradient check alone misses faults of the optimizer, of clipping and of the normaliser, and biases
 counted twice. PyTorch's GRU has two biases where this package has one (but for n), its LSTM two for

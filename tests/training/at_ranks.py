@@ -1,4 +1,4 @@
-"""What test_ranks.py lets mpirun start on several ranks: one case each, told on standard output.
+"""What test_ranks.py lets mpirun start on several ranks: one case each, printed on standard output.
 
     mpirun -n 2 python at_ranks.py trained 1        parameters of small trainings, 1 thread a rank
 """
@@ -91,7 +91,7 @@ def alone(threads, name, value):
 
 
 def agreed(threads):
-    """What ranks come to together, and what one alone is told of the others' failure."""
+    """What ranks compute together, and what one learns of the failure of others."""
     print(RANKS.rank, RANKS.count, RANKS.is_first, RANKS.allgather(RANKS.rank ** 2),
           RANKS.broadcast(RANKS.rank + 5), flush=True)
     try:

@@ -45,7 +45,7 @@ class Full(io.FileIO):
 
 @given(space=st.integers(0, 9000), name=st.sampled_from(["write", "flush", "fsync", "replace"]))
 def test_a_write_that_fails_anywhere_leaves_the_old_file(space, name, tmp_path):
-    """Law: whatever fails, and wherever, the old checkpoint is whole and nothing is beside it."""
+    """Law: whatever fails, the old checkpoint is whole and no other file is left."""
     path = tmp_path / "run.npz"
     checkpoint.save(path, {"x": np.ones(3)}, {"note": "old"})
     before = path.read_bytes()

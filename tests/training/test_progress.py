@@ -1,11 +1,11 @@
-"""What is told: the bar's text, and the line of an epoch."""
+"""The text of the progress bar, and the line of an epoch."""
 
 import io
 
 import pytest
 from tqdm import tqdm
 
-from numpy_attention.training.progress import advance, bar_of, tell
+from numpy_attention.training.progress import advance, bar_of, print_epoch
 
 LINE = {"epoch": 3, "train_perplexity": 12.345, "tokens_per_second": 12345}
 
@@ -46,5 +46,5 @@ def test_a_batch_draws_the_bar_once():
 def test_the_line_of_an_epoch(monkeypatch, more, words):
     out = io.StringIO()
     monkeypatch.setattr(tqdm, "write", out.write)
-    tell(LINE | more, 90.0)
+    print_epoch(LINE | more, 90.0)
     assert words in out.getvalue()

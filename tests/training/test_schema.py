@@ -1,4 +1,4 @@
-"""The schema of a checkpoint's text: what it takes, and how it says what it does not."""
+"""The schema of a checkpoint's text: what it accepts, and errors for what it does not."""
 
 import pytest
 

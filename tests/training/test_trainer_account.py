@@ -103,7 +103,7 @@ def test_the_bar_and_the_line_of_an_epoch_are_reported(monkeypatch, clock):
 
     monkeypatch.setattr(training, "bar_of", Bar)
     monkeypatch.setattr(training, "advance", lambda *arguments: calls.append(arguments))
-    monkeypatch.setattr(training, "tell", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr(training, "print_epoch", lambda *arguments: calls.append(arguments))
     run = trainer(optimizer=Still(), count=24, threads=2, progress=True)
     run.position, run.epoch_loss, run.epoch_tokens = 1, 50.0, 40        # resumed behind a batch
     run.fit(1)

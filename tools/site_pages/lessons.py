@@ -23,7 +23,7 @@ KEPT = 4                # outputs of a lesson that stay: branches can be gone to
 
 
 class LessonError(Exception):
-    """A lesson that did not come to its end; the text is the last that it said."""
+    """A lesson failed; the text is the end of what it printed."""
 
 
 def files():
@@ -47,7 +47,7 @@ def chosen(numbers):
 def key(lesson):
     """A digest of all that a lesson's outputs come from: its code, what it imports, versions.
 
-    Its text is not among them, so that a mended sentence runs nothing.
+    Its text is not among them, so that a corrected sentence runs nothing.
     """
     from numpy_attention.course.trace.lessons import cells_of
     digest = hashlib.sha256(used().encode())
@@ -153,7 +153,7 @@ def notebook(lesson, given, changed, extras=()):
     texts = [*extras, changed(answers(lesson))]
     book.cells += [nbformat.v4.new_markdown_cell(text) for text in texts if text]
     for place, cell in enumerate(book.cells):
-        cell.id = f"cell-{place}"       # otherwise drawn anew, and the page never the same
+        cell.id = f"cell-{place}"       # otherwise random, and the page never the same
     book.metadata = {"kernelspec": KERNEL}
     return nbformat.writes(book)
 

@@ -41,7 +41,7 @@ def pages_of_texts():
 
 
 def stage(folder, given, living=None):
-    """Make the folder's contents anew, and touch only files that change.
+    """Write the contents of the folder, and touch only files that change.
 
     → whether any has gone; paths in the checkout that the texts link to, and that have no page.
 

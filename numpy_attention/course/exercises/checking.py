@@ -272,7 +272,7 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
-    where the line is to be found, with what is right and what is wrong alone.
+    where the line is to be found, with only what is right and what is wrong.
     """
     if case.backward is None:
         return

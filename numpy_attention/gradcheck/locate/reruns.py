@@ -85,7 +85,7 @@ def sizes(check, arrays):
 
 
 def cut(value, size):
-    """Arrays of a tree, with the first place alone along the axes of this size."""
+    """Arrays of a tree, cut to the first place along the axes of this size."""
     if isinstance(value, (list, tuple)):
         return type(value)(cut(one, size) for one in value)
     if isinstance(value, np.ndarray):

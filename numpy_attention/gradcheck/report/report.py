@@ -25,7 +25,7 @@ MOST_LINES = 14         # of a report that is not the full one
 MOST_KINDS = 2          # kinds of mistake, of each finding
 WHOLE = 2               # findings, where there are more than the lines hold
 MOST_NAMES = 12         # of gradients, in one line
-SIZE_KINDS = "factor", "sign"      # that what a line reads may have as well
+SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as well
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Report:
 
     @property
     def full(self):
-        """The same, with the corrections and the wrong gradients element by element."""
+        """The text with the corrections and the wrong gradients element by element."""
         lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
@@ -162,7 +162,7 @@ def stop_error(text, check):
     return GradientError(report)
 
 
-# ---- the words -----------------------------------------------------------------------------------
+# ---- the text ------------------------------------------------------------------------------------
 
 
 def short(report):
@@ -177,8 +177,8 @@ def short(report):
 def lines_of(report, brevity=0):
     """The lines of a failure.
 
-    brevity 1: one kind of mistake of each finding, and a line for each behind the second; 2:
-    without re-runs, and what else stands below the findings; 3: a line for the second, too.
+    brevity 1: one kind of mistake per finding, and one line for each finding after the second;
+    2: also without re-runs and what follows the findings; 3: one line for the second, too.
     """
     wrong = report.wrong
     if report.stops:
@@ -251,7 +251,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
 
 
 def subject_of(finding):
-    """What was compared: the value of the statement, or the one that is made of it."""
+    """The value that was compared: that of the statement, or one made of it."""
     if finding.compared is None:
         return finding.name
     made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
@@ -259,7 +259,7 @@ def subject_of(finding):
 
 
 def shapes_of(finding):
-    """Both shapes in the letters of the forward's line, where they are not one and it has some."""
+    """The two shapes, if they differ and the forward's line has letters for its axes."""
     letters = letters_of_line(finding.of)
     if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
         return
@@ -269,7 +269,7 @@ def shapes_of(finding):
 
 
 def is_unexplained(finding, kinds):
-    """Whether a Finding says where a value is wrong first, and does not know by which line."""
+    """Whether a Finding has the first wrong value but not the line that makes it wrong."""
     explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_KINDS])
     return not finding.is_proven and not explained
 
@@ -282,7 +282,7 @@ def element_of(found, right):
 
 
 def array_lines(report, name):
-    """What can be said of a wrong gradient without its line."""
+    """The lines on a wrong gradient when its line is unknown."""
     found, right = report.analytic[name], report.numeric[name]
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:
@@ -295,7 +295,7 @@ def array_lines(report, name):
 
 
 def elements_of(report, name):
-    """How much of a gradient is wrong, and how far."""
+    """How many elements of a gradient are wrong, and by how much."""
     found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Stages of a check: what is told of files that are not what they should be."""
+"""Stages of a check: the messages about incorrect files."""
 
 import ast
 import cProfile

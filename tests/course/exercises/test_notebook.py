@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """A process of its own for each check takes a second; tests/integration starts some."""
+    """A separate process for each check takes a second; tests/integration starts some."""
     monkeypatch.setattr(notebook, "checked",
                         lambda exercise, path, seconds: (checked(exercise, path), ""))
 

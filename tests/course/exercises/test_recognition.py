@@ -36,8 +36,8 @@ def test_two_are_named_as_two():
 
 def test_two_curated_ones_are_named_by_their_sentences_alone():
     assert named(("dE @ k * scale", "dE @ k"), ("@ q * scale", "@ q"), exercise=SCALED) == [
-        "two mistakes: 1/√d stands between q and the score: it is a factor of dq; "
-        "and 1/√d stands between k and the score: it is a factor of dk"]
+        "two mistakes: 1/√d is between q and the score: it is a factor of dq; "
+        "and 1/√d is between k and the score: it is a factor of dk"]
 
 
 def test_a_number_that_no_mistake_gives_is_not_guessed():

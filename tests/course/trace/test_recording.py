@@ -1,4 +1,4 @@
-"""What is told of a run: which values, of which line, in which step of which loop."""
+"""The recording of a run: values with their lines and the steps of their loops."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""∂L/∂α out of a traced backward pass, beside central differences."""
+"""∂L/∂α from a traced backward pass, compared with central differences."""
 
 import numpy as np
 import pytest

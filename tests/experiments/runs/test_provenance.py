@@ -1,4 +1,4 @@
-"""What a figure depends on, told so that two of them can be compared."""
+"""What a figure depends on, recorded so that two of them can be compared."""
 
 import os
 import subprocess

@@ -34,7 +34,7 @@ class Two(SingleProcess):
 
 
 def known(made, valid=None):
-    """What rank 0 tells of itself."""
+    """What rank 0 reports about itself."""
     ranks = Two()
     check_rank_consistency(ranks, made, at_ranks.pairs(5), valid, 3)
     return ranks.given

@@ -1,4 +1,4 @@
-"""What a run's checkpoint says: settings by their present names, or both versions."""
+"""The contents of a run's checkpoint: settings by their present names, or both versions."""
 
 import json
 

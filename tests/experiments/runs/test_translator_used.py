@@ -1,4 +1,4 @@
-"""What a translator hands on to its model and its searches, and takes when nothing is said."""
+"""What a translator passes on to its model and its searches, and its defaults."""
 
 import numpy as np
 import pytest

@@ -23,7 +23,7 @@ MISTAKES = [mistake for one in planting.SETS.values() for mistake in one]
 
 
 def campaign(script, *words):
-    """Run a campaign in a process of its own."""
+    """Run a campaign in a separate process."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.run([sys.executable, str(ROOT / "campaigns" / script), *words], cwd=ROOT,
                           env=environment, capture_output=True, text=True, timeout=600)

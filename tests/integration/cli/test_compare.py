@@ -70,7 +70,7 @@ def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
 
 
 def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkeypatch):
-    """And what cannot be resumed, or written, is said before anything is trained."""
+    """What cannot be resumed or written is reported before anything is trained."""
     words = "tiny-dot tiny-fixed --epochs 2 --threads 1 --output figures"
     assert main(["compare", *words.split()]) == 0
     assert names_in(tmp_path / "runs") == {"tiny-dot-seed0", "tiny-fixed-seed0"}

@@ -1,4 +1,4 @@
-"""gradcheck FILE.py:CLASS: a user-defined class in a process of its own."""
+"""gradcheck FILE.py:CLASS: a user-defined class in a separate process."""
 
 import pytest
 from cli_runs import failure

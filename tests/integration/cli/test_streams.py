@@ -19,7 +19,7 @@ ERROR = "numpy-attention: error: "
 
 
 def shell(command):
-    """A command of the shell in which `cli` is ours; → exit status, what it told."""
+    """Run a shell command in which `cli` is ours; → exit status, what it printed."""
     script = f"cli() {{ {sys.executable} -m numpy_attention \"$@\"; }}; {command}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", script], env=environment, stdin=subprocess.DEVNULL,

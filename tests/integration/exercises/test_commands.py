@@ -48,7 +48,7 @@ def test_from_the_start_to_a_pass(say, tmp_path):
         "cut": "", "checks": 3, "hints": 0, "passed": True, "asked": False, "seen": False}
     assert "1 of " in say("progress")[1]
     assert "✓ softmax" in say("list")[1]
-    status, text = say("check", "softmax")          # what was told once is not told again
+    status, text = say("check", "softmax")          # not printed a second time
     assert (status, "reference" in text) == (0, False)
 
 

@@ -1,4 +1,4 @@
-"""Lesson 11: its reader against the library with other numbers, and what tells the bugs apart."""
+"""Lesson 11: its reader compared with the library, and what distinguishes the bugs."""
 
 import re
 

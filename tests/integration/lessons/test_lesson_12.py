@@ -185,7 +185,7 @@ def test_real_text_is_as_recorded():
 
 
 def test_a_second_seed_moves_all_points_to_one_side():
-    """And leaves those in order that were farther apart than a bar is long, as the lesson says."""
+    """Values farther apart than a bar is long stay in order, as the lesson says."""
     both = {name: seeds for name, seeds in written(NAME, "WIKITEXT").items() if len(seeds) == 2}
     assert set(both) == {"LSTM", "4-gram", "one part", "two parts", "three parts"}
     longest = max(high - low for seeds in both.values() for _, low, high in seeds)

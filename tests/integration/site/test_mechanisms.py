@@ -1,4 +1,4 @@
-"""Equations beside lines: the pages show what stands in the sources."""
+"""Equations next to lines: the pages show the sources."""
 
 import ast
 

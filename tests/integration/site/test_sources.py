@@ -1,4 +1,4 @@
-"""Sources as pages: the whole text, an anchor a line, folders with what stands in them."""
+"""Sources as pages: the whole text, an anchor for each line, folders with their contents."""
 
 import html
 import re

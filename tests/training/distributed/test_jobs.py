@@ -73,11 +73,11 @@ def test_jobs_at_work_end_before_the_error(capsys):
 
 
 def test_an_error_of_rank_0_ends_all_too():
-    def tell(*done):
+    def report(*done):
         raise Stopped("told", 15)
 
     with pytest.raises(Stopped, match="told"):
-        together(3, lambda ranks: handed_out(ranks, "abcd", str.upper, tell))
+        together(3, lambda ranks: handed_out(ranks, "abcd", str.upper, report))
 
 
 class Scripted(Comm):

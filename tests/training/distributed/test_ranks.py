@@ -140,7 +140,7 @@ MAKE = {
 
 
 def trained(name, count, each, folder=None, **training):
-    """Parameters and losses of a training by so many ranks of so many threads."""
+    """Parameters and losses of a training by some ranks with some threads each."""
     def train(ranks):
         made, learn, valid = MAKE[name]()
         for setting, value in training.items():
