@@ -203,8 +203,8 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # Here is the model whole, in a cell marked `plain`: from now on every lesson has one that holds its
 # mechanism from end to end. `Module` makes its array fields parameters, and `model.zeros_like()`
-# its *gradient twin*: another Bigram, whose W is ∂L/∂W. `backward` is given dloss, which is
-# ∂(whatever comes after)/∂L, and 1 when L is the end. It *adds* to the twin, since a model may be
+# its *gradient model*: another Bigram, whose W is ∂L/∂W. `backward` is given dloss, which is
+# ∂(whatever comes after)/∂L, and 1 when L is the end. It *adds* to `grads`, since a model may be
 # used twice.
 
 
@@ -552,7 +552,7 @@ print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floo
 # %% [markdown]
 # Stochastic gradient descent: draw some pairs, and move every parameter against its gradient. The
 # rate falls to 0 in a straight line, so that the noise of the draws dies away. `vector` is all
-# parameters as one array; those of the twin stand in the same order.
+# parameters as one array; those of `grads` are in the same order.
 
 # %% tags=["training"]
 STEPS = 6000

@@ -46,7 +46,7 @@ def one_hot(text):
 
 
 def window_gradient(cell, xs, wanted, h):
-    """→ the mean of (h_t − wanted_t)² over a window, its gradient as a twin, the last state."""
+    """→ the mean of (h_t − wanted_t)² over a window, its gradient as a model, the last state."""
     hs, last, cache = cell.forward(xs, h)
     difference = hs - wanted[:, None, None]
     grads = cell.zeros_like()

@@ -20,7 +20,7 @@ def check_same(attention, score, score_backward, h, M, *weights):
     dalpha = M @ dc
     dh, dM, *dweights = score_backward(alpha * (dalpha - alpha @ dalpha), cache)
     ours = [alpha @ M, alpha, dh, dM + np.outer(alpha, dc), *dweights]
-    _check_equal(ours, _looked(attention, h, M, dc))
+    _check_equal(ours, _attended(attention, h, M, dc))
 
 
 def check_same_look(attention, look, attend_backward, h, M, *weights):
@@ -28,7 +28,7 @@ def check_same_look(attention, look, attend_backward, h, M, *weights):
     dc = np.random.default_rng(9).standard_normal(M.shape[1])
     context, alpha, cache = look(h, M, *weights)
     ours = [context, alpha, *attend_backward(dc, np.zeros(len(M)), cache)]
-    _check_equal(ours, _looked(attention, h, M, dc))
+    _check_equal(ours, _attended(attention, h, M, dc))
 
 
 def check_same_decoder(kind, rng):
@@ -61,7 +61,7 @@ def _decoders(model):
     return [cell.W, cell.U, cell.b, model.F, model.C, model.W]
 
 
-def _looked(attention, h, M, dc):
+def _attended(attention, h, M, dc):
     """The library's context, weights, dh, dM and gradients of its own parameters, for one query."""
     memory = attention.read(M[None], np.ones((1, len(M)), bool))
     dmemory = memory.gradient()

@@ -77,10 +77,10 @@ def train_pairs(model, seed, steps=800, every=100, look=None):
         return []
     seen = [(0, look(model))]
     with Threads(1) as pool:
-        twins = [model.zeros_like()]
+        grads = [model.zeros_like()]
         for place in trainer.train.order():
             trainer.state = None
-            trainer.train_step(trainer.train.batch(place), pool, twins)
+            trainer.train_step(trainer.train.batch(place), pool, grads)
             if trainer.step % every == 0:
                 seen.append((trainer.step, look(model)))
     return seen

@@ -53,7 +53,7 @@ def check_same_decoder(layer, decode, decode_backward, x, m):
 
 
 def _encoder(layer, pre_norm):
-    """The library's layer with these arrays, which may be those of a gradient twin."""
+    """The library's layer with these arrays, which may be those of a gradient model."""
     return EncoderLayer(_attention(layer.attention), _around(layer.norm_1, pre_norm),
                         _feed_forward(layer.feed_forward), _around(layer.norm_2, pre_norm))
 
@@ -185,9 +185,9 @@ def weights_of_heads(translator, pairs):
             linked[n, j, i] = True
             beside[n, j, max(i - 1, 0):i + 2] = True
     names = "the source reads itself", "the target reads itself", "the target reads the source"
-    weights = [[one.attention.part.looked.attended.weights for one in cache.encoded.layers],
-               [one.attention.part.looked.attended.weights for one in cache.layers],
-               [one.source.part.looked.attended.weights for one in cache.layers]]
+    weights = [[one.attention.part.attend_cache.attended.weights for one in cache.encoded.layers],
+               [one.attention.part.attend_cache.attended.weights for one in cache.layers],
+               [one.source.part.attend_cache.attended.weights for one in cache.layers]]
     kinds = [_neighbours(len(pairs), S, "the end", end[:, :1]),
              _neighbours(len(pairs), T, "<s>", np.arange(T) == 0),
              {"the right word": linked, "one beside it": beside & ~linked,

@@ -3,13 +3,13 @@
 Array fields are parameters, Module fields (also in lists and tuples) are parts, anything else is a
 hyperparameter.
 
-    grads = model.zeros_like()            the gradient twin: grads.decoder.attention.W_a is ∂L/∂W_a
+    grads = model.zeros_like()            the gradient model: grads.decoder.attention.W_a is ∂L/∂W_a
     model.vector, grads.vector           all parameters as one flat vector; the fields are its views
 
 Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use
 of a shared part adds its gradient to the same place in the gradient model.
 
-A packed model is closed: its parts belong to it alone, its lists are tuples, and a field takes
+A packed model is closed: its parts belong only to it, its lists are tuples, and a field takes
 values, not new arrays. Copies, deep copies and pickles are independent models.
 """
 
@@ -149,13 +149,13 @@ class Module:
         else:
             self.__dict__[name] = value
 
-    # ---- twins and copies ------------------------------------------------------------------------
+    # ---- gradients and copies --------------------------------------------------------------------
 
     def zeros_like(self):
-        """The gradient twin: the same structure and ties, every parameter 0, packed."""
-        twin = _rebuilt(self, np.zeros_like, {})
-        twin._pack()
-        return twin
+        """Return a model for the gradients: the same structure and ties, all 0, packed."""
+        grads = _rebuilt(self, np.zeros_like, {})
+        grads._pack()
+        return grads
 
     def copy(self):
         """An independent model with the same values and ties, packed if this one is."""
@@ -167,13 +167,13 @@ class Module:
         return self._converted(lambda array: np.array(array, dtype))
 
     def _converted(self, convert):
-        twin = _rebuilt(self, convert, {})
+        rebuilt = _rebuilt(self, convert, {})
         if "_vector" in self.__dict__:
-            twin._pack()
-        return twin
+            rebuilt._pack()
+        return rebuilt
 
     def __getstate__(self):
-        """The state for pickle and copy.deepcopy: the fields alone.
+        """The state for pickle and copy.deepcopy: only the fields.
 
         Views of the vector would become separate arrays.
         """
@@ -256,10 +256,10 @@ def _rebuilt(value, convert, memo):
     """The same tree of modules with every array converted, shared parts shared again."""
     if isinstance(value, Module):
         if id(value) not in memo:
-            twin = object.__new__(type(value))
-            memo[id(value)] = twin
+            rebuilt = object.__new__(type(value))
+            memo[id(value)] = rebuilt
             for field in fields(value):
-                twin.__dict__[field.name] = _rebuilt(getattr(value, field.name), convert, memo)
+                rebuilt.__dict__[field.name] = _rebuilt(getattr(value, field.name), convert, memo)
         return memo[id(value)]
     if isinstance(value, np.ndarray):
         return convert(value)

@@ -64,7 +64,7 @@ def close_figures():
 
 @pytest.fixture
 def locked(tmp_path, monkeypatch):
-    """A folder that nobody may enter, root neither: of what is in it nothing is told."""
+    """A folder that nobody may enter, not even root."""
     folder = tmp_path / "locked"
     folder.mkdir()
     stat = os.stat
@@ -80,7 +80,7 @@ def locked(tmp_path, monkeypatch):
 
 @pytest.fixture
 def start(tmp_path):
-    """start(count, *words) → a Popen of mpirun with so many ranks of python and these words."""
+    """start(count, *words) → a Popen of mpirun with `count` ranks of python and these words."""
     pytest.importorskip("mpi4py", reason="ranks need the extra cluster")
     if MPIRUN is None:
         pytest.skip("mpirun is not installed: ranks need the extra cluster")
@@ -105,7 +105,7 @@ def start(tmp_path):
 
 @pytest.fixture
 def run(start):
-    """run(count, *words) → the exit status, the lines printed, what stands on standard error."""
+    """run(count, *words) → the exit status, the lines printed, the text on standard error."""
     def ended(count, *words):
         process = start(count, *words)
         out, err = process.communicate(timeout=120)

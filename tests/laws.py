@@ -2,7 +2,7 @@
 
 A test calls the ones that apply with its own cases.
 
-    backward_twice_doubles      the twin doubles, the input gradients come out the same
+    backward_twice_doubles      grads double, the input gradients come out the same
     arguments_unchanged         upstream, cache and weights stay bit-identical, and the gradients
                                 returned are fresh
     padding_changes_nothing     a batch padded further gives the same outputs and gradients
@@ -46,7 +46,7 @@ def upstream_of(outputs, seed=11):
 def run(case):
     """One forward and backward of a `checks.Case`.
 
-    → (outputs, upstream, cache, twin, input gradients)
+    → (outputs, upstream, cache, grads, input gradients)
     """
     *outputs, cache = case.forward(*case.inputs)
     upstream = upstream_of(outputs)
@@ -72,7 +72,7 @@ def backward_twice_doubles(case):
     _, upstream, cache, grads, first = run(case)
     once = grads.vector.copy()
     second = case.backward(*upstream, cache, grads)
-    assert_close(grads.vector, 2 * once, 1e-12, "the twin ")
+    assert_close(grads.vector, 2 * once, 1e-12, "grads ")
     assert_close(second, first, 0, "the input gradient ")
 
 
@@ -100,7 +100,7 @@ def float32_agrees(build, tolerance=1e-5):
     """
     double = run(build(np.random.default_rng(6), np.float64))
     single = run(build(np.random.default_rng(6), np.float32))
-    for what, i in (("output ", 0), ("twin ", 3), ("input gradient ", 4)):
+    for what, i in (("output ", 0), ("grads ", 3), ("input gradient ", 4)):
         for name, array in leaves(single[i]):
             assert array.dtype == np.float32 or array.shape == (), f"{what}{name} is {array.dtype}"
         assert_close(single[i], double[i], tolerance, what)
@@ -129,7 +129,7 @@ def shares_add_up(model, batch, n=2, seed=5, tolerance=1e-12):
 
 
 def padded(batch, steps=2):
-    """The batch with so many more steps of padding in each of its arrays over time."""
+    """The batch with more steps of padding in each of its arrays over time."""
     longer = {}
     for field in fields(batch):
         ids = getattr(batch, field.name)

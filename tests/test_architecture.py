@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "numpy_attention"
 
 
-def listed():
+def layers():
     """The packages and modules of the list, from the top."""
     block = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("```")[1]
     return [line.split()[0] for line in block.splitlines() if line.strip()]
@@ -28,11 +28,11 @@ def imports(path):
 def test_every_package_is_listed_once():
     there = {path.stem for path in PACKAGE.iterdir()
              if path.suffix == ".py" or (path / "__init__.py").is_file()}
-    assert sorted(listed()) == sorted(there - {"__init__", "__main__"})
+    assert sorted(layers()) == sorted(there - {"__init__", "__main__"})
 
 
 def test_imports_point_down():
-    order = {name: place for place, name in enumerate(listed())}
+    order = {name: place for place, name in enumerate(layers())}
     wrong = []
     for path in PACKAGE.rglob("*.py"):
         own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")

@@ -1,4 +1,4 @@
-"""Module: names, ties, the gradient twin, and the flat vector behind the fields."""
+"""Module: names, ties, the gradient model, and the flat vector behind the fields."""
 
 import copy
 import pickle
@@ -113,7 +113,7 @@ def test_a_part_of_a_packed_model_is_no_part_of_another():
     with pytest.raises(RuntimeError, match=message):
         second.vector
     assert np.shares_memory(first.words.E, vector) and "_packed" not in second.__dict__
-    assert second.zeros_like().vector.size == second.size               # its twin shares nothing
+    assert second.zeros_like().vector.size == second.size               # its grads share nothing
     second.words = first.words.copy()
     second.output.words = second.words
     assert second.vector.size == second.size
@@ -155,15 +155,15 @@ def test_copies_of_every_kind_keep_vector_and_fields_together(again, packed):
     model = tied()
     if packed:
         model.vector
-    twin = again(model)
-    assert names(twin) == names(model) and twin.output.words is twin.words and twin.rate == 0.5
-    for (_, one), (_, other) in zip(model.named_parameters(), twin.named_parameters()):
+    clone = again(model)
+    assert names(clone) == names(model) and clone.output.words is clone.words and clone.rate == 0.5
+    for (_, one), (_, other) in zip(model.named_parameters(), clone.named_parameters()):
         assert (one == other).all()
     before = model.words.E.copy()
-    twin.words.E[:] = 9
-    assert (twin.vector[2:17] == 9).all() and (model.words.E == before).all()
-    twin.vector[:] = 3
-    assert (twin.layers[0].W == 3).all() and (model.words.E == before).all()
+    clone.words.E[:] = 9
+    assert (clone.vector[2:17] == 9).all() and (model.words.E == before).all()
+    clone.vector[:] = 3
+    assert (clone.layers[0].W == 3).all() and (model.words.E == before).all()
 
 
 def test_a_deep_copy_of_a_part_and_a_shallow_one():
@@ -178,20 +178,20 @@ def test_a_deep_copy_of_a_part_and_a_shallow_one():
     assert np.shares_memory(model.words.E, model.vector)
 
 
-def test_the_twin_is_zero_tied_and_packed():
+def test_zeros_like_is_zero_tied_and_packed():
     model = tied()
-    twin = model.zeros_like()
-    assert type(twin) is Model and names(twin) == names(model) and twin.rate == 0.5
-    assert not twin.vector.any() and twin.vector.shape == model.vector.shape
-    assert twin.vector.dtype == model.dtype
-    assert twin.output.words is twin.words and isinstance(twin.layers[1], tuple)
-    twin.words.E += 1
-    twin.output.words.E += 1
-    assert twin.vector.sum() == 2 * 15                                  # two uses, one place
+    grads = model.zeros_like()
+    assert type(grads) is Model and names(grads) == names(model) and grads.rate == 0.5
+    assert not grads.vector.any() and grads.vector.shape == model.vector.shape
+    assert grads.vector.dtype == model.dtype
+    assert grads.output.words is grads.words and isinstance(grads.layers[1], tuple)
+    grads.words.E += 1
+    grads.output.words.E += 1
+    assert grads.vector.sum() == 2 * 15                                 # two uses, one place
     assert model.words.E.max() < 1
 
 
-def test_a_module_without_parameters_has_an_empty_twin():
+def test_a_module_without_parameters_has_empty_grads():
     from numpy_attention.layers.maxout import Maxout
     assert Maxout().zeros_like().vector.size == 0
     with pytest.raises(ValueError, match="no parameter"):
@@ -203,10 +203,10 @@ def test_copies_are_independent_and_as_packed_as_their_model():
     packed = tied()
     packed.vector
     for model in (loose, packed):
-        twin = model.copy()
-        assert ("_vector" in twin.__dict__) == ("_vector" in model.__dict__)
-        assert twin.output.words is twin.words and (twin.vector == model.copy().vector).all()
-        twin.words.E[:] = 7
+        clone = model.copy()
+        assert ("_vector" in clone.__dict__) == ("_vector" in model.__dict__)
+        assert clone.output.words is clone.words and (clone.vector == model.copy().vector).all()
+        clone.words.E[:] = 7
         assert model.words.E.max() < 7
     assert loose.words.E.base is None                   # copying packed the copies, not the model
 

@@ -134,7 +134,7 @@ def run_sphinx(work, builder):
              "-q", str(work / "stage"), str(work / "built")]
     if sphinx(words):
         shutil.rmtree(work / "doctrees", ignore_errors=True)    # else it would keep quiet next time
-        raise BuildError("Sphinx warned: what it said stands above")
+        raise BuildError("Sphinx warned: see its messages above")
 
 
 def living_page(folder):

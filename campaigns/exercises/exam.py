@@ -101,11 +101,11 @@ def table(names):
     sums = [0] * 7
     for name in names:
         exercise = EXERCISES[name]
-        curated = [(said, verdict(name, exercise.head + exercise.changed(right, wrong))[0])
-                   for right, wrong, said in exercise.mistakes]
+        curated = [(mistake, verdict(name, exercise.head + exercise.changed(right, wrong))[0])
+                   for right, wrong, mistake in exercise.mistakes]
         others = [verdict(name, text)[0] for one, _, text in every if one == name]
         row = [len(curated), sum(not found.passed for _, found in curated),
-               sum(said in found.mistakes for said, found in curated), len(others),
+               sum(mistake in found.mistakes for mistake, found in curated), len(others),
                sum(not found.passed for found in others),
                sum(bool(found.mistakes) for found in others),
                sum(bool(found.mistakes) or found.proven for found in others)]
@@ -121,8 +121,8 @@ def one_by_one(names):
         if name in names:
             found, _ = verdict(name, text)
             print(f"{name}: {wrong}")
-            for said in found.mistakes or ["not named"]:
-                print(f"    {said}")
+            for mistake in found.mistakes or ["not named"]:
+                print(f"    {mistake}")
             sys.stdout.flush()
     return 0
 

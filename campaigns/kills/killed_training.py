@@ -70,17 +70,17 @@ def die():
 
 
 class DyingFile:
-    """A file that kills its process once `room` bytes have been written to it."""
+    """A file that kills its process once `space` bytes have been written to it."""
 
-    def __init__(self, file, room):
-        self.file, self.room = file, room
+    def __init__(self, file, space):
+        self.file, self.space = file, space
 
     def __getattr__(self, name):
         return getattr(self.file, name)
 
     def write(self, data):
-        self.room -= len(data)
-        if self.room <= 0:
+        self.space -= len(data)
+        if self.space <= 0:
             self.file.flush()
             die()
         return self.file.write(data)

@@ -56,7 +56,7 @@ class Answer:
         """Whether the line is right, but the report is not sure of it."""
         return self.line_of(mistake) == "right" and self.of_others == "beside"
 
-    def kind_of(self, mistake):
+    def judge_kind(self, mistake):
         if not self.kind:
             return "none"
         return "right" if self.kind in mistake.kinds else "wrong"
@@ -114,7 +114,7 @@ def numbers(text):
 def row(mistake, answer):
     """A row of the table in docs/mistakes.md."""
     return (f"| {mistake.name} | {mistake.kinds[0]} | {'yes' if answer.caught else 'no'} | "
-            f"{answer.line_of(mistake)} | {answer.kind_of(mistake)} | {answer.kind or '–'} |")
+            f"{answer.line_of(mistake)} | {answer.judge_kind(mistake)} | {answer.kind or '–'} |")
 
 
 def counts(title, keys, judged):
@@ -128,7 +128,7 @@ def counts(title, keys, judged):
         found[key, "caught"] += answer.caught
         found[key, answer.line_of(mistake)] += 1
         found[key, "doubted"] += answer.doubts(mistake)
-        found[key, "kind"] += answer.kind_of(mistake) == "right"
+        found[key, "kind"] += answer.judge_kind(mistake) == "right"
     for key in dict.fromkeys(keys):
         at = (found[key, what] for what in COUNTED)
         yield f"{key:<{wide}}" + "".join(f"{n:>{width}}" for n, width in zip(at, WIDTHS))

@@ -84,8 +84,8 @@ def measured_lines(tests, plain=False):
     lines = {}
     data = measured.get_data()
     for file in data.measured_files():
-        shown = Path(file).relative_to(package.parent).as_posix()
-        lines[shown] = {
+        relative = Path(file).relative_to(package.parent).as_posix()
+        lines[relative] = {
             line: sorted({test for context in contexts for test in users[context]})
             for line, contexts in data.contexts_by_lineno(file).items()}
     return {"seconds": seconds, "lines": lines}

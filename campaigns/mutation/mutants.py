@@ -194,13 +194,15 @@ def line_mutants(path, file):
             for name, new in make(node, around):
                 if ast.unparse(node) == ast.unparse(new):
                     continue
-                text = shown(node) if isinstance(new, ast.Pass) else f"{shown(node)} → {shown(new)}"
+                text = source_of(node)
+                if not isinstance(new, ast.Pass):
+                    text += f" → {source_of(new)}"
                 what = numbered(f"{name}: {text}", owner, seen)
                 yield Mutant(file, owner, node.lineno, around.lines, what, around.code, tree,
                              slot, new)
 
 
-def shown(node):
+def source_of(node):
     """The text of a changed node; of a condition only its test."""
     text = f"if {ast.unparse(node.test)}: …" if isinstance(
         node, (ast.If, ast.While)) else one_line(node)

@@ -109,9 +109,9 @@ def copy_of_checkout(folder):
     if DATA.exists():
         (folder / DATA.name).symlink_to(DATA)
     folder = folder / "checkout"
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
-                             "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
-    for name in filter(None, listed.stdout.decode().split("\0")):
+    found = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
+                            "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+    for name in filter(None, found.stdout.decode().split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
@@ -276,20 +276,20 @@ def report(made, survivors, stale=()):
     def folder(mutant):
         return mutant.file.removeprefix(PACKAGE).partition("/")[0]
 
-    alive = [mutant for mutant in survivors if reason(mutant) is None]
-    for mutant in alive:
+    no_reason = [mutant for mutant in survivors if reason(mutant) is None]
+    for mutant in no_reason:
         print(f"SURVIVED    {mutant}")
     for pattern in stale:
         print(f"STALE       {pattern}")
-    total, lived, unexplained = (Counter(map(folder, some)) for some in (made, survivors, alive))
+    total, lived, unsolved = (Counter(map(folder, one)) for one in (made, survivors, no_reason))
     print("| folder | mutants | caught | equivalent, with a reason | survived |")
     print("|---|---:|---:|---:|---:|")
-    for name, *counts in [*((name, total[name], lived[name], unexplained[name]) for name in total),
-                          ("all", len(made), len(survivors), len(alive))]:
-        every, survived, no_reason = counts
-        print(f"| {name} | {every:,} | {every - survived:,} | {survived - no_reason} | "
-              f"{no_reason} |")
-    return 1 if alive or stale else 0
+    for name, *counts in [*((name, total[name], lived[name], unsolved[name]) for name in total),
+                          ("all", len(made), len(survivors), len(no_reason))]:
+        every, survived, unexplained = counts
+        print(f"| {name} | {every:,} | {every - survived:,} | {survived - unexplained} | "
+              f"{unexplained} |")
+    return 1 if no_reason or stale else 0
 
 
 def main(arguments=None):

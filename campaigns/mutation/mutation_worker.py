@@ -3,7 +3,7 @@
     python mutation_worker.py COPY [TEST …]     jobs come in and verdicts go out as lines of JSON
 
 Libraries and the compiled kernels are imported once, before the forks; the tests named on the
-command line run first, so that the kernels are compiled. The rest of the package is imported anew
+command line run first, so that the kernels are compiled. The rest of the package is imported again
 in every fork. A mutant of a kernel is judged with all kernels as plain Python.
 """
 
@@ -62,7 +62,7 @@ def verdict(file, source, tests, seconds):
     changed = time.time_ns()
     file.write_text(source, encoding="utf-8")
     try:
-        # compiled files are told apart by whole seconds: none of an earlier mutant may be used
+        # compiled files differ by whole seconds: none of an earlier mutant may be used
         past = (changed // 1000) % 10**9
         os.utime(file, (past, past))
         return _in_a_fork(tests, seconds, plain=file.as_posix().startswith(KERNELS))

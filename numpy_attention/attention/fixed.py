@@ -34,7 +34,7 @@ class FixedVector(Module):
         return sum_of_values(weights, memory), weights, Cache(memory, weights)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """→ None: the weights depend on the mask alone, so the query has no gradient."""
+        """→ None: the weights depend only on the mask, so the query has no gradient."""
         # c = Σ_j α_j h_j
         dmemory.defer("values", cache.weights, dcontext)
 

@@ -1,7 +1,7 @@
 """Local attention: a window of source positions (Luong et al. 2015, section 3.2).
 
 Its place runs along or is predicted. Both kinds wrap another attention on the same protocol, which
-then sees the window alone.
+then sees only the window.
 """
 
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class PredictiveCache(NamedTuple):
     distance: Array     # (B, S)   s − p
     gauss: Array        # (B, S)
     weights: Array      # (B, S)
-    looked: tuple       # the inner attention's
+    attend_cache: tuple  # the inner attention's
 
 
 @dataclass(eq=False)
@@ -97,10 +97,10 @@ class LocalPredictive(Window):
         α_s = a_s g_s                                   not normalised again
         c   = Σ_s α_s h_s
 
-    The inner attention gives its weights alone, so its context must be their sum of the values:
-    multi-head attention, which mixes several, is refused. The gradient reaches p through the
-    Gaussian. Where p comes to stand just `width` away from a position the window jumps, which no
-    gradient sees.
+    Only the weights of the inner attention are used, so its context must be the sum of the values
+    that they give: multi-head attention, which mixes several sums, raises ValueError. The gradient
+    reaches p through the Gaussian. If p is exactly `width` away from a position, the window jumps,
+    which no gradient shows.
     """
 
     W_p: Array  # (Q, P)
@@ -132,13 +132,13 @@ class LocalPredictive(Window):
         share = 0.5 + 0.5 * np.tanh(0.5 * (hidden @ self.v_p))                  # (B,)
         p = lengths * share                                                     # (B,)
         # α_s = a_s g_s
-        _, inner, looked = self.attention.step(query, self.around(p, memory), t)
+        _, inner, attend_cache = self.attention.step(query, self.around(p, memory), t)
         positions = np.arange(memory.mask.shape[1], dtype=query.dtype)          # (S,)
         distance = positions - p[:, None]                                       # (B, S)
         gauss = np.exp(-2 * (distance / self.width) ** 2)                       # (B, S)
         weights = inner * gauss                                                 # (B, S)
         cache = PredictiveCache(memory, query, hidden, lengths, share, distance, gauss, weights,
-                                looked)
+                                attend_cache)
         return sum_of_values(weights, memory), weights, cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
@@ -146,7 +146,7 @@ class LocalPredictive(Window):
 
         Adds to grads.v_p; what the values and W_p get waits in dmemory.
         """
-        memory, query, hidden, lengths, share, distance, gauss, weights, looked = cache
+        memory, query, hidden, lengths, share, distance, gauss, weights, attend_cache = cache
         # c = Σ_s α_s h_s
         dmemory.defer("values", weights, dcontext)
         dalpha = dot_scores(dcontext, memory)                                   # (B, S)
@@ -156,7 +156,7 @@ class LocalPredictive(Window):
         dinner = dalpha * gauss                                                 # (B, S)
         # the inner attention's own context is not used
         nothing = np.zeros_like(dcontext)                                       # (B, D)
-        dquery = self.attention.step_backward(nothing, dinner, looked, dmemory.wrapped,
+        dquery = self.attention.step_backward(nothing, dinner, attend_cache, dmemory.wrapped,
                                               grads.attention)
         # g_s = exp(−2 (s − p)² / width²), so that ∂α_s/∂p = α_s 4 (s − p) / width²
         steepness = query.dtype.type(4 / self.width**2)

@@ -28,12 +28,12 @@ class AttendCache(NamedTuple):
 
 class Cache(NamedTuple):
     values: Array       # (B, S, D)
-    looked: AttendCache
+    attend_cache: AttendCache
 
 
 class StepCache(NamedTuple):
     memory: Memory
-    looked: AttendCache
+    attend_cache: AttendCache
 
 
 @dataclass(eq=False)
@@ -91,13 +91,13 @@ class MultiHeadAttention(Module):
 
     def forward(self, queries, values, visible):
         """→ y (B, T, O), weights (B, T, S), cache."""
-        y, weights, looked = self.attend(queries, self.keys_and_values(values), visible)
-        return y, weights, Cache(values, looked)
+        y, weights, attend_cache = self.attend(queries, self.keys_and_values(values), visible)
+        return y, weights, Cache(values, attend_cache)
 
     def backward(self, dy, dweights, cache, grads):
         """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D)."""
-        values, looked = cache
-        dqueries, dkeys_and_values = self.attend_backward(dy, dweights, looked, grads)
+        values, attend_cache = cache
+        dqueries, dkeys_and_values = self.attend_backward(dy, dweights, attend_cache, grads)
         return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grads)
 
     def keys_and_values(self, values):
@@ -177,15 +177,15 @@ class MultiHeadAttention(Module):
 
     def step(self, query, memory, t):
         """query (B, Q) → context (B, O), weights (B, S), cache."""
-        y, weights, looked = self.attend(query[:, None], memory.keys, memory.mask[:, None])
-        return y[:, 0], weights[:, 0], StepCache(memory, looked)
+        y, weights, attend_cache = self.attend(query[:, None], memory.keys, memory.mask[:, None])
+        return y[:, 0], weights[:, 0], StepCache(memory, attend_cache)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, O), dweights (B, S) or None → dquery (B, Q); adds to dmemory.keys."""
         if dweights is not None:
             dweights = dweights[:, None]
-        dqueries, dkeys_and_values = self.attend_backward(dcontext[:, None], dweights, cache.looked,
-                                                          grads)
+        dqueries, dkeys_and_values = self.attend_backward(
+            dcontext[:, None], dweights, cache.attend_cache, grads)
         dmemory.keys += dkeys_and_values
         return dqueries[:, 0]
 

@@ -17,7 +17,7 @@ class Attention(Protocol):
             dquery = attention.step_backward(dcontext, dweights, cache, dmemory, grads)
         dvalues = attention.read_backward(memory, dmemory, grads)
 
-    A mechanism is a Module, and `grads` its gradient twin, to which ∂L/∂(its weights) is added.
+    A mechanism is a Module, and `grads` the gradient model to which ∂L/∂(its weights) is added.
     """
 
     def read(self, values: Array, mask: Array) -> Memory:

@@ -159,7 +159,7 @@ class Stacked(Module):
     def end_backward(self, steps, dsteps, grads):
         """The gradients of all weights but the first layer's input weights; returns its da."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
-        das = [cell.end_backward(one, done, twin) for cell, one, done, twin in parts]
+        das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
             self.cells[i]._weights_backward(das[i], below, grads.cells[i])
         return das[0]

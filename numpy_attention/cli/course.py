@@ -53,7 +53,7 @@ def start(options: Namespace) -> None:
     exercise, folder = find_exercise(options.name), Folder(options.folder)
     print(f"{course.start(exercise, folder)}: {exercise.title}")
     if exercise.planted:
-        print("  one line of it is wrong: find it with what the check says")
+        print("  one line of it is wrong: find it with the report of the check")
     else:
         print(f"  write {' and '.join(exercise.blanks)}, then")
     print(f"  numpy-attention exercise check {exercise.name}")

@@ -156,13 +156,13 @@ def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
     if not command.ranks and started()[1] > 1:
         raise ValueError(f"{options.command} cannot run on several ranks: start it without mpirun")
     if command.runs:
-        options.kind = kind_of_run(command, options)
+        options.kind = command_run_kind(command, options)
     file, _, function = command.work.partition(":")
     # imported here, so that --help does not wait for it
     return getattr(import_module(f"numpy_attention.cli.{file}"), function)(options) or 0
 
 
-def kind_of_run(command: Command, options: argparse.Namespace) -> str:
+def command_run_kind(command: Command, options: argparse.Namespace) -> str:
     """The kind of run that a command uses. ValueError: an option is for the other kind."""
     if len(command.runs) == 1:
         return command.runs[0]

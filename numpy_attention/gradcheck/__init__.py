@@ -4,7 +4,7 @@
     laws/       properties of the two passes that central differences cannot see
     locate/     the search for the first wrong line: instrumented passes, compared value by value
     edits/      small edits of a statement, tried to see which one makes the gradients correct
-    report/     the words
+    report/     the text
     cases/      the gradient checks of the library's own layers and models
 
 The names below are the public ones. They are imported on first use.

@@ -8,8 +8,8 @@ from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.module import Module
 
 
-class Left(NamedTuple):
-    """The cache of `leave`."""
+class PostCache(NamedTuple):
+    """The cache of `post`."""
 
     dropped: Any            # of dropout
     normed: Any             # of the norm after the sum; None with pre_norm
@@ -22,8 +22,8 @@ class Residual(Module):
         y = LayerNorm(x + dropout(f(x)))        post-norm, Vaswani et al. 2017, section 3.1
         y = x + dropout(f(LayerNorm(x)))        pre_norm=True, Xiong et al. 2020
 
-    The second trains without a warm-up too. f is whatever happens between `enter`, which gives its
-    input, and `leave`, which takes its output.
+    The second trains without a warm-up too. f is whatever happens between `pre`, which gives its
+    input, and `post`, which takes its output.
     """
 
     norm: LayerNorm
@@ -43,7 +43,7 @@ class Residual(Module):
         normed = None
         if not self.pre_norm:
             y, normed = self.norm.forward(y)
-        return y, Left(dropped, normed)
+        return y, PostCache(dropped, normed)
 
     def post_backward(self, dy, cache, grads):
         """∂L/∂y (…, D) → ∂L/∂x past f (…, D), ∂L/∂f(x) (…, D)."""

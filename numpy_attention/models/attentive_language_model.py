@@ -111,8 +111,8 @@ class AttentiveLanguageModel(LanguageModel):
         h, states, _ = self.cells.forward(x, states)                                    # (1, B, H)
         known = np.ones((1, len(tokens)), bool)
         y, memory, weights, _ = self.reader.forward(h, known, memory, self.reader.reach)
-        looked = None if weights is None else weights[0, :, :-1]
-        return self.output.log_probabilities(y[0]), looked, (states, memory)
+        attended = None if weights is None else weights[0, :, :-1]
+        return self.output.log_probabilities(y[0]), attended, (states, memory)
 
 
 def both(state):

@@ -15,7 +15,7 @@ class EncoderDecoder(RNNSearch):
         c_i = →h_S,  s_0 = tanh(W_s →h_S + b_s)
 
     The encoder is one GRU from left to right; decoder, deep output, training and decoding are
-    RNNSearch's own, so that a comparison changes the context and the encoder's directions alone.
+    RNNSearch's own, so that a comparison changes only the context and the encoder's directions.
     Reversing the source (Sutskever et al. 2014) is an option of the batches.
     """
 

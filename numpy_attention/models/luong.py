@@ -205,8 +205,8 @@ class LuongTranslator(TeacherForced):
                 steps.a[t] += attentional[t] @ F
             self.decoder.step(t, steps)
             # c_t = Σ_s α_ts h̄_s
-            contexts[t], weights[t], looked = self.attention.step(asking[t], memory, t)
-            attend_caches.append(looked)
+            contexts[t], weights[t], attend_cache = self.attention.step(asking[t], memory, t)
+            attend_caches.append(attend_cache)
             # h̃_t = tanh(c_t C + h_t W + b)
             attentional[t + 1] = self._attentional(contexts[t], steps.hs[t + 1], C, W)
         # p(y_t) is read out of D(h̃_t)

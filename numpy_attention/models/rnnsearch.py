@@ -212,8 +212,8 @@ class RNNSearch(TeacherForced):
         C = few_rows(self.C, B, T)
         for i in range(T):
             # c_i = Σ_j α_ij h_j, asked by s_{i−1}, which is hs[i]
-            contexts[i], weights[i], looked = self.attention.step(steps.hs[i], memory, i)
-            attend_caches.append(looked)
+            contexts[i], weights[i], attend_cache = self.attention.step(steps.hs[i], memory, i)
+            attend_caches.append(attend_cache)
             # s_i = GRU(E y_{i−1}, c_i; s_{i−1})
             steps.a[i] += contexts[i] @ C
             self.decoder.step(i, steps)

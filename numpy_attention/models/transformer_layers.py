@@ -14,11 +14,11 @@ from numpy_attention.module import Module
 
 
 class PartCache(NamedTuple):
-    """Cache of a part with its residual: what `enter`, the part itself and `leave` keep."""
+    """Cache of a part with its residual: what `pre`, the part itself and `post` keep."""
 
-    entered: object
+    pre: object
     part: object
-    left: object
+    post: object
 
 
 class EncoderCache(NamedTuple):
@@ -54,21 +54,21 @@ class EncoderLayer(Module):
 
     def forward(self, x, visible, rng=None, row_ids=None):
         """→ y (B, S, D), weights (B, S, S), cache."""
-        inside, entered = self.around_attention.pre(x)
-        found, weights, looked = self.attention.forward(inside, inside, visible)
-        x, left = self.around_attention.post(x, found, rng, row_ids)
+        inside, pre_cache = self.around_attention.pre(x)
+        found, weights, attend_cache = self.attention.forward(inside, inside, visible)
+        x, post_cache = self.around_attention.post(x, found, rng, row_ids)
         y, fed = feed_forward(self, x, rng, row_ids)
-        return y, weights, EncoderCache(PartCache(entered, looked, left), fed)
+        return y, weights, EncoderCache(PartCache(pre_cache, attend_cache, post_cache), fed)
 
     def backward(self, dy, cache, grads):
         """dy (B, S, D) → dx (B, S, D)."""
         dx = feed_forward_backward(self, dy, cache.feed_forward, grads)
-        # x = leave(x, attention(inside, inside)),  inside = enter(x)
-        entered, looked, left = cache.attention
-        dx, dfound = self.around_attention.post_backward(dx, left, grads.around_attention)
-        dqueries, dmemory = self.attention.backward(dfound, None, looked, grads.attention)
+        # x = post(x, attention(inside, inside)),  inside = pre(x)
+        pre_cache, attend_cache, post_cache = cache.attention
+        dx, dfound = self.around_attention.post_backward(dx, post_cache, grads.around_attention)
+        dqueries, dmemory = self.attention.backward(dfound, None, attend_cache, grads.attention)
         dinside = dqueries + dmemory
-        return self.around_attention.pre_backward(dinside, dx, entered, grads.around_attention)
+        return self.around_attention.pre_backward(dinside, dx, pre_cache, grads.around_attention)
 
 
 @dataclass(eq=False)
@@ -104,15 +104,15 @@ class DecoderLayer(Module):
 
         → y (B, T, D), weights (B, T, S) over the source, cache.
         """
-        inside, entered = self.around_attention.pre(y)
-        found, _, looked = self.attention.forward(inside, inside, visible)
-        y, left = self.around_attention.post(y, found, rng, row_ids)
-        written = PartCache(entered, looked, left)
+        inside, pre_cache = self.around_attention.pre(y)
+        found, _, attend_cache = self.attention.forward(inside, inside, visible)
+        y, post_cache = self.around_attention.post(y, found, rng, row_ids)
+        written = PartCache(pre_cache, attend_cache, post_cache)
 
-        inside, entered = self.around_source.pre(y)
-        found, weights, looked = self.source_attention.forward(inside, memory, source_visible)
-        y, left = self.around_source.post(y, found, rng, row_ids)
-        source = PartCache(entered, looked, left)
+        inside, pre_cache = self.around_source.pre(y)
+        found, weights, attend_cache = self.source_attention.forward(inside, memory, source_visible)
+        y, post_cache = self.around_source.post(y, found, rng, row_ids)
+        source = PartCache(pre_cache, attend_cache, post_cache)
 
         y, fed = feed_forward(self, y, rng, row_ids)
         return y, weights, DecoderCache(written, source, fed)
@@ -120,18 +120,18 @@ class DecoderLayer(Module):
     def backward(self, dy, dweights, cache, grads):
         """dy (B, T, D), dweights (B, T, S) or None → dy (B, T, D) before it, dmemory (B, S, D)."""
         dy = feed_forward_backward(self, dy, cache.feed_forward, grads)
-        # y = leave(y, source_attention(inside, memory)),  inside = enter(y)
-        entered, looked, left = cache.source
-        dy, dfound = self.around_source.post_backward(dy, left, grads.around_source)
-        dinside, dmemory = self.source_attention.backward(dfound, dweights, looked,
+        # y = post(y, source_attention(inside, memory)),  inside = pre(y)
+        pre_cache, attend_cache, post_cache = cache.source
+        dy, dfound = self.around_source.post_backward(dy, post_cache, grads.around_source)
+        dinside, dmemory = self.source_attention.backward(dfound, dweights, attend_cache,
                                                           grads.source_attention)
-        dy = self.around_source.pre_backward(dinside, dy, entered, grads.around_source)
-        # y = leave(y, attention(inside, inside)),  inside = enter(y)
-        entered, looked, left = cache.attention
-        dy, dfound = self.around_attention.post_backward(dy, left, grads.around_attention)
-        dqueries, dkeys = self.attention.backward(dfound, None, looked, grads.attention)
+        dy = self.around_source.pre_backward(dinside, dy, pre_cache, grads.around_source)
+        # y = post(y, attention(inside, inside)),  inside = pre(y)
+        pre_cache, attend_cache, post_cache = cache.attention
+        dy, dfound = self.around_attention.post_backward(dy, post_cache, grads.around_attention)
+        dqueries, dkeys = self.attention.backward(dfound, None, attend_cache, grads.attention)
         dinside = dqueries + dkeys
-        dy = self.around_attention.pre_backward(dinside, dy, entered, grads.around_attention)
+        dy = self.around_attention.pre_backward(dinside, dy, pre_cache, grads.around_attention)
         return dy, dmemory
 
     def next(self, y, written, source, source_visible):
@@ -171,15 +171,15 @@ def around(size, dropout, pre_norm, dtype):
 
 def feed_forward(layer, x, rng=None, row_ids=None):
     """The feed-forward part of a layer with its residual.   x (B, T, D) → (B, T, D), cache."""
-    inside, entered = layer.around_feed_forward.pre(x)
+    inside, pre_cache = layer.around_feed_forward.pre(x)
     found, fed = layer.feed_forward.forward(inside)
-    y, left = layer.around_feed_forward.post(x, found, rng, row_ids)
-    return y, PartCache(entered, fed, left)
+    y, post_cache = layer.around_feed_forward.post(x, found, rng, row_ids)
+    return y, PartCache(pre_cache, fed, post_cache)
 
 
 def feed_forward_backward(layer, dy, cache, grads):
     """∂L/∂y (B, T, D) → dx (B, T, D)."""
-    entered, fed, left = cache
-    dx, dfound = layer.around_feed_forward.post_backward(dy, left, grads.around_feed_forward)
+    pre_cache, fed, post_cache = cache
+    dx, dfound = layer.around_feed_forward.post_backward(dy, post_cache, grads.around_feed_forward)
     dinside = layer.feed_forward.backward(dfound, fed, grads.feed_forward)
-    return layer.around_feed_forward.pre_backward(dinside, dx, entered, grads.around_feed_forward)
+    return layer.around_feed_forward.pre_backward(dinside, dx, pre_cache, grads.around_feed_forward)

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy_attention.validation.paths import atomic_write
 
-ROOM = Path(__file__).parent
+HERE = Path(__file__).parent
 # the engine's files, each after those that it reads
 ENGINE = ("arrays", "module", "softmax", "cell", "rnn", "lstm", "gru", "stacked", "bidirectional",
           "attention", "dot", "additive", "location", "fixed", "multi_head", "local", "history",
@@ -35,13 +35,13 @@ def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "") -
     """The page as one text."""
     parts = {
         "title": html.escape(title),
-        "style": (ROOM / "page.css").read_text("utf-8"),
+        "style": (HERE / "page.css").read_text("utf-8"),
         "static": static,
         "models": json_for_script({"models": list(models)}),
         "engine": engine(),
-        "view": "\n".join(path.read_text("utf-8") for path in sorted((ROOM / "view").glob("*.js"))),
+        "view": "\n".join(path.read_text("utf-8") for path in sorted((HERE / "view").glob("*.js"))),
     }
-    template = (ROOM / "page.html").read_text("utf-8")
+    template = (HERE / "page.html").read_text("utf-8")
     # in one pass: what is put in may hold such a mark too
     return re.sub(r"<!-- put (\w+) -->|/\* put (\w+) \*/", lambda mark: parts[mark[1] or mark[2]],
                   template)
@@ -49,7 +49,7 @@ def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "") -
 
 def engine() -> str:
     """The engine's files, one after another."""
-    return "\n".join((ROOM / "engine" / f"{name}.js").read_text("utf-8") for name in ENGINE)
+    return "\n".join((HERE / "engine" / f"{name}.js").read_text("utf-8") for name in ENGINE)
 
 
 def json_for_script(value: Any) -> str:

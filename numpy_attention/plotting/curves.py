@@ -109,15 +109,15 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
         if barred:
             ax.vlines(places, low, high, color=lines[-1].get_color(), alpha=0.5, linewidth=2)
     figure: Any = ax.figure
-    room = ax.get_position().width * figure.get_figwidth() / len(edges[first])  # inches a bucket
+    inches = ax.get_position().width * figure.get_figwidth() / len(edges[first])  # of each bucket
     labels = []
     for k, (low, high) in enumerate(edges[first]):
         text = _span(low, high)
         counts = {buckets[k].count for buckets in drawn.values()}
         if len(counts) == 1:
-            text += f"\n{'n=' if room > 0.6 else ''}{counts.pop()}"
+            text += f"\n{'n=' if inches > 0.6 else ''}{counts.pop()}"
         labels.append(text)
-    ax.set_xticks(range(len(labels)), labels, fontsize=min(10, max(6, 16 * room)))
+    ax.set_xticks(range(len(labels)), labels, fontsize=min(10, max(6, 16 * inches)))
     ax.set(xlabel="sentence length in tokens, and number of sentences",
            ylabel="BLEU, with its 95 % interval" if barred else "BLEU")
     ax.set_ylim(bottom=0)

@@ -62,16 +62,16 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
 
     ax, cell = draw_cells(weights, source_tokens, target_tokens, ax, title, vmax, bar)
     width = max(0.8, min(2, cell * 4.5))
-    shown = []
+    handles = []
     for links, style, name in ((sure, SOLID, "sure link"),
                                (merely_possible, DASHED, "possible link")):
         for i, j in sorted(links):
             ax.add_patch(_outline(i, j, style, name, width))
         if links:
-            shown.append(_outline(0, 0, style, name, 1.5))
-            shown[-1].set(fill=True, facecolor=matplotlib.colormaps["cividis"](0.3))
-    if bar and shown:
-        legend_below(ax, shown)
+            handles.append(_outline(0, 0, style, name, 1.5))
+            handles[-1].set(fill=True, facecolor=matplotlib.colormaps["cividis"](0.3))
+    if bar and handles:
+        legend_below(ax, handles)
     return ax
 
 
@@ -132,7 +132,7 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
                                      extend=ends if largest > high else "neither")
         colours.set_label(signed or "attention weight")
     too_wide = across / LETTER * size * 0.62 > cell * 72 * 0.95                     # side by side
-    every = math.ceil(size / 72 / cell) if cell < 0.1 else 1        # labels for some tokens alone
+    every = math.ceil(size / 72 / cell) if cell < 0.1 else 1        # labels for only some tokens
     ax.set_xticks(range(0, S, every), columns[::every], rotation=90 if too_wide else 0,
                   fontsize=size, **as_written())
     ax.set_yticks(range(0, T, every), rows[::every], fontsize=size, **as_written())

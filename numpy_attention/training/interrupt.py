@@ -32,7 +32,7 @@ class Interrupt:
 
     asked: the signal's number, 0 before there was one. warned: whether mpirun may be about to end
     this rank; only ranks are warned, for a program that was suspended gets the same signal. A
-    context manager. Outside of the main thread, which alone gets signals, it does nothing; a signal
+    context manager. Outside of the main thread, which gets all signals, it does nothing; a signal
     that is ignored, as under `nohup`, stays ignored.
     """
 

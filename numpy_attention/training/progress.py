@@ -7,12 +7,12 @@ from tqdm import tqdm
 from numpy_attention.training.evaluation import Evaluation
 
 
-def bar_of(epoch: int, batches: int, done: int, threads: int, shown: bool,
+def bar_of(epoch: int, batches: int, done: int, threads: int, visible: bool,
            ranks: int = 1) -> tqdm:
     """Return the bar of an epoch of `batches` batches, of which `done` are done already."""
     plural = "s" if threads > 1 else ""
     each = f"{ranks} ranks × " if ranks > 1 else ""
-    return tqdm(total=batches, initial=done, disable=not shown, unit="batch", leave=False,
+    return tqdm(total=batches, initial=done, disable=not visible, unit="batch", leave=False,
                 desc=f"epoch {epoch}, {each}{threads} thread{plural}", mininterval=0.5)
 
 
@@ -24,7 +24,7 @@ def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
                             f"{tokens / seconds:,.0f} tokens/s", refresh=False)
 
 
-def tell(line: dict[str, Any], seconds: float) -> None:
+def print_epoch(line: dict[str, Any], seconds: float) -> None:
     """Print the history's line of an epoch, and how long the run has trained."""
     smoothed = " of the smoothed labels" if "smoothing" in line else ""
     valid = ""

@@ -20,7 +20,7 @@ from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.interrupt import Interrupt, Stopped
-from numpy_attention.training.progress import advance, bar_of, tell
+from numpy_attention.training.progress import advance, bar_of, print_epoch
 from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
 from numpy_attention.training.shares import States, add_up, join_states, shared, split_state, update
@@ -274,7 +274,7 @@ class Trainer:
         self.epoch_tokens = 0
         self.epoch_seconds = 0.0
         if self.progress:
-            tell(line, self.seconds)
+            print_epoch(line, self.seconds)
 
     def _line(self, pool: Threads) -> dict[str, Any]:
         trained = Evaluation(self.epoch_loss, self.epoch_tokens)

@@ -1,4 +1,4 @@
-"""A cell that is not in the package: what a reader would write, in a file of its own."""
+"""A cell that is not in the package, as a user would write it in a separate file."""
 
 from dataclasses import dataclass, field
 

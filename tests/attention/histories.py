@@ -76,7 +76,7 @@ def plain_scores(attention, queries, keys):
 
 
 def follows_the_plain_form(attention, window, rng):
-    """A score over a history of its own, two positions before the first step."""
+    """A score over its own history, two positions before the first step."""
     queries = rng.standard_normal((T, B, H))
     keys = rng.standard_normal((B, T + 2, K))
     values = rng.standard_normal((B, T + 2, D))
@@ -119,7 +119,7 @@ def chunks_with_memory_are_one_long_text(reader, cut, rng):
 
 
 def both_precisions(reader, h):
-    """[y, dh, twin, and α if there is one] of a reader in float64 and in float32."""
+    """[y, dh, grads, and α if there is one] of a reader in float64 and in float32."""
     results = []
     for dtype in (np.float64, np.float32):
         one = reader.astype(dtype)

@@ -113,10 +113,10 @@ def test_the_terms_of_the_roles_add_up_to_the_gradient(rng, name):
     h = rng.standard_normal((T, B, H))
     y, _, weights, cache = reader.forward(h, MASK, histories.memory_of(rng, 2))
     dy, dweights = rng.standard_normal(y.shape), rng.standard_normal(weights.shape)
-    twins = reader.zeros_like(), reader.zeros_like()
-    dh = reader.backward(dy, dweights, cache, twins[0])
-    terms = reader.roles_backward(dy, dweights, cache, twins[1])
-    assert (twins[0].vector == twins[1].vector).all()
+    grads = reader.zeros_like(), reader.zeros_like()
+    dh = reader.backward(dy, dweights, cache, grads[0])
+    terms = reader.roles_backward(dy, dweights, cache, grads[1])
+    assert (grads[0].vector == grads[1].vector).all()
     n = H // reader.roles
     summed = np.zeros_like(h)
     for role in ("key", "value", "query", "predict"):

@@ -1,4 +1,4 @@
-"""Windows: where local-m stands, local-p by its equations, what they ask of what is inside."""
+"""Windows: the position of local-m, local-p by its equations, and which attention fits inside."""
 
 import numpy as np
 import pytest

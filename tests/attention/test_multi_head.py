@@ -20,16 +20,16 @@ def test_heads_are_attentions_side_by_side(rng):
     query = rng.standard_normal((B, Q))
     context, weights, _ = a.step(query, a.read(values, MASK), 0)
     parts = []
-    looked = []
+    alphas = []
     for head in (slice(0, 2), slice(2, 4)):
         q = query @ a.W_q[:, head] + a.b_q[head]
         k = values @ a.W_k[:, head]
         v = values @ a.W_v[:, head] + a.b_v[head]
         e = np.exp(np.einsum("bd,bsd->bs", q, k) / np.sqrt(2)) * MASK
-        looked.append(e / e.sum(1, keepdims=True))
-        parts.append(np.einsum("bs,bsd->bd", looked[-1], v))
+        alphas.append(e / e.sum(1, keepdims=True))
+        parts.append(np.einsum("bs,bsd->bd", alphas[-1], v))
     np.testing.assert_allclose(context, np.concatenate(parts, 1) @ a.W_o + a.b_o, atol=1e-13)
-    np.testing.assert_allclose(weights, np.mean(looked, 0), atol=1e-14)
+    np.testing.assert_allclose(weights, np.mean(alphas, 0), atol=1e-14)
 
 
 def test_one_query_after_another_is_all_at_once(rng):
@@ -41,9 +41,9 @@ def test_one_query_after_another_is_all_at_once(rng):
     memory = a.read(values, MASK)
     assert (memory.keys == a.keys_and_values(values)).all()
     steps = [a.step(queries[:, t], memory, t) for t in range(T)]
-    for t, (context, looked, _) in enumerate(steps):
+    for t, (context, attended, _) in enumerate(steps):
         np.testing.assert_allclose(context, y[:, t], atol=1e-14)
-        np.testing.assert_allclose(looked, weights[:, t], atol=1e-14)
+        np.testing.assert_allclose(attended, weights[:, t], atol=1e-14)
 
     dy = rng.standard_normal(y.shape)
     dweights = rng.standard_normal(weights.shape)

@@ -31,7 +31,7 @@ def checked(name, rng):
 
 
 def result(attention, queries, values, mask, dweights):
-    """[contexts, weights, dqueries, dvalues, the twin's vector]."""
+    """[contexts, weights, dqueries, dvalues, grads.vector]."""
     forward, backward = protocol(attention, mask)
     contexts, weights, cache = forward(queries, values)
     grads = attention.zeros_like()

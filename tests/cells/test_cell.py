@@ -74,14 +74,14 @@ def test_a_loop_of_ones_own_is_forward_and_backward(rng, create):
     for t in range(T):
         cell.step(t, steps)
     laws.assert_close([steps.hs[1:], cell.state(steps, T)], [ys, last], 0)
-    twin = cell.zeros_like()
+    found = cell.zeros_like()
     dsteps = cell.begin_backward(steps)
     dstate = dlast
     for t in reversed(range(T)):
         dstate = cell.step_backward(t, dys[t], dstate, steps, dsteps)
-    da = cell.end_backward(steps, dsteps, twin)
+    da = cell.end_backward(steps, dsteps, found)
     assert (da == dsteps.a).all() and not da[~mask].any()
-    own = [cell.project_backward(da, xs, twin), dstate, twin.vector]
+    own = [cell.project_backward(da, xs, found), dstate, found.vector]
     laws.assert_close(own, [dxs, dfirst, grads.vector], 0)
 
 

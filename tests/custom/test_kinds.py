@@ -1,4 +1,4 @@
-"""What a class is, told by its methods; what it lacks; which of a file is meant."""
+"""The kind of a class by its methods, the methods it lacks, and the choice of a class in a file."""
 
 import pytest
 from custom_files import CELL, MINE, PAST, PRODUCT, changed, written
@@ -92,7 +92,7 @@ def test_a_file_with_several(tmp_path):
         custom_class(path)
 
 
-def test_what_the_only_class_lacks_is_told(tmp_path):
+def test_what_the_only_class_lacks_is_reported(tmp_path):
     path = str(written(tmp_path, changed("def score(", "def sore(")))
     with pytest.raises(ValueError, match="without score"):
         custom_class(path, kinds.ATTENTION)

@@ -1,4 +1,4 @@
-"""Text files as they are read, and what is said of malformed ones."""
+"""Reading text files, and errors for malformed ones."""
 
 import gzip
 import os

@@ -54,7 +54,7 @@ def test_elision_cuts_after_the_apostrophe():
 
 @given(st.text(max_size=40), st.booleans())
 def test_what_is_cut_once_is_cut_the_same_again(text, lowercase):
-    """Tokens joined and cut anew are the same tokens, and none is empty or holds white space."""
+    """Tokens joined and cut again are the same tokens, and none is empty or holds white space."""
     form = TextForm("words", lowercase)
     tokens = form.tokens(text)
     assert form.tokens(form.text(tokens)) == tokens

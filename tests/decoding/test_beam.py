@@ -124,6 +124,6 @@ def test_the_order_of_a_beam_and_greedy_within_it(seed, beam, penalty):
         assert alone[0].log_probability == pytest.approx(one.log_probability, abs=1e-12)
 
 
-def test_five_hypotheses_ranked_by_their_means_unless_told():
+def test_five_hypotheses_ranked_by_their_means_by_default():
     how = inspect.signature(beam_search).parameters
     assert (how["beam"].default, how["length_penalty"].default) == (5, 1.0)

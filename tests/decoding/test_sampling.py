@@ -192,7 +192,7 @@ def test_refused(table, rng):
         sample(table, start, rng, reset="no")
 
 
-def test_sixty_tokens_unless_told(table, rng):
+def test_sixty_tokens_by_default(table, rng):
     assert len(list(sample(table, read(table, [EOS]), rng))) == 60
 
 

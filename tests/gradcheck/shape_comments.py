@@ -110,7 +110,7 @@ def place_of(code):
 
 
 class Call:
-    """One call of a function, and all that is said about it."""
+    """One call of a function and the shape comments on it."""
 
     def __init__(self, watch, function, names):
         self.watch = watch
@@ -192,9 +192,9 @@ class Call:
         if isinstance(value, (np.ndarray, np.generic)):
             claim.state = "checked"
             for wrong, shape, why in letters.disagreements(claim, np.shape(value)):
-                told = f"the array is {shape}: {why}; letters: {letters}"
-                told = f"{wrong}\n    in a call of {self.function.name} {told}"
-                self.watch.lies.setdefault(wrong, told)
+                message = f"the array is {shape}: {why}; letters: {letters}"
+                message = f"{wrong}\n    in a call of {self.function.name} {message}"
+                self.watch.lies.setdefault(wrong, message)
         elif value is not None:
             claim.unchecked(f"no array, but of type {type(value).__name__}")
 

@@ -1,4 +1,4 @@
-"""What letters of shapes stand for in one call, found from arrays said to have the shapes."""
+"""The sizes of shape letters in one call, found from the arrays that have the shapes."""
 
 import functools
 import re
@@ -37,8 +37,8 @@ class Letters:
             for claim, shape, size, length in waiting:
                 if claim not in wrong and not self._agrees(claim, shape, size, length):
                     wrong.add(claim)
-                    said = self._value(size)
-                    why = f"{size} cannot be {length}" if said is None else f"{size} is {said}"
+                    value = self._value(size)
+                    why = f"{size} cannot be {length}" if value is None else f"{size} is {value}"
                     yield claim, shape, why
 
     def next_pass(self):

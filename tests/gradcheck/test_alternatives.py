@@ -206,13 +206,13 @@ def functions_of(module):
             if inspect.isfunction(one) and one.__module__ == module.__name__]
 
 
-@pytest.mark.parametrize("room, kind", [("layers", Editing), ("cells", EditingForward),
+@pytest.mark.parametrize("part, kind", [("layers", Editing), ("cells", EditingForward),
                                         ("models", Editing)])
-def test_every_function_of_the_package_can_be_edited(room, kind):
+def test_every_function_of_the_package_can_be_edited(part, kind):
     """Whatever their statements are, each edit has a place, and the function compiles with it."""
     edited = []
-    for info in pkgutil.iter_modules([str(Path(numpy_attention.__file__).parent / room)]):
-        module = importlib.import_module(f"numpy_attention.{room}.{info.name}")
+    for info in pkgutil.iter_modules([str(Path(numpy_attention.__file__).parent / part)]):
+        module = importlib.import_module(f"numpy_attention.{part}.{info.name}")
         for function in functions_of(module)[:6]:
             names = {name: {FULL} for name in function.__code__.co_varnames}
             try:

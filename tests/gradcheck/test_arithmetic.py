@@ -43,14 +43,14 @@ def test_no_more_than_two_terms_are_written():
     assert format_terms([(0.5, None)] * 3, "+") == "0.5 + 0.5 + … (3 terms)"
 
 
-@pytest.mark.parametrize("line, is_told", [("da = dx * 2", True), ("da = np.exp(dx) * 2", True),
+@pytest.mark.parametrize("line, expected", [("da = dx * 2", True), ("da = np.exp(dx) * 2", True),
                                            ("da = count(dx) * 2", False), ("da += dx * 2", False),
                                            ("if dx: da = dx * 2", False), ("da = (dx *", False)])
-def test_statements_that_may_be_computed_twice(tmp_path, line, is_told):
+def test_statements_that_may_be_computed_twice(tmp_path, line, expected):
     file = tmp_path / "one.py"
     file.write_text(line + "    # ∂L/∂a\n")
     place = Place("f", str(file), 1, "assign", "da", line)
-    assert (assigned_expression(place) is not None) == is_told
+    assert (assigned_expression(place) is not None) == expected
 
 
 @pytest.mark.parametrize("name, words", [

@@ -63,7 +63,7 @@ def test_the_laws_can_fail(rng):
     with pytest.raises(AssertionError, match="backward changed upstream"):
         laws.arguments_unchanged(case)
     case.backward = forgets_to_add
-    with pytest.raises(AssertionError, match="the twin"):
+    with pytest.raises(AssertionError, match="grads"):
         laws.backward_twice_doubles(case)
     case.backward = lambda dy, cache, grads: (honest(dy, cache, grads), dy)
     with pytest.raises(AssertionError, match="view of upstream"):

@@ -1,4 +1,4 @@
-"""Edits of a backward pass: what is offered, that each is what it says, and that one mends."""
+"""Edits of a backward pass: which are offered, what they change, and that one repairs it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What cannot be checked is told in one line, and a number that is no parameter is warned of."""
+"""Errors for what cannot be checked, and warnings for numbers that are not parameters."""
 
 import inspect
 import warnings
@@ -182,7 +182,7 @@ def test_arrays_without_elements(rng):
         gradcheck(empty, np.ones((4, 3)), rng=rng)
 
 
-def test_nan_is_told_before_anything_runs(rng):
+def test_nan_is_reported_before_anything_runs(rng):
     layer, x = linear(rng)
     layer.b[1] = np.nan
     with pytest.raises(ValueError) as error:
@@ -247,10 +247,10 @@ def test_numbers_that_the_forward_uses(rng, number, kind):
     layer = Sharp(rng.standard_normal(2), number)
     line = inspect.getsourcelines(Sharp)[1] + [one.strip() for one in inspect.getsource(
         Sharp).splitlines()].index("number: object = 1.0")
-    with pytest.warns(NotAParameter) as told:
+    with pytest.warns(NotAParameter) as warned:
         gradcheck(layer, rng.standard_normal(2), rng=rng)
-    assert len(told) == 1 and told[0].filename == __file__
-    assert str(told[0].message) == (
+    assert len(warned) == 1 and warned[0].filename == __file__
+    assert str(warned[0].message) == (
         f"number (line {line}) is a {kind}, and forward computes with it: it is no parameter, so "
         "it is neither checked nor trained. Make it an array, of shape (1,) for one number, or say "
         'field(metadata={"fixed": True})')

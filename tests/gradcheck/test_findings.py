@@ -1,4 +1,4 @@
-"""What the report says first of planted mistakes: the line, and the kind."""
+"""What the report lists first for planted mistakes: the line and the kind."""
 
 import re
 
@@ -50,7 +50,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck
 def test_the_line_and_the_kind_are_named(name, kind):
     error, mistake = failure(name), MISTAKES[name]
     answer = exam.answer_of(error)
-    assert answer.line_of(mistake) == answer.kind_of(mistake) == "right", answer.message
+    assert answer.line_of(mistake) == answer.judge_kind(mistake) == "right", answer.message
     assert answer.kind == kind
     assert len(answer.message.splitlines()) < 15
 
@@ -66,14 +66,14 @@ def test_of_a_missing_term_the_line_of_the_forward_is_named(name, line):
     assert kind.line == MISTAKES[name]._line_with(line, MISTAKES[name].source.splitlines())
 
 
-def test_what_is_right_and_what_follows_is_told():
+def test_what_is_right_and_what_follows_is_reported():
     text = str(report_of("additive: no derivative of tanh"))
     assert re.search("right: v_a$", text.splitlines()[0])
     assert "line 47 of planted_additive" in text and "a local derivative: `dx`" in text
     assert "all that is wrong follows from it" in text
 
 
-def test_the_x_of_a_wrong_dx_and_an_element_of_it_are_told():
+def test_the_x_of_a_wrong_dx_and_an_element_of_it_are_reported():
     text = str(report_of("dot: no second term in the Jacobian"))
     assert "de should be ∂L/∂(e) of line 35; what it is made of is right" in text
     assert "element [0, 1] of (2, 6): found -2.4310911, right -0.053654226" in text
@@ -85,7 +85,7 @@ def test_what_would_be_right_is_only_in_the_full_report():
     assert "line 47: right with `dx * (1 - x ** 2)`" in report.full
 
 
-def test_a_backward_that_stops_is_told_by_its_own_line_and_mended_by_another():
+def test_a_backward_that_raises_is_reported_with_its_line_and_fixed_by_another():
     report = report_of("additive: W_a untransposed")
     first = str(report).splitlines()[0]
     assert first.startswith("PlainAttention: backward stops in line 54 of planted_additive")
@@ -142,7 +142,7 @@ def test_the_functions_are_as_they_were_afterwards():
 DOUBT = "no small change of this line that was tried makes it right"
 
 
-def test_a_value_that_the_backward_makes_otherwise_is_told():
+def test_a_value_that_the_backward_makes_otherwise_is_reported():
     mistake = MISTAKES["local: words counted from 1 in the forward alone"]
     first = report_of(mistake.name).findings[0]
     assert first.edit is None and first.is_proven
@@ -165,7 +165,7 @@ def test_what_is_wrong_before_it_is_scaled_is_blamed_on_the_line_before():
     assert first.others and all(one.is_scaling for one in first.others)
 
 
-def test_of_a_sum_that_is_not_whole_no_line_is_said_to_give_nothing():
+def test_no_line_of_an_incomplete_sum_is_reported_to_give_nothing():
     report = report_of("local: state's way to the output forgotten")
     assert "nothing comes back" not in str(report)
     assert not report.findings[0].is_proven
@@ -174,19 +174,19 @@ def test_of_a_sum_that_is_not_whole_no_line_is_said_to_give_nothing():
     assert DOUBT in start and "what it is made of is right" not in start
 
 
-@pytest.mark.parametrize("name, told", [
+@pytest.mark.parametrize("name, note", [
     ("heads: d without its root", "dQ of line 64, made of dE, should be ∂L/∂(Q) of line 27"),
     ("deep_output: scores without a gradient", "dnll of line 50 should be ∂L/∂(nll) of line 39"),
 ])
-def test_what_was_compared_in_its_stead_is_told_of_a_value_without_an_x(name, told):
+def test_a_value_without_an_x_reports_what_was_compared_instead(name, note):
     report = report_of(name)
-    assert f"  {told}\n" in str(report)
+    assert f"  {note}\n" in str(report)
     first = report.findings[0]
     assert first.found.shape == first.right.shape
     assert first.compared.line != first.place.line
 
 
-def test_of_several_findings_as_much_is_told_as_goes_into_15_lines():
+def test_several_findings_are_cut_to_15_lines():
     report = report_of("heads: d without its root")
     lines = str(report).splitlines()
     assert len(report.findings) > 1 and len(lines) < 15

@@ -1,4 +1,4 @@
-"""Laws that central differences cannot see: each is broken by one line, and told with it."""
+"""Laws that central differences cannot see: each is broken by one line, and reported with it."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ def squash(rng, kind=Squash):
     return randomize(kind(np.zeros((3, 2))), rng), rng.standard_normal((4, 3))
 
 
-def told(rng, target, *inputs, **passes):
+def broken(rng, target, *inputs, **passes):
     """The broken laws of a check that fails by them alone, and its message."""
     with pytest.raises(GradientError) as caught:
         gradcheck(target, *inputs, rng=rng, **passes)
@@ -45,7 +45,7 @@ def told(rng, target, *inputs, **passes):
 
 
 def one(rng, target, *inputs, **passes):
-    laws, message = told(rng, target, *inputs, **passes)
+    laws, message = broken(rng, target, *inputs, **passes)
     assert len(laws) == 1
     return laws[0], message
 
@@ -116,7 +116,7 @@ def test_parts_of_the_cache_that_backward_changes(rng):
         for array in more: array += 1                           # noqa: E701
         return da @ layer.W.T
 
-    laws, _ = told(rng, layer, x, forward=forward, backward=backward)
+    laws, _ = broken(rng, layer, x, forward=forward, backward=backward)
     found = {law.text.partition(" in place")[0]: law.place.text for law in laws}
     assert found == {
         "backward changes cache['steps'].y": "y **= 2",
@@ -127,7 +127,7 @@ def test_parts_of_the_cache_that_backward_changes(rng):
 @pytest.mark.parametrize("line, name", [("x", "input[0]"), ("W", "W")])
 @pytest.mark.parametrize("where", ["forward", "backward"])
 def test_what_is_differentiated_stays(rng, where, line, name):
-    """No difference can be taken of what moves: told at once, and the arrays are as they were."""
+    """No difference can be taken of a random output: an error, and the arrays are unchanged."""
     layer, x = squash(rng)
 
     def spoil():
@@ -295,7 +295,7 @@ def test_floats_in_integers(rng):
 # ---- uninitialized memory -----------------------------------------------------------------------
 
 
-def test_unwritten_gradients_are_told_with_the_line(rng, monkeypatch):
+def test_unwritten_gradients_are_reported_with_the_line(rng, monkeypatch):
     """Whatever the memory happens to hold: here 0, with which every gradient is right."""
     layer, x = squash(rng)
 
@@ -436,7 +436,7 @@ def test_words_that_are_hidden_and_counted(rng):
 @pytest.mark.parametrize("kind, mask", [(Dot, PADDED), (Counting, MASK),
                                         (HiddenByTrue, ~PADDED), (Counting, PADDED | True),
                                         (Counting, PADDED[[1, 0, 2]])])
-def test_words_of_which_it_cannot_be_told_that_they_are_counted(rng, kind, mask):
+def test_words_of_which_it_is_unknown_whether_they_are_counted(rng, kind, mask):
     """At the end alone one more can be hidden, and only where the mask is known to hide."""
     assert gradcheck(*asked(rng, kind), mask, rng=rng).right
 
@@ -481,7 +481,7 @@ def test_of_which_hidden_words_something_is_claimed():
 
 
 def test_what_is_no_mask_says_nothing(rng):
-    """Another name, another kind, or axes that cannot be told apart."""
+    """Another name, another kind, or axes that cannot be distinguished."""
     target, q, values = asked(rng, Unmasked)
 
     def forward(q, values, kept):
@@ -522,9 +522,9 @@ def running_mean(leaks):
         dh = np.zeros(dhs.shape[1:])
         for t in reversed(range(len(dhs))):
             dh = dh + dhs[t]
-            shown = np.ones_like(mask[t])[:, None] if leaks else mask[t][:, None]
-            dxs[t] = np.where(shown, dh / 2, 0)
-            dh = np.where(shown, dh / 2, dh)
+            visible = np.ones_like(mask[t])[:, None] if leaks else mask[t][:, None]
+            dxs[t] = np.where(visible, dh / 2, 0)
+            dh = np.where(visible, dh / 2, dh)
         return dxs, None
 
     return {"forward": forward, "backward": backward}
@@ -630,7 +630,7 @@ def test_broken_laws_stand_beside_wrong_gradients(rng):
 
 
 def test_a_pass_that_stops_is_not_judged(rng):
-    """By a law; the check itself tells its line."""
+    """By a law; the check itself reports its line."""
     layer, x = squash(rng)
 
     def backward(dy, cache, grads):

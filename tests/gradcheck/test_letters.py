@@ -1,4 +1,4 @@
-"""The letters of axes in what is said of a wrong shape."""
+"""The letters of axes in the report of a wrong shape."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def forward(h, W):
     return np.tanh(e), (h, W, e)
 
 
-def turned(dy, cache, grads):
+def transposed(dy, cache, grads):
     h, W, e = cache
     de = dy * (1 - np.tanh(e)**2)
     return W @ de.T, h.T @ de
@@ -38,14 +38,14 @@ def test_the_letters_of_inputs():
     assert letters_of_input(forward, "input[1]") == ("H", "A")
     for name in ("input[2]", "input[0][1]", "W"):
         assert letters_of_input(forward, name) == ()
-    assert letters_of_input(turned, "input[0]") == ()
+    assert letters_of_input(transposed, "input[0]") == ()
 
 
-@pytest.mark.parametrize("shape, said", [
+@pytest.mark.parametrize("shape, text", [
     ((2, 3), "(2, 3) or (A, H)"), ((3, 2), "(3, 2) or (H, A)"), ((2,), "(2,) or (A,)"),
     ((5, 3), "(5, 3) or (5, H)"), ((5, 7), "(5, 7)")])
-def test_a_shape_in_letters(shape, said):
-    assert lettered(shape, (3, 2), ("H", "A")) == said
+def test_a_shape_in_letters(shape, text):
+    assert lettered(shape, (3, 2), ("H", "A")) == text
 
 
 def test_letters_of_one_size_say_nothing():
@@ -56,5 +56,5 @@ def test_letters_of_one_size_say_nothing():
 def test_the_report_has_the_letters_of_both_shapes(rng):
     with pytest.raises(GradientError) as caught:
         gradcheck(None, rng.standard_normal((4, 3)), rng.standard_normal((3, 2)), rng=rng,
-                  forward=forward, backward=turned)
+                  forward=forward, backward=transposed)
     assert "has shape (3, 4) or (H, B), expected (4, 3) or (B, H): " in str(caught.value)

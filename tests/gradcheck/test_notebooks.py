@@ -76,13 +76,13 @@ def report(space):
 # ---- what is found in a cell ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name, told", [(KERNEL, "a cell"), (SHELL, "cell In[4]")])
-def test_the_line_of_a_cell_is_named(name, told, run):
+@pytest.mark.parametrize("name, label", [(KERNEL, "a cell"), (SHELL, "cell In[4]")])
+def test_the_line_of_a_cell_is_named(name, label, run):
     run(space := notebook(), WRONG, name)
-    said = str(report(space)).splitlines()
-    assert said[:4] == [
+    text = str(report(space)).splitlines()
+    assert text[:4] == [
         "Tanh: wrong gradient for w, input[0]; right: none",
-        f"first wrong: line 16 of {told}, Tanh.backward",
+        f"first wrong: line 16 of {label}, Tanh.backward",
         "    da = dy * (1 - y)",
         "  da should be ∂L/∂(a) of line 10; what it is made of is right"]
 
@@ -94,9 +94,9 @@ def test_a_right_one_passes(run):
 
 def test_a_cell_that_stops(run):
     run(space := notebook(), STOPS)
-    said = str(report(space))
-    assert "stops in line 15 of a cell, Tanh.backward, with ValueError" in said
-    assert "x, y = cache[0]" in said
+    text = str(report(space))
+    assert "stops in line 15 of a cell, Tanh.backward, with ValueError" in text
+    assert "x, y = cache[0]" in text
 
 
 def test_the_statements_of_a_cell_are_compiled_one_by_one(run):
@@ -123,7 +123,7 @@ def test_a_cell_that_was_corrected_is_checked_in_its_new_form(again, run):
 # ---- where the source is not to be had -----------------------------------------------------------
 
 
-def test_code_without_source_is_declined_and_its_gradients_are_told():
+def test_code_without_source_is_declined_and_its_gradients_are_reported():
     exec(WRONG, space := notebook())
     found = report(space)
     assert found.wrong == ["w", "input[0]"] and not found.findings
@@ -189,10 +189,10 @@ def test_an_assertion_may_say_more_than_is_written(run):
     assert report(space).findings[0].place.line == 16
 
 
-# ---- how a file is told --------------------------------------------------------------------------
+# ---- the name of a file --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file, told", [
+@pytest.mark.parametrize("file, label", [
     ("/home/me/mine.py", "mine.py"),
     ("/home/ipykernel/mine.py", "mine.py"),
     ("/tmp/ipykernel_31/2958331.py", "a cell"),
@@ -201,8 +201,8 @@ def test_an_assertion_may_say_more_than_is_written(run):
     ("/tmp/ipython-input-2958331.py", "a cell"),
     ("<stdin>", "<stdin>"),
 ])
-def test_the_name_of_a_file(file, told):
-    assert file_label(file) == told
+def test_the_name_of_a_file(file, label):
+    assert file_label(file) == label
 
 
 def test_the_number_that_ipython_knows(monkeypatch):

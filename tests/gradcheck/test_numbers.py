@@ -127,7 +127,7 @@ def test_an_edit_of_a_loop_is_found(source, old, new, tmp_path):
     (SOFTMAX, "(da[t] - mean)", "(da[t])", "ds"),
     (SOFTMAX, "a[t] * (da[t] - mean)", "0.7 * a[t] * da[t] + 0.1 * (da[t] - mean)", "ds"),
 ])
-def test_a_number_that_no_edit_mends_is_told_beside_the_right_one(source, old, new, name, tmp_path):
+def test_a_number_that_no_edit_fixes_is_printed_with_the_correct(source, old, new, name, tmp_path):
     """Loops in loops go through the times of its X, the outer one backward or not."""
     report = checked(source, tmp_path, old, new)
     first = report.findings[0]
@@ -177,7 +177,7 @@ def backward(dy, cache, grads):
 
 
 def test_of_numbers_in_lists_no_line_is_named_for_sure(tmp_path):
-    """Lists of numbers are not followed; what is right and wrong is told all the same."""
+    """Lists of numbers are not followed; right and wrong gradients are reported anyway."""
     SHAPES[LISTS] = (3,), (3,)
     report = checked(LISTS, tmp_path)
     assert report.wrong == ["input[0]", "input[1]"]
@@ -198,7 +198,7 @@ class Known(Contributions):
         return parts, self.gradients @ self.directions.T, self.directions
 
 
-def test_of_as_many_uses_as_elements_nothing_is_said_but_what_is_whole(rng):
+def test_with_as_many_uses_as_elements_only_complete_uses_are_reported(rng):
     """Any array of 2 elements is a sum of 2 others."""
     gradients = rng.standard_normal((2, 3))
     directions = rng.standard_normal((6, 3))

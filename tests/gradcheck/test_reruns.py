@@ -1,4 +1,4 @@
-"""What a check says of less: one output alone, a full mask, one place along an axis."""
+"""Smaller checks: one output, a full mask, one place along an axis."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def both(dy, dz, x, grads):
     return dy * (1 - np.tanh(x)**2) + 2 * x * dz
 
 
-def test_the_output_that_is_not_used_is_told(rng):
+def test_the_output_that_is_not_used_is_reported(rng):
     x = rng.standard_normal((2, 3))
     assert reruns(check_of(two, first_alone, x), WRONG)[0] == (
         "right as long as only output[0] counts: it is in the way back from output[1]")
@@ -52,10 +52,10 @@ def mask_forgotten(dy, cache, grads):
     return dy * (1 - np.tanh(x)**2), None
 
 
-def test_a_forgotten_mask_is_told_and_the_mask_is_as_it_was(rng):
+def test_a_forgotten_mask_is_reported_and_the_mask_is_as_it_was(rng):
     mask = MASK.copy()
-    said = reruns(check_of(of_mask, mask_forgotten, rng.standard_normal((4, 3)), mask), WRONG)
-    assert said[0].startswith("right with a full mask")
+    lines = reruns(check_of(of_mask, mask_forgotten, rng.standard_normal((4, 3)), mask), WRONG)
+    assert lines[0].startswith("right with a full mask")
     assert np.array_equal(mask, MASK)
 
 
@@ -78,9 +78,9 @@ def of_one_row(dy, cache, grads):
 
 
 def test_a_sum_over_the_batch_that_is_missing(rng):
-    said = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
+    lines = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
                            rng.standard_normal((3, 2))), WRONG)
-    assert said == ["right with 1 in place of 4 along axis 0 of input[0]: it is in a sum over "
+    assert lines == ["right with 1 in place of 4 along axis 0 of input[0]: it is in a sum over "
                     "them, in = for +=, in what goes from one to the next, or in a factor of 4"]
 
 
@@ -94,7 +94,7 @@ def test_a_gradient_that_is_0_with_less_says_nothing(rng):
                            rng.standard_normal((3, 4))), WRONG) == []
 
 
-def test_nothing_is_said_where_it_is_wrong_with_less_too(rng):
+def test_nothing_is_reported_where_it_is_wrong_with_less_too(rng):
     wrong = lambda dy, cache, grads: tuple(2 * one for one in of_one_row(dy, cache, grads))
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
     assert reruns(check_of(product, wrong, *inputs), WRONG) == []

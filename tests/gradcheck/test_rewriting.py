@@ -21,8 +21,8 @@ def test_a_function_is_named_with_the_class_that_defines_it():
     assert Tanh().backward() == "Base.backward"
 
 
-@pytest.mark.parametrize("names, said", [
+@pytest.mark.parametrize("names, expected", [
     ({"self": Tanh()}, "Base.backward"), ({"self": 3}, "backward"), ({}, "backward")])
-def test_so_it_is_where_code_knows_its_own_name_alone(names, said):
+def test_the_qualname_of_code_that_knows_only_its_name(names, expected):
     frame = SimpleNamespace(f_code=SimpleNamespace(co_name="backward"), f_locals=names)
-    assert qualname_of(frame) == said
+    assert qualname_of(frame) == expected

@@ -1,4 +1,4 @@
-"""Σ_k de_k = 0 of scores in front of a softmax: told where it is broken, and of nothing else."""
+"""Σ_k de_k = 0 of scores before a softmax: reported where it is broken, and only there."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_of_scores_that_are_an_output_too_nothing_is_asked(rng):
     assert not laws_of(inputs, attends_and_returns, attends_and_returns_backward)
 
 
-def test_it_is_told_beside_the_line():
+def test_it_is_reported_next_to_the_line():
     laws = of_scores(report_of("heads: softmax's sum forgotten"))
     assert [one.text.split(",")[0] for one in laws] == [
         "Σ dE along axis 3 must be 0"]

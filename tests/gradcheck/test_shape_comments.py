@@ -230,8 +230,8 @@ def test_a_planted_lie_is_caught_in_its_line(truth, lie, why, tmp_path):
     line = HONEST[:HONEST.index(truth)].count("\n") + 1
     watch = run(HONEST.replace(truth, lie), tmp_path)
     assert {claim.place for claim in watch.lies} == {f"planted.py:{line}"}
-    for told in watch.lies.values():
-        assert told.startswith(f"planted.py:{line}: ") and why in told
+    for message in watch.lies.values():
+        assert message.startswith(f"planted.py:{line}: ") and why in message
 
 
 @pytest.mark.parametrize("text", [

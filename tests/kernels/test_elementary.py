@@ -11,7 +11,7 @@ tanh_ = elementary.tanh
 sigmoid_ = elementary.sigmoid
 
 
-def test_without_a_folder_to_write_kernels_are_compiled_and_it_is_told(monkeypatch):
+def test_without_a_folder_to_write_kernels_are_compiled_and_it_is_reported(monkeypatch):
     njit = elementary.njit
 
     def nowhere(cache=False, **how):

@@ -20,7 +20,7 @@ def update(z, n, h, new):
 
 
 def like(*arrays):
-    """Room that shows what is never written."""
+    """Memory that shows what is never written."""
     return [np.full_like(array, np.nan) for array in arrays]
 
 

@@ -22,14 +22,14 @@ def test_word_by_word_is_the_whole_text(rng, attention, window):
     weights, _ = model.weights(text)
     state, total = None, 0.0
     for t in range(len(inputs)):
-        log_probs, looked, state = model.next(inputs[t], state)
+        log_probs, attended, state = model.next(inputs[t], state)
         total -= log_probs[np.arange(B), targets[t]].sum()
         np.testing.assert_allclose(np.exp(log_probs).sum(1), 1, rtol=1e-12)
         if pastless:
-            assert looked is None
+            assert attended is None
             assert weights is None
         else:
             size = min(t, window or t)
-            assert looked.shape == (B, size)
-            np.testing.assert_allclose(looked, weights[t, :, t - size:t], atol=1e-13)
+            assert attended.shape == (B, size)
+            np.testing.assert_allclose(attended, weights[t, :, t - size:t], atol=1e-13)
     assert total == pytest.approx(model.loss(text)[0], rel=1e-12)

@@ -29,9 +29,9 @@ def test_word_by_word_is_teacher_forcing_and_beam_one_is_greedy(rng, score, wind
     state = model.start(PAIRS.source, PAIRS.source_mask)
     total = 0.0
     for t, tokens in enumerate(PAIRS.target_in):
-        log_probs, looked, state = model.next(tokens, state)
+        log_probs, attended, state = model.next(tokens, state)
         total -= log_probs[np.arange(3), PAIRS.target_out[t]][mask[t]].sum()
-        np.testing.assert_allclose(looked[mask[t]], weights[t][mask[t]], atol=1e-13)
+        np.testing.assert_allclose(attended[mask[t]], weights[t][mask[t]], atol=1e-13)
     assert total == pytest.approx(model.loss(PAIRS)[0], rel=1e-12)
     alone = beam_search(model, PAIRS.source, PAIRS.source_mask, 1)
     found = greedy(model, PAIRS.source, PAIRS.source_mask)

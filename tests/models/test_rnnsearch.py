@@ -1,4 +1,4 @@
-"""RNNSearch and EncoderDecoder: laws of whole models, decoding beside teacher forcing, refusals."""
+"""RNNSearch and EncoderDecoder: laws of whole models, decoding against teacher forcing, errors."""
 
 import laws
 import numpy as np
@@ -99,7 +99,7 @@ def test_any_score_may_ask_by_name(rng, score):
         assert both_ways.attention.W_a.shape == (4, 8)
 
 
-def test_a_window_that_runs_along_is_told_where_it_is(rng):
+def test_a_moving_window_gets_its_position(rng):
     """local-m: word i looks at positions i − 1 to i + 1, in training and decoding."""
     settings = SMALL_MODEL_DEFAULTS | {"dropout": 0.0}
     model = translator(rng, np.float64, RNNSearch, window="local-m", width=1, **settings)
@@ -137,10 +137,10 @@ def walks_alike(model):
     total = 0.0
     for i, tokens in enumerate(PAIRS.target_in):
         before = state
-        log_probs, looked, state = model.next(tokens, before)
+        log_probs, attended, state = model.next(tokens, before)
         np.testing.assert_allclose(np.exp(log_probs).sum(1), 1, rtol=1e-12)
         real = PAIRS.target_mask[i]
-        np.testing.assert_allclose(looked[real], weights[i][real], atol=1e-13)
+        np.testing.assert_allclose(attended[real], weights[i][real], atol=1e-13)
         total -= log_probs[np.arange(3), PAIRS.target_out[i]][real].sum()
         order = np.array([2, 0, 1])                     # hypotheses may change places on the way
         swapped, _, _ = model.next(tokens[order], before.take(order))

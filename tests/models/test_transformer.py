@@ -23,9 +23,9 @@ def test_word_by_word_with_kept_keys_is_full_recomputation(rng, settings):
     order = np.array([2, 0, 0])
     for t, tokens in enumerate(PAIRS.target_in):
         before = state
-        log_probs, looked, state = model.next(tokens, before)
+        log_probs, attended, state = model.next(tokens, before)
         total -= log_probs[np.arange(3), PAIRS.target_out[t]][mask[t]].sum()
-        np.testing.assert_allclose(looked[mask[t]], weights[t][mask[t]], atol=1e-13)
+        np.testing.assert_allclose(attended[mask[t]], weights[t][mask[t]], atol=1e-13)
         swapped, _, _ = model.next(tokens[order], before.take(order))
         np.testing.assert_allclose(swapped, log_probs[order], atol=1e-13)
     assert total == pytest.approx(model.loss(PAIRS)[0], rel=1e-12)

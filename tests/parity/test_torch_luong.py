@@ -1,4 +1,4 @@
-"""LuongTranslator beside the same equations in PyTorch: loss, weights and every gradient."""
+"""LuongTranslator compared with the same equations in PyTorch: loss, weights and every gradient."""
 
 import laws
 import numpy as np

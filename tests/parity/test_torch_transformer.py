@@ -77,10 +77,10 @@ def test_multi_head(rng, dtype, tolerance):
     q, m = tensors(queries, memory)
     y, weights = theirs(q, m, m, key_padding_mask=torch.from_numpy(~mask))
     ((y * torch.from_numpy(dy)).sum() + (weights * torch.from_numpy(dweights)).sum()).backward()
-    found, looked, cache = ours.forward(queries, memory, np.repeat(mask[:, None], T, 1))
+    found, attended, cache = ours.forward(queries, memory, np.repeat(mask[:, None], T, 1))
     grads = ours.zeros_like()
     dqueries, dmemory = ours.backward(dy, dweights, cache, grads)
-    laws.assert_close([found, looked, dqueries, dmemory],
+    laws.assert_close([found, attended, dqueries, dmemory],
                       [t.detach().numpy() for t in (y, weights, q.grad, m.grad)], tolerance)
     laws.assert_close(dict(grads.named_parameters()), gradients(theirs), tolerance)
 

@@ -58,8 +58,8 @@ def test_dropout_stands_in_the_same_places(rng):
         their_losses = [theirs.loss(*ids).item() for _ in range(120)]
         theirs.eval()
         assert theirs.loss(*ids).item() == pytest.approx(model.loss(batch)[0], rel=1e-10)
-    twin = model.zeros_like()
-    losses = [model.loss_and_grad(batch, None, 1.0, twin, np.random.default_rng(k))[0]
+    grads = model.zeros_like()
+    losses = [model.loss_and_grad(batch, None, 1.0, grads, np.random.default_rng(k))[0]
               for k in range(120)]
     error = np.hypot(np.std(losses), np.std(their_losses)) / np.sqrt(120)
     assert abs(np.mean(losses) - np.mean(their_losses)) < 4 * error

@@ -1,4 +1,4 @@
-"""Twenty steps of training beside PyTorch: same data, weights and clipping, the same losses.
+"""Twenty steps of training compared with PyTorch: same data, weights and clipping, the same losses.
 
 A gradient check alone misses faults of the optimizer, of clipping and of the normaliser, and biases
 counted twice. PyTorch's GRU has two biases where this package has one (but for n), its LSTM two for
@@ -53,7 +53,7 @@ def test_twenty_steps_as_pytorch(name, dtype, threads):
     ours = RNNSearch.create(rng, 20, 22, embedding=9, hidden=H, alignment=10, maxout=7,
                             readout="current", reset="after", update="old", init="modern",
                             dtype=dtype)
-    theirs = twin_of(ours, dtype)
+    theirs = to_torch(ours, dtype)
     cells = ((theirs.encoder, "_l0"), (theirs.encoder, "_l0_reverse"), (theirs.decoder, ""))
     for cell, suffix in cells:
         # only n's second bias exists here
@@ -76,12 +76,12 @@ def test_twenty_steps_as_pytorch(name, dtype, threads):
         assert abs(losses[i] - loss.item() / batch.tokens) < 1e-4, f"step {i}"
     assert min(losses) < losses[0]
     tolerance = 1e-4 if dtype == np.float64 else 5e-3
-    for (label, mine), other in zip(twin_of(ours, dtype).named_parameters(), theirs.parameters()):
+    for (label, mine), other in zip(to_torch(ours, dtype).named_parameters(), theirs.parameters()):
         np.testing.assert_allclose(mine.detach().numpy(), other.detach().numpy(), rtol=0,
                                    atol=tolerance, err_msg=label)
 
 
-def twin_of(ours, dtype):
+def to_torch(ours, dtype):
     """The same RNNSearch in PyTorch, with its weights."""
     theirs = TorchRNNSearch(20, 22, 9, 12, 10, 7)
     return copy_weights(ours, theirs.to(torch_dtype(dtype)))

@@ -1,4 +1,4 @@
-"""What cannot be drawn: one line says what is wrong with it."""
+"""Errors for input that cannot be drawn, each on one line."""
 
 import math
 

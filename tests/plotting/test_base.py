@@ -1,4 +1,4 @@
-"""Files that are whole or not there, figures without a display, colours that can be told apart."""
+"""Files that are whole or absent, figures without a display, colours that can be distinguished."""
 
 import os
 import subprocess
@@ -98,7 +98,7 @@ def test_headless(tmp_path, backend, use, figure):
 
 
 def test_colours_differ_in_brightness_too():
-    """Curves beside each other must differ in grey: 0.299 R + 0.587 G + 0.114 B."""
+    """Neighbouring curves must differ in grey: 0.299 R + 0.587 G + 0.114 B."""
     grey = [np.dot(colors.to_rgb(colour), (0.299, 0.587, 0.114)) for colour in plotting.COLOURS]
     assert all(abs(a - b) > 0.03 for a, b in zip(grey, grey[1:]))
     assert len(set(plotting.MARKERS)) == len(plotting.COLOURS)

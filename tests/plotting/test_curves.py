@@ -55,8 +55,8 @@ def test_perplexity_has_plain_tick_labels(perplexities, ticks):
                                    for n, value in enumerate(perplexities)])
     ax.figure.canvas.draw()
     low, high = ax.get_ylim()
-    shown = [float(text) for text in texts(ax.get_yticklabels()) if text]
-    assert sum(low <= value <= high for value in shown) >= ticks
+    labels = [float(text) for text in texts(ax.get_yticklabels()) if text]
+    assert sum(low <= value <= high for value in labels) >= ticks
 
 
 def test_bleu_by_length_plot():

@@ -77,9 +77,9 @@ def test_any_token_is_drawn_as_it_is_without_a_warning(tmp_path, suffix):
                                         ODD_TOKENS, title="$no_{math")
         path = plotting.save(ax, tmp_path / f"odd.{suffix}")
     assert path.stat().st_size > 1000
-    shown = texts(ax.get_xticklabels())
-    assert shown[:14] == ODD_TOKENS[:14] and shown[-2:] == ["_", "<unk>"]
-    assert shown[14:-2] == ["␣", "␣", "\\n", "\\t", "\\x00", "\\ud800"]
+    labels = texts(ax.get_xticklabels())
+    assert labels[:14] == ODD_TOKENS[:14] and labels[-2:] == ["_", "<unk>"]
+    assert labels[14:-2] == ["␣", "␣", "\\n", "\\t", "\\x00", "\\ud800"]
     labels = [*ax.get_xticklabels(), *ax.get_yticklabels(), ax.title]
     assert not any(label.get_parse_math() for label in labels)
 

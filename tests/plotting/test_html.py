@@ -8,7 +8,7 @@ import pytest
 
 from numpy_attention.plotting.html import heatmap_table, token_html
 
-HOSTILE = ["<script>alert(1)</script>", "</table>", "\"'", "a\u2028b", "\u202egnol", "\0", "&amp;",
+UNSAFE = ["<script>alert(1)</script>", "</table>", "\"'", "a\u2028b", "\u202egnol", "\0", "&amp;",
            "<!--", "\ud800", "\x85", "שלום", "e\u0301"]
 
 
@@ -48,20 +48,20 @@ def test_gold_links_are_framed_by_source_and_target():
     assert titles == ["", "gold", "possible", ""]
 
 
-@pytest.mark.parametrize("token", HOSTILE)
+@pytest.mark.parametrize("token", UNSAFE)
 def test_a_token_stays_text(token):
     found = Tags(token_html(token))
     assert found.tags == ["bdi"]
-    shown = "".join(found.text)
-    assert len(shown) == len(token)
-    for there, given in zip(shown, token):
+    text = "".join(found.text)
+    assert len(text) == len(token)
+    for there, given in zip(text, token):
         assert there == given or given in "\0\u2028\ud800\x85"
-    assert not set("\0\u2028\ud800\x85") & set(shown)
+    assert not set("\0\u2028\ud800\x85") & set(text)
 
 
-def test_a_whole_table_of_hostile_tokens_has_its_own_tags_alone():
-    n = len(HOSTILE)
-    table = heatmap_table(np.full((n, n), 1 / n), HOSTILE, HOSTILE, caption="<b>caption</b>")
+def test_a_whole_table_of_unsafe_tokens_has_its_own_tags_alone():
+    n = len(UNSAFE)
+    table = heatmap_table(np.full((n, n), 1 / n), UNSAFE, UNSAFE, caption="<b>caption</b>")
     tags = Tags(table).tags
     assert set(tags) == {"table", "caption", "tr", "th", "td", "bdi"}
     assert tags.count("bdi") == 2 * n

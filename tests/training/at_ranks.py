@@ -1,4 +1,4 @@
-"""What test_ranks.py lets mpirun start on several ranks: one case each, told on standard output.
+"""What test_ranks.py lets mpirun start on several ranks: one case each, printed on standard output.
 
     mpirun -n 2 python at_ranks.py trained 1        parameters of small trainings, 1 thread a rank
 """
@@ -53,7 +53,7 @@ def writer(state, **settings):
                                    dict(hidden=8, embedding=8, dropout=0.3) | settings, how)
 
 
-def told(name, made, *figures):
+def report(name, made, *figures):
     history = [made.history[-1][key] for key in ("train_loss", "valid_loss")]
     print(RANKS.rank, name, digest(made.model.vector.tobytes()), *history, *figures, flush=True)
 
@@ -62,16 +62,16 @@ def trained(threads):
     """All that carries state, and all that is shared out after a training."""
     made = translator().fit(pairs(93), pairs(25, 2), None, threads, False, RANKS)
     found = made.translate(sentences(30, 3), 3, batch_size=4, threads=threads, ranks=RANKS)
-    told("translator", made, digest(repr(found).encode()),
+    report("translator", made, digest(repr(found).encode()),
          made.measure(pairs(25, 2), 2, threads, ranks=RANKS)["perplexity"])
     row_sums.MANY = 5               # of tables as small as these the touched rows are sent
     row_sums.MOST = 0.9
-    told("rows", translator().fit(pairs(93), pairs(25, 2), None, threads, False, RANKS))
+    report("rows", translator().fit(pairs(93), pairs(25, 2), None, threads, False, RANKS))
     row_sums.MANY = 4096
-    told("carried", writer("carried").fit(text(), text(), None, threads, False, RANKS))
-    told("memory", writer("carried", attention="key-value", window=3).fit(
+    report("carried", writer("carried").fit(text(), text(), None, threads, False, RANKS))
+    report("memory", writer("carried", attention="key-value", window=3).fit(
         text(), text(), None, threads, False, RANKS))
-    told("articles", writer("article").fit(text(), text(), None, threads, False, RANKS))
+    report("articles", writer("article").fit(text(), text(), None, threads, False, RANKS))
 
 
 def alone(threads, name, value):
@@ -91,7 +91,7 @@ def alone(threads, name, value):
 
 
 def agreed(threads):
-    """What ranks come to together, and what one alone is told of the others' failure."""
+    """What ranks compute together, and what one learns of the failure of others."""
     print(RANKS.rank, RANKS.count, RANKS.is_first, RANKS.allgather(RANKS.rank ** 2),
           RANKS.broadcast(RANKS.rank + 5), flush=True)
     try:

@@ -71,7 +71,7 @@ class Comm:
 
 
 def together(count, do):
-    """[what do(Ranks) gives on each of so many ranks]; the first error is raised."""
+    """[the result of do(Ranks) on each rank]; the first error is raised."""
     slots, barrier = [None] * count, threading.Barrier(count)
     mail = [queue.Queue() for _ in range(count)]
     given, errors = [None] * count, []

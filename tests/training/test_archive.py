@@ -65,10 +65,10 @@ def npy(descr, shape="(2,)", values=b"12345678"):
 ])
 def test_what_is_no_array_of_numbers(tmp_path, data, message):
     written(tmp_path / "a.npz", data)
-    with pytest.raises(ValueError) as told:
+    with pytest.raises(ValueError) as error:
         archive.read(tmp_path / "a.npz")
-    assert message in str(told.value) and "a.npz" in str(told.value)
-    assert "\n" not in str(told.value)
+    assert message in str(error.value) and "a.npz" in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_members_that_numpy_does_not_write(tmp_path):

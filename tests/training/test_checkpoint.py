@@ -33,19 +33,19 @@ def test_round_trip(path):
 
 
 class Full(io.FileIO):
-    """A file on a disk that is full after `room` bytes."""
+    """A file on a disk that is full after `space` bytes."""
 
-    room = 0
+    space = 0
 
     def write(self, data):
-        if self.tell() + len(data) > self.room:
+        if self.tell() + len(data) > self.space:
             raise OSError(errno.ENOSPC, "full")
         return super().write(data)
 
 
-@given(room=st.integers(0, 9000), name=st.sampled_from(["write", "flush", "fsync", "replace"]))
-def test_a_write_that_fails_anywhere_leaves_the_old_file(room, name, tmp_path):
-    """Law: whatever fails, and wherever, the old checkpoint is whole and nothing is beside it."""
+@given(space=st.integers(0, 9000), name=st.sampled_from(["write", "flush", "fsync", "replace"]))
+def test_a_write_that_fails_anywhere_leaves_the_old_file(space, name, tmp_path):
+    """Law: whatever fails, the old checkpoint is whole and no other file is left."""
     path = tmp_path / "run.npz"
     checkpoint.save(path, {"x": np.ones(3)}, {"note": "old"})
     before = path.read_bytes()
@@ -54,7 +54,7 @@ def test_a_write_that_fails_anywhere_leaves_the_old_file(room, name, tmp_path):
         raise OSError(errno.EIO, "broken")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Full, "room", room if name == "write" else 10**6)
+        patch.setattr(Full, "space", space if name == "write" else 10**6)
         patch.setattr(builtins, "open", lambda file, mode: Full(file, mode))
         if name in ("fsync", "replace"):
             patch.setattr(os, name, fail)
@@ -65,7 +65,7 @@ def test_a_write_that_fails_anywhere_leaves_the_old_file(room, name, tmp_path):
         except OSError as error:
             assert "run.npz cannot be written: " in str(error) and "\n" not in str(error)
         else:
-            assert name == "write" and room > 8000
+            assert name == "write" and space > 8000
             before = path.read_bytes()
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
     assert path.read_bytes() == before
@@ -123,9 +123,9 @@ def test_not_a_checkpoint(tmp_path):
         checkpoint.load(tmp_path / "listed.npz")
 
 
-@pytest.mark.parametrize("said, wrote", [({}, "before 0.2.0"), ({"version": "9.1"}, "9.1")])
-def test_another_format_is_refused_by_the_names_of_both_versions(tmp_path, said, wrote):
-    about = json.dumps({"format": 99} | said).encode()
+@pytest.mark.parametrize("extra, wrote", [({}, "before 0.2.0"), ({"version": "9.1"}, "9.1")])
+def test_another_format_is_refused_by_the_names_of_both_versions(tmp_path, extra, wrote):
+    about = json.dumps({"format": 99} | extra).encode()
     np.savez(tmp_path / "future.npz", about=np.frombuffer(about, np.uint8))
     message = f"format 99, expected 1; written by numpy_attention {wrote}, this is {__version__}: "
     for load in (checkpoint.load, checkpoint.load_about):
@@ -217,11 +217,11 @@ def test_a_best_vector_of_another_length_is_refused():
         checkpoint._split(np.zeros(5), {})
 
 
-@pytest.mark.parametrize("version, shown", [
+@pytest.mark.parametrize("version, text", [
     ("1.0.0", "1.0.0"), ("1" * 21, "1" * 20 + "…"), (3, "3"), ([1], "[1]")])
-def test_a_version_is_shown_as_text_of_one_line(version, shown):
+def test_a_version_is_shown_as_text_of_one_line(version, text):
     assert checkpoint.versions({"version": version}).startswith(
-        f"written by numpy_attention {shown}, this is ")
+        f"written by numpy_attention {text}, this is ")
 
 
 def test_a_partial_file_that_another_process_removes_first_is_no_error(tmp_path, monkeypatch):

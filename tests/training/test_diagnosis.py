@@ -21,7 +21,7 @@ class Steps(NamedTuple):
 
 
 @dataclass
-class Looks:
+class Weights:
     weights: list
 
 
@@ -31,7 +31,7 @@ class Twice(Linear):
     def forward(self, batch):
         y = batch @ self.W
         with np.errstate(all="ignore"):
-            return y / y, (Steps(np.arange(3), y * 1e30), Looks([y, y * 1e38]))
+            return y / y, (Steps(np.arange(3), y * 1e30), Weights([y, y * 1e38]))
 
 
 def bad(W=1.0, x=1.0, gradient=0.0):

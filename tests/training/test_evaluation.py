@@ -89,7 +89,7 @@ def test_a_state_is_empty_first_and_then_where_nothing_is_carried(carried, befor
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("size", [1, 7, 30])
-def test_rows_are_told_apart_in_their_order(size, threads):
+def test_rows_are_distinguished_in_their_order(size, threads):
     model = translator_model(dtype=np.float64)
     batches = PairBatches(*pairs(30, 2), batch_size=size)
     found = evaluate(model, batches, threads, by_row=True)

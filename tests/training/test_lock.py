@@ -90,7 +90,7 @@ def test_what_a_killed_process_left_half_written_goes(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["run.npz", *others])
 
 
-def test_a_folder_that_cannot_be_written_to_is_told_before_the_training(tmp_path):
+def test_a_folder_that_cannot_be_written_to_is_reported_before_the_training(tmp_path):
     (tmp_path / "file").write_text("")
     run = trainer(path=tmp_path / "file" / "run.npz")
     with pytest.raises(OSError, match="file is a file: give the path of a folder"):
@@ -110,7 +110,7 @@ def test_a_lock_file_that_is_gone_already_is_no_error(tmp_path):
         (tmp_path / "run.npz.lock").unlink()
 
 
-def test_what_cannot_be_made_is_told(tmp_path):
+def test_what_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "run.npz.lock").mkdir()
     with pytest.raises(OSError, match="run.npz.lock cannot be written: Is a directory"):
         with lock.held(tmp_path / "run.npz"):

@@ -95,7 +95,7 @@ def test_rate_is_a_share_of_the_learning_rate(name, problem):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_the_whole_gradient_at_the_whole_rate_unless_told(name, problem):
+def test_the_whole_gradient_at_the_whole_rate_by_default(name, problem):
     weights, (gradient, *_) = problem
     wanted = run(OPTIMIZERS[name], weights, [gradient], rate=1.0, factor=1.0)[0]
     vectors = {slot: np.zeros(33) for slot in OPTIMIZERS[name].slots}
@@ -108,7 +108,7 @@ def test_the_whole_gradient_at_the_whole_rate_unless_told(name, problem):
     (Adam, {"learning_rate": 0.001, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}),
     (Adadelta, {"learning_rate": 1.0, "rho": 0.95, "epsilon": 1e-6}),
 ])
-def test_settings_are_the_papers_unless_told(kind, settings):
+def test_settings_are_the_papers_by_default(kind, settings):
     assert vars(kind()) == settings
 
 

@@ -1,17 +1,17 @@
-"""What is told: the bar's text, and the line of an epoch."""
+"""The text of the progress bar, and the line of an epoch."""
 
 import io
 
 import pytest
 from tqdm import tqdm
 
-from numpy_attention.training.progress import advance, bar_of, tell
+from numpy_attention.training.progress import advance, bar_of, print_epoch
 
 LINE = {"epoch": 3, "train_perplexity": 12.345, "tokens_per_second": 12345}
 
 
 def test_the_bar_says_epoch_threads_and_means():
-    with bar_of(2, 10, 4, 2, shown=True) as bar:
+    with bar_of(2, 10, 4, 2, visible=True) as bar:
         assert bar.desc.rstrip(": ") == "epoch 2, 2 threads"
         assert (bar.n, bar.total, bar.unit) == (4, 10, "batch")
         assert not bar.leave                                        # the epoch's line stays
@@ -20,17 +20,17 @@ def test_the_bar_says_epoch_threads_and_means():
         assert bar.n == 5 and bar.postfix == "loss 2.000, perplexity 7.4, 6 tokens/s"
         advance(bar, 1e4, 3, 0.5)
         assert bar.postfix == "loss 3333.333, perplexity inf, 6 tokens/s"
-    with bar_of(1, 10, 0, 1, shown=True) as bar:
+    with bar_of(1, 10, 0, 1, visible=True) as bar:
         assert bar.desc.rstrip(": ") == "epoch 1, 1 thread"
-    with bar_of(1, 10, 0, 1, shown=True, ranks=2) as bar:
+    with bar_of(1, 10, 0, 1, visible=True, ranks=2) as bar:
         assert bar.desc.rstrip(": ") == "epoch 1, 2 ranks × 1 thread"
-    with bar_of(1, 10, 0, 1, shown=False) as bar:
+    with bar_of(1, 10, 0, 1, visible=False) as bar:
         assert bar.disable
 
 
 def test_a_batch_draws_the_bar_once():
     drawn = []
-    with bar_of(1, 10, 0, 1, shown=True) as bar:
+    with bar_of(1, 10, 0, 1, visible=True) as bar:
         bar.mininterval = 0
         bar.display = lambda *arguments, **settings: drawn.append(bar.n)
         advance(bar, 6.0, 3, 0.5)
@@ -46,5 +46,5 @@ def test_a_batch_draws_the_bar_once():
 def test_the_line_of_an_epoch(monkeypatch, more, words):
     out = io.StringIO()
     monkeypatch.setattr(tqdm, "write", out.write)
-    tell(LINE | more, 90.0)
+    print_epoch(LINE | more, 90.0)
     assert words in out.getvalue()

@@ -36,7 +36,7 @@ def test_warmup_is_the_transformers_schedule():
 
 def test_the_least_that_may_be_set():
     assert [Decay(0, 1)(1, epoch) for epoch in range(3)] == [1, 1, 1]       # divided by 1
-    assert [LinearDecay(1)(step, 0) for step in (1, 2, 3)] == [1, 0, 0]     # down to 0 unless told
+    assert [LinearDecay(1)(step, 0) for step in (1, 2, 3)] == [1, 0, 0]     # down to 0 by default
     assert [LinearDecay(4, last=1)(step, 0) for step in (1, 5)] == [1, 1]
     assert [Warmup(1)(step, 0) for step in (1, 4)] == [1, 0.5]
 

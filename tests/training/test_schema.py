@@ -1,4 +1,4 @@
-"""The schema of a checkpoint's text: what it takes, and how it says what it does not."""
+"""The schema of a checkpoint's text: what it accepts, and errors for what it does not."""
 
 import pytest
 
@@ -55,9 +55,9 @@ def test_what_is_as_it_says(value, schema):
     ([LINE | {"seconds": "2"}], HISTORY, "'[0].seconds' is \"2\", expected"),
 ])
 def test_what_is_not(value, schema, message):
-    with pytest.raises(ValueError) as told:
+    with pytest.raises(ValueError) as error:
         check(value, schema)
-    assert message in str(told.value)
+    assert message in str(error.value)
 
 
 def test_long_values_are_cut():

@@ -1,4 +1,4 @@
-"""Training's options: each checked by what it may be, read from text, and said without NumPy."""
+"""The options of training: each checked against its values, read from text and written."""
 
 import math
 import subprocess

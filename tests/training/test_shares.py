@@ -62,13 +62,13 @@ def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch):
     vectors = np.random.default_rng(3).standard_normal((4, 1001)).astype(np.float32)
 
     def add(ranks, threads):
-        twins = [translator_model().zeros_like() for _ in range(threads)]
-        for k, twin in enumerate(twins):
-            twin.vector[:] = 0
-            twin.vector[:1001] = vectors[threads * ranks.rank + k]
+        parts = [translator_model().zeros_like() for _ in range(threads)]
+        for k, grads in enumerate(parts):
+            grads.vector[:] = 0
+            grads.vector[:1001] = vectors[threads * ranks.rank + k]
         with Threads(threads, ranks) as pool:
-            norm = add_up(pool, twins)
-        return twins[0].vector.tobytes(), norm
+            norm = add_up(pool, parts)
+        return parts[0].vector.tobytes(), norm
 
     one = same(together(1, lambda ranks: add(ranks, 4)))
     assert same(together(2, lambda ranks: add(ranks, 2))) == one
@@ -77,17 +77,17 @@ def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch):
 
 @pytest.mark.parametrize("block", [1, 100, 1 << 15])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_twins_are_added_up_and_cleared(rng, count, block, monkeypatch):
+def test_gradients_are_added_up_and_cleared(rng, count, block, monkeypatch):
     monkeypatch.setattr(shares, "BLOCK", block)
-    twins = [translator_model().zeros_like() for _ in range(count)]
-    for twin in twins:
-        twin.vector[:] = rng.standard_normal(twin.vector.size)
-    total = np.sum([twin.vector.copy() for twin in twins], axis=0)
+    parts = [translator_model().zeros_like() for _ in range(count)]
+    for grads in parts:
+        grads.vector[:] = rng.standard_normal(grads.vector.size)
+    total = np.sum([grads.vector.copy() for grads in parts], axis=0)
     with Threads(count) as pool:
-        norm = add_up(pool, twins)
-    np.testing.assert_allclose(twins[0].vector, total, rtol=1e-6)
+        norm = add_up(pool, parts)
+    np.testing.assert_allclose(parts[0].vector, total, rtol=1e-6)
     assert math.isclose(norm, np.linalg.norm(total.astype(np.float64)), rel_tol=1e-6)
-    assert not any(twin.vector.any() for twin in twins[1:])
+    assert not any(grads.vector.any() for grads in parts[1:])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

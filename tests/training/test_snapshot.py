@@ -66,7 +66,7 @@ def put(name, array):
     return lambda arrays, about: arrays.update({name: array})
 
 
-def said(**entries):
+def state(**entries):
     return lambda arrays, about: about["trainer"].update(entries)
 
 
@@ -76,14 +76,14 @@ def said(**entries):
     (put("state/0", np.zeros(2)), r"unknown \['state/0'\]"),
     (put("optimizer/m", np.zeros(3, np.float32)), r"optimizer/m has shape and dtype \(3,"),
     (put("parameters/C", np.zeros(3, np.int32)), r"parameters/C has shape and dtype \(3,\) int32"),
-    (said(epoch=3), "'trainer.epoch' is 3, expected 2, the epochs of its history"),
-    (said(position=10**6), "'trainer.position' is 1000000, expected at most 8, the batches"),
-    (said(position=1), "1 batches of 0 tokens"),
-    (said(position=1, epoch_tokens=5), "1 batches of 0 tokens, or of 0 seconds"),
-    (said(position=1, epoch_seconds=5.0), "1 batches of 0 tokens, or of 0 seconds"),
-    (said(seed="7"), "entry 'trainer.seed' is \"7\", expected a whole number"),
-    (said(threads=10**6), "entry 'trainer.threads' is 1000000, expected"),
-    (said(history=[{}]), r"it has no 'trainer.history\[0\].epoch'"),
+    (state(epoch=3), "'trainer.epoch' is 3, expected 2, the epochs of its history"),
+    (state(position=10**6), "'trainer.position' is 1000000, expected at most 8, the batches"),
+    (state(position=1), "1 batches of 0 tokens"),
+    (state(position=1, epoch_tokens=5), "1 batches of 0 tokens, or of 0 seconds"),
+    (state(position=1, epoch_seconds=5.0), "1 batches of 0 tokens, or of 0 seconds"),
+    (state(seed="7"), "entry 'trainer.seed' is \"7\", expected a whole number"),
+    (state(threads=10**6), "entry 'trainer.threads' is 1000000, expected"),
+    (state(history=[{}]), r"it has no 'trainer.history\[0\].epoch'"),
     (lambda arrays, about: about.pop("state"), "it has no 'state'"),
     (lambda arrays, about: about.update(state=[0, None]), r"missing \['state/0'\]"),
     (lambda arrays, about: about.update(best_loss="low"), "entry 'best_loss' is \"low\""),
@@ -101,7 +101,7 @@ def test_what_no_training_has_written_is_refused_and_nothing_is_changed(tmp_path
 
 def test_a_run_goes_on_behind_the_last_batch_of_an_epoch(tmp_path):
     path = tmp_path / "run.npz"
-    changed(path, said(position=8, epoch_tokens=5, epoch_seconds=5.0))
+    changed(path, state(position=8, epoch_tokens=5, epoch_seconds=5.0))
     run = trainer(path=path)
     assert run.resume() and run.position == 8
     assert run.fit(3)[-1]["epoch"] == 3

@@ -259,7 +259,7 @@ def test_the_smallest_numbers_that_may_be(tmp_path):
             run.fit(epochs, minutes)
 
 
-def test_threads_that_ranks_cannot_share_are_told_at_once():
+def test_threads_that_ranks_cannot_share_are_reported_at_once():
     class Two(SingleProcess):
         count = 2
 

@@ -35,7 +35,7 @@ class Still:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A quarter of a second passes each time that somebody looks."""
+    """A quarter of a second passes each time that the clock is read."""
     ticks = itertools.count()
     now = SimpleNamespace(perf_counter=lambda: next(ticks) / 4)
     monkeypatch.setattr(training, "time", now)
@@ -43,7 +43,7 @@ def clock(monkeypatch):
 
 # ---- settings ------------------------------------------------------------------------------------
 
-def test_what_is_done_unless_told():
+def test_default_settings():
     run = Trainer(translator_model(), SGD(0.1), PairBatches(*pairs()), rng=np.random.default_rng(3))
     assert (run.average, run.clip, run.progress) == ("sentence", 5.0, True)
     assert run.schedule(1, 0) == run.schedule(99, 9) == 1
@@ -81,33 +81,33 @@ def test_a_line_of_history_by_hand(clock):
     assert run.position == run.epoch_loss == run.epoch_tokens == run.epoch_seconds == 0
 
 
-def test_smoothing_is_told_where_there_is_some():
+def test_smoothing_is_reported_where_there_is_some():
     for smoothing in (0.0, 0.1):
         run = trainer()
         run.model.smoothing = smoothing
         assert run.fit(1)[0].get("smoothing", 0.0) == smoothing
 
 
-def test_the_bar_and_the_line_of_an_epoch_are_told(monkeypatch, clock):
-    told = []
+def test_the_bar_and_the_line_of_an_epoch_are_reported(monkeypatch, clock):
+    calls = []
 
     class Bar:
         def __init__(self, *arguments):
-            told.append(arguments)
+            calls.append(arguments)
 
         def __enter__(self):
             return "bar"
 
         def __exit__(self, *error):
-            told.append("closed")
+            calls.append("closed")
 
     monkeypatch.setattr(training, "bar_of", Bar)
-    monkeypatch.setattr(training, "advance", lambda *arguments: told.append(arguments))
-    monkeypatch.setattr(training, "tell", lambda *arguments: told.append(arguments))
+    monkeypatch.setattr(training, "advance", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr(training, "print_epoch", lambda *arguments: calls.append(arguments))
     run = trainer(optimizer=Still(), count=24, threads=2, progress=True)
     run.position, run.epoch_loss, run.epoch_tokens = 1, 50.0, 40        # resumed behind a batch
     run.fit(1)
-    (bar, *advances), (closed, line) = told[:-2], told[-2:]
+    (bar, *advances), (closed, line) = calls[:-2], calls[-2:]
     assert bar == (1, 3, 1, 2, True, 1) and closed == "closed"
     assert [advance[0] for advance in advances] == ["bar"] * 2
     assert [advance[3] for advance in advances] == [0.25, 0.5]
@@ -116,10 +116,10 @@ def test_the_bar_and_the_line_of_an_epoch_are_told(monkeypatch, clock):
     assert run.history[0]["tokens_per_second"] == round(advances[1][2] / 0.5)
     assert run.history[0]["train_loss"] == advances[1][1] / advances[1][2]
     run.fit(2)
-    assert told[5] == (2, 3, 0, 2, True, 1)
-    told.clear()
+    assert calls[5] == (2, 3, 0, 2, True, 1)
+    calls.clear()
     trainer(optimizer=Still(), progress=False).fit(1)
-    assert told[0][4] is False and told[-1] == "closed"
+    assert calls[0][4] is False and calls[-1] == "closed"
 
 
 # ---- time and steps ------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_time_ends_the_epoch_at_the_batch_that_uses_it_up(clock):
     assert run.step == 11
 
 
-def test_steps_are_counted_and_as_many_as_foretold():
+def test_steps_are_counted_and_as_many_as_planned():
     run = trainer(optimizer=Still(), schedule=Decay(1, 2))
     assert [run.steps_of(epochs) for epochs in range(4)] == [0, 8, 16, 24]
     run.train.order = lambda rng: [np.arange(8)] * int(rng.integers(1, 9))      # as an epoch has it
@@ -216,7 +216,7 @@ def test_stopped_without_a_path_it_says_that_nothing_is_saved():
     (math.nan, 0.0, "loss nan, gradient norm 0.0; first to go bad: the loss alone"),
     (1.0, math.inf, "loss 1.0, gradient norm inf; first to go bad: gradient of"),
 ])
-def test_what_is_not_finite_is_told_by_its_step(loss, number, words):
+def test_what_is_not_finite_is_reported_by_its_step(loss, number, words):
     run = trainer(optimizer=Still())
     fine = run.model.loss_and_grad
 

@@ -63,8 +63,8 @@ def test_every_epoch_of_every_run_has_an_order_of_its_own():
     assert len(orders) == 4
 
 
-def test_schedule_and_optimizer_are_told_steps_from_1_and_epochs_from_0():
-    asked, told = [], []
+def test_schedule_and_optimizer_get_steps_from_1_and_epochs_from_0():
+    asked, rates = [], []
 
     def schedule(step, epoch):
         asked.append((step, epoch))
@@ -72,12 +72,12 @@ def test_schedule_and_optimizer_are_told_steps_from_1_and_epochs_from_0():
 
     class Recorded(SGD):
         def update(self, weights, gradient, vectors, step, rate=1.0, factor=1.0):
-            told.append((step, rate))
+            rates.append((step, rate))
             super().update(weights, gradient, vectors, step, rate, factor)
 
     trainer(optimizer=Recorded(0.1), schedule=schedule).fit(2)
     assert asked == [(step, (step - 1) // 8) for step in range(1, 17)]
-    assert told == [(step, step / 100) for step in range(1, 17)]
+    assert rates == [(step, step / 100) for step in range(1, 17)]
 
 
 # ---- an epoch -----------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ def test_expect_dtype():
 def test_at_least():
     at_least(2, order=2, hidden=np.int64(3), window=None)
     at_least(0, carried=0)
-    for size, shown in ((1, "1"), (2.0, "2.0"), ("3", "'3'"), (float("nan"), "nan")):
-        message = f"^order = {shown}: expected a whole number of at least 2$"
+    for size, text in ((1, "1"), (2.0, "2.0"), ("3", "'3'"), (float("nan"), "nan")):
+        message = f"^order = {text}: expected a whole number of at least 2$"
         with pytest.raises(ValueError, match=message):
             at_least(2, hidden=5, order=size)
 
@@ -121,7 +121,7 @@ def test_expect_parameters():
             wrong()
 
 
-def test_expect_twin(rng):
+def test_check_grads(rng):
     model = Stacked([GRU.create(rng, 3, 4), GRU.create(rng, 4, 4)], Dropout())
     check_grads(model.zeros_like(), model)
     for wrong, error, message in (

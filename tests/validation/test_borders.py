@@ -48,7 +48,7 @@ SAME = (np.asfortranarray, lambda array: array[::-1].copy()[::-1],
 
 
 def others(value):
-    """What stands in the place of an argument."""
+    """A stand-in for an argument."""
     yield from VALUES
     if isinstance(value, (list, tuple)):
         yield from (value[:-1], value * 2, [value], [*value, None], [*value, 7], [*value, "z"])

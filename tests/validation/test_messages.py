@@ -1,4 +1,4 @@
-"""How a value stands in a message."""
+"""The text of a value in a message."""
 
 import numpy as np
 import pytest

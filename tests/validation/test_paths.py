@@ -89,7 +89,7 @@ def test_errors_of_the_system_keep_their_kind_and_name_the_path():
             raise OSError("ours")
 
 
-def test_long_paths_are_told_by_their_end():
+def test_long_paths_are_named_by_their_end():
     assert short_path(
         "a/b") == "a/b" and re.fullmatch(f"…a{{{LONGEST - 2}}}/b", short_path("a" * 999 + "/b"))
 

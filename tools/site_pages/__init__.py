@@ -5,6 +5,6 @@
     docstrings   plain docstrings as reStructuredText, layouts kept
     mechanisms   equations, and the lines forward and backward that compute them
     sources      the package and what texts link to, as highlighted pages
-    rooms        the map of the package, drawn from the imports
+    subpackages  the map of the package, drawn from the imports
     staging      all of it, as one folder for Sphinx
 """

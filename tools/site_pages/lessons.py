@@ -23,7 +23,7 @@ KEPT = 4                # outputs of a lesson that stay: branches can be gone to
 
 
 class LessonError(Exception):
-    """A lesson that did not come to its end; the text is the last that it said."""
+    """A lesson failed; the text is the end of what it printed."""
 
 
 def files():
@@ -47,7 +47,7 @@ def chosen(numbers):
 def key(lesson):
     """A digest of all that a lesson's outputs come from: its code, what it imports, versions.
 
-    Its text is not among them, so that a mended sentence runs nothing.
+    Its text is not among them, so that a corrected sentence runs nothing.
     """
     from numpy_attention.course.trace.lessons import cells_of
     digest = hashlib.sha256(used().encode())
@@ -82,31 +82,31 @@ def outputs(lesson, cache, log=None):
     folder = cache / "lessons"
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"{number}-{key(lesson)}.json"
-    told = kept.with_suffix(".log")
-    if kept.is_file() and told.is_file():
+    output = kept.with_suffix(".log")
+    if kept.is_file() and output.is_file():
         os.utime(kept)
         print(f"lesson {number}: as kept", flush=True)
     else:
-        wall, processor = run(lesson, kept, told)
+        wall, processor = run(lesson, kept, output)
         print(f"lesson {number}: {wall:.0f} s, {processor:.0f} s of processor time", flush=True)
         forget(folder, number)
     if log:
-        log.write_bytes(told.read_bytes())
+        log.write_bytes(output.read_bytes())
     return json.loads(kept.read_text(encoding="utf-8"))
 
 
-def run(lesson, kept, told):
+def run(lesson, kept, output):
     """Run a lesson → seconds, and seconds of processor time. LessonError: it fails."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(
         [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])}
     start = time.perf_counter()
     before = used_by_children()
-    with open(told, "wb") as stream:
+    with open(output, "wb") as stream:
         process = subprocess.run([sys.executable, str(RUNNER), "run", str(lesson), str(kept)],
                                  cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stream,
                                  stderr=subprocess.STDOUT, env=environment)
     if process.returncode:
-        last = told.read_text(encoding="utf-8", errors="replace").splitlines()[-40:]
+        last = output.read_text(encoding="utf-8", errors="replace").splitlines()[-40:]
         raise LessonError("\n".join([f"{lesson.name} failed; it said last:", *last]))
     return time.perf_counter() - start, used_by_children() - before
 
@@ -142,7 +142,7 @@ def notebook(lesson, given, changed, extras=()):
     for place, cell in enumerate(code):
         cell.metadata = {}
         if given is not None:
-            cell.outputs, alt = shown(given[place])
+            cell.outputs, alt = outputs_of(given[place])
             if alt:
                 cell.metadata = {"mystnb": {"image": {"alt": alt}}}
     for cell in book.cells:
@@ -153,7 +153,7 @@ def notebook(lesson, given, changed, extras=()):
     texts = [*extras, changed(answers(lesson))]
     book.cells += [nbformat.v4.new_markdown_cell(text) for text in texts if text]
     for place, cell in enumerate(book.cells):
-        cell.id = f"cell-{place}"       # otherwise drawn anew, and the page never the same
+        cell.id = f"cell-{place}"       # otherwise random, and the page never the same
     book.metadata = {"kernelspec": KERNEL}
     return nbformat.writes(book)
 
@@ -168,7 +168,7 @@ def plain_notebook(lesson):
     return jupytext.writes(book, fmt="ipynb")
 
 
-def shown(given):
+def outputs_of(given):
     """The outputs of a cell as a notebook has them, and what its pictures say."""
     import nbformat
     made = []

@@ -20,7 +20,7 @@ GROUPS = {
     "layers": "Layers",
     "models": "Models",
 }
-LOOPS = (*GROUPS, "kernels")            # rooms whose functions a page shows where they are called
+LOOPS = (*GROUPS, "kernels")            # a page shows their functions where they are called
 OTHERWISE = {"forward": "backward", "losses": "loss_and_grad"}
 UNSHOWN = ("expect", "at_least")        # functions that only look at arguments
 
@@ -72,10 +72,10 @@ def mechanisms_of(path):
         if isinstance(node, ast.ClassDef) and "Protocol" not in map(ast.unparse, node.bases):
             pairs = pairs_of(path, node.body)
             if pairs:
-                shown = [span for pair in pairs for span in pair]
+                spans = [span for pair in pairs for span in pair]
                 bases = [ast.unparse(base) for base in node.bases]
                 made.append(Mechanism(node.name, bases, ast.get_docstring(node) or "",
-                                      fields_of(path, node), pairs, calls_of(path, shown)))
+                                      fields_of(path, node), pairs, calls_of(path, spans)))
     return made
 
 
@@ -153,7 +153,7 @@ def imported(path):
     names = {}
     for node in parsed(path).body:
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
-                tuple(f"numpy_attention.{room}" for room in LOOPS)):
+                tuple(f"numpy_attention.{part}" for part in LOOPS)):
             continue
         for one in node.names:
             if one.name.startswith(UNSHOWN):

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from site_pages import lessons, mechanisms, rooms, sources
+from site_pages import lessons, mechanisms, sources, subpackages
 from site_pages.links import Links
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,14 +34,14 @@ def pages_of_texts():
     for path in lessons.files():
         pages[f"lessons/{path.name}"] = f"lessons/{path.stem}.ipynb"
         pages[f"lessons/answers/{path.stem}.md"] = f"lessons/{path.stem}.ipynb#answers"
-    for room, paths in rooms.rooms().items():
+    for part, paths in subpackages.subpackages().items():
         if len(paths) > 1 or paths[0].name == "__init__.py":
-            pages[f"numpy_attention/{room}"] = f"{API}/{room}.md"
+            pages[f"numpy_attention/{part}"] = f"{API}/{part}.md"
     return pages
 
 
 def stage(folder, given, living=None):
-    """Make the folder's contents anew, and touch only files that change.
+    """Write the contents of the folder, and touch only files that change.
 
     → whether any has gone; paths in the checkout that the texts link to, and that have no page.
 
@@ -94,8 +94,8 @@ def written(folder, texts):
 
 def filled(text, given):
     """A written page with what is made for it in the place of its `<!-- site: NAME -->`."""
-    made = {"map": lambda: "```{raw} html\n" + rooms.svg(api_page) + "\n```",
-            "rooms": lambda: rooms.table(api_source),
+    made = {"map": lambda: "```{raw} html\n" + subpackages.svg(api_page) + "\n```",
+            "subpackages": lambda: subpackages.table(api_source),
             "mechanisms": mechanisms.index,
             "picture": lambda: framed(picture(given)),
             "others": lambda: others(text)}
@@ -133,12 +133,12 @@ def others(text):
     return "\n".join(["```{toctree}", ":hidden:", ":caption: More", "", *more, "```"])
 
 
-def api_page(room):
-    return f"{API}/{room}.html"
+def api_page(part):
+    return f"{API}/{part}.html"
 
 
-def api_source(room):
-    return f"site:{api_page(room)}"
+def api_source(part):
+    return f"site:{api_page(part)}"
 
 
 # ---- texts of the checkout ----------------------------------------------------------------------
@@ -174,26 +174,26 @@ def letters():
 
 
 def api():
-    """A page for each room, a section for each of its modules."""
+    """A page for each subpackage, a section for each of its modules."""
     texts = {}
-    found = rooms.rooms()
-    for room, paths in found.items():
-        texts[f"{API}/{room}.md"] = "\n".join(
-            [f"# {room}", "", *(line for path in paths for line in section(room, path))])
-    lines = ["# API", "", "A page for each room of the house, made from its docstrings; the "
-             "[map](../map.md) shows which room uses which.", "", "| room | what stands there |",
+    found = subpackages.subpackages()
+    for part, paths in found.items():
+        texts[f"{API}/{part}.md"] = "\n".join(
+            [f"# {part}", "", *(line for path in paths for line in section(part, path))])
+    lines = ["# API", "", "A page for each subpackage, made from its docstrings. The "
+             "[map](../map.md) shows the imports.", "", "| subpackage | contents |",
              "|---|---|"]
-    lines += [f"| [{room}]({room}.md) | {rooms.first_line(room)} |" for room in found]
+    lines += [f"| [{part}]({part}.md) | {subpackages.first_line(part)} |" for part in found]
     lines += ["", "```{toctree}", ":hidden:", "", *found, "```", ""]
     texts[f"{API}/index.md"] = "\n".join(lines)
     return texts
 
 
-def section(room, path):
+def section(part, path):
     """What Sphinx is told of a module."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    title = [] if module == f"numpy_attention.{room}" else [
-        f"## {module.removeprefix(f'numpy_attention.{room}.')}", ""]
+    title = [] if module == f"numpy_attention.{part}" else [
+        f"## {module.removeprefix(f'numpy_attention.{part}.')}", ""]
     return [*title, "```{eval-rst}", f".. automodule:: {module}", "```", ""]
 
 

@@ -21,8 +21,8 @@ class Attention(Module):
         alpha = alpha / alpha.sum(1)[:, None]
         return np.matmul(alpha[:, None], h)[:, 0], (s, x, alpha)    # (B, D)
 
-    def attend_backward(self, dc, h, looked, grads, dh, dkeys):
-        s, x, alpha = looked
+    def attend_backward(self, dc, h, cached, grads, dh, dkeys):
+        s, x, alpha = cached
         dalpha = np.matmul(h, dc[:, :, None])[:, :, 0]
         dh += alpha[:, :, None] * dc[:, None, :]
         de = alpha * (dalpha - np.sum(alpha * dalpha, 1)[:, None])
@@ -79,24 +79,24 @@ class Translator(Module):
         s = s_0 = np.tanh(h[:, 0] @ self.W_i)                       # (B, H)
         outputs, steps = [], []
         for y in ys:
-            c, looked = self.attention.attend(s, h, keys, mask)
+            c, cached = self.attention.attend(s, h, keys, mask)
             s, stepped = self.cell.forward(np.concatenate([y, c], axis=1), s)
             outputs.append(s @ self.W_o + c @ self.C_o)
-            steps.append((c, looked, s, stepped))
+            steps.append((c, cached, s, stepped))
         return np.stack(outputs), (xs, h, s_0, steps)               # (T, B, K)
 
     def backward(self, doutputs, cache, grads):
         xs, h, s_0, steps = cache
         dh, dkeys, dys = np.zeros_like(h), np.zeros(h.shape[:2] + self.attention.v_a.shape), []
         ds = np.zeros_like(s_0)
-        for do, (c, looked, s, stepped) in zip(doutputs[::-1], steps[::-1]):
+        for do, (c, cached, s, stepped) in zip(doutputs[::-1], steps[::-1]):
             grads.W_o += s.T @ do
             grads.C_o += c.T @ do
             ds = ds + do @ self.W_o.T
             dx, ds = self.cell.backward(ds, stepped, grads.cell)
             dys.append(dx[:, :-h.shape[2]])
             dc = dx[:, -h.shape[2]:] + do @ self.C_o.T
-            ds += self.attention.attend_backward(dc, h, looked, grads.attention, dh, dkeys)
+            ds += self.attention.attend_backward(dc, h, cached, grads.attention, dh, dkeys)
         grads.attention.U_a += np.einsum("bsd,bsa->da", h, dkeys)
         dh += dkeys @ self.attention.U_a.T
         du = ds * (1 - s_0**2)

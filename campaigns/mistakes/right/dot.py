@@ -23,11 +23,11 @@ class GeneralAttention(Module):
         """hs (T, B, H), memory (B, S, D), mask (B, S) → h̃ (T, B, K), α (T, B, S), cache."""
         outputs, weights, cache = [], [], []
         for h in hs:
-            context, alpha, looked = self.attend(h, memory, mask)
+            context, alpha, cached = self.attend(h, memory, mask)
             y = np.tanh(context @ self.C + h @ self.W + self.b)     # (B, K)
             outputs.append(y)
             weights.append(alpha)
-            cache.append((context, y, looked))
+            cache.append((context, y, cached))
         return np.array(outputs), np.array(weights), (hs, memory, cache)
 
     def attend(self, h, memory, mask):
@@ -42,7 +42,7 @@ class GeneralAttention(Module):
         hs, memory, steps = cache
         dhs = np.zeros_like(hs)
         dmemory = np.zeros_like(memory)
-        for t, (context, y, looked) in enumerate(steps):
+        for t, (context, y, cached) in enumerate(steps):
             h = hs[t]
             # y = tanh(context C + h W + b)
             du = dys[t] * (1 - y * y)                               # (B, K)
@@ -51,11 +51,11 @@ class GeneralAttention(Module):
             grads.b += du.sum(0)
             dcontext = du @ self.C.T
             dhs[t] += du @ self.W.T
-            dhs[t] += self.attend_backward(dcontext, dweights[t], h, memory, looked, dmemory, grads)
+            dhs[t] += self.attend_backward(dcontext, dweights[t], h, memory, cached, dmemory, grads)
         return dhs, dmemory, None
 
-    def attend_backward(self, dcontext, dalpha, h, memory, looked, dmemory, grads):
-        q, alpha = looked
+    def attend_backward(self, dcontext, dalpha, h, memory, cached, dmemory, grads):
+        q, alpha = cached
         # context = Σ_j α_j m_j
         dalpha = dalpha + np.einsum("bd,bsd->bs", dcontext, memory)
         dmemory += np.einsum("bs,bd->bsd", alpha, dcontext)

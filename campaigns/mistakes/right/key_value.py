@@ -32,7 +32,7 @@ class Reader(Module):
         k, v, p = self.cut(h)                                       # (T, B, n)
         r = np.zeros(v.shape)                                       # (T, B, n)
         weights = np.zeros((T, B, self.window))
-        looked = [None]
+        cached = [None]
         for t in range(1, T):
             past = slice(max(0, t - self.window), t)
             own = k[t] @ self.W_h                                   # (B, A)
@@ -42,12 +42,12 @@ class Reader(Module):
             alpha /= alpha.sum(0)
             r[t] = (alpha[:, :, None] * v[past]).sum(0)
             weights[t, :, self.window - len(alpha):] = alpha.T
-            looked.append((past, M, alpha))
+            cached.append((past, M, alpha))
         y = np.tanh(r @ self.W_r + p @ self.W_x)                    # (T, B, K)
-        return y, weights, (h, r, y, looked)
+        return y, weights, (h, r, y, cached)
 
     def backward(self, dy, dweights, cache, grads):
-        h, r, y, looked = cache
+        h, r, y, cached = cache
         k, v, p = self.cut(h)
         dh = np.zeros_like(h)
         dk, dv, dp = self.cut(dh)                                   # views: += fills dh
@@ -58,7 +58,7 @@ class Reader(Module):
         dr = da @ self.W_r.T
         dp += da @ self.W_x.T
         for t in range(1, len(h)):
-            past, M, alpha = looked[t]
+            past, M, alpha = cached[t]
             # r = Σ_i α_i v_i
             dalpha = (v[past] * dr[t]).sum(2)                       # (L, B)
             dalpha += dweights[t, :, self.window - len(alpha):].T

@@ -127,10 +127,10 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         where = f"line {line}" if line else "it"
-        said = f"{where} is not valid Python: {getattr(error, 'msg', error)}"
+        message = f"{where} is not valid Python: {getattr(error, 'msg', error)}"
         if line and text.splitlines()[line - 1:line]:
-            said += f"\n    {cut(text.splitlines()[line - 1].strip(), LONGEST)}"
-        raise Failed("runs", said) from None
+            message += f"\n    {cut(text.splitlines()[line - 1].strip(), LONGEST)}"
+        raise Failed("runs", message) from None
     for name in imported(tree):
         if name in FRAMEWORKS:
             raise Failed("runs", f"it imports {name}: an exercise is written in NumPy")
@@ -272,7 +272,7 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
-    where the line is to be found, with what is right and what is wrong alone.
+    where the line is to be found, with only what is right and what is wrong.
     """
     if case.backward is None:
         return

@@ -14,9 +14,9 @@ STAGES = ("runs", "returns", "shapes", "protocol", "values", "gradients", "laws"
 SEEDS = (11, 12)
 # the task of an exercise in which a mistake is planted
 FIND_THE_LINE = """
-All of it is written, and one line is wrong. The check tells what is right and what is wrong, and
-names no line: find it by thinking of what the wrong gradients have in common and the right ones
-have not. Change that line alone.
+All of it is written, and one line is wrong. The check reports what is right and what is wrong, but
+not the line: find it by thinking of what the wrong gradients have in common and the right ones do
+not. Change only that line.
 """
 # a common mistake in every exercise with a softmax
 DIAGONAL_SOFTMAX = ("the softmax's Jacobian is not diagonal: a score falls if a look at that word "
@@ -24,10 +24,10 @@ DIAGONAL_SOFTMAX = ("the softmax's Jacobian is not diagonal: a score falls if a 
 
 
 class Case(NamedTuple):
-    """What is checked: as `gradcheck` takes it; without a backward the values alone.
+    """The arguments for `gradcheck`; without a backward only the values are checked.
 
     backward(doutput, …, cache, grads). causal: the axis of time in a mechanism that reads its own
-    past. differ: (found, right) → how an output differs, in words, where numbers would say little.
+    past. differ: (found, right) → how an output differs, in words, if numbers would not help.
     """
 
     forward: Callable

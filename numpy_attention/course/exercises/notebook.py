@@ -93,7 +93,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
         yield "which line is it?"
     elif verdict.mistakes:
         yield "your numbers are those of this mistake:"
-        yield from (f"  {said}" for said in verdict.mistakes)
+        yield from (f"  {mistake}" for mistake in verdict.mistakes)
     elif verdict.stage in ("values", "gradients"):
         yield "no known mistake has these numbers"
     yield f"a hint: numpy-attention exercise hint {exercise.name}"

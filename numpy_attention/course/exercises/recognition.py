@@ -24,7 +24,7 @@ INSTEAD = re.compile(r"^`(\w+)` instead of another array")
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
     """The descriptions of the mistakes that have this signature; [] if none has.
 
-    Curated ones alone, if there are any. names: those of the user's code, so that no other name is
+    Only curated ones, if there are any. names: those of the user's code, so that no other name is
     mentioned.
     """
     mistakes = known_mistakes(exercise)

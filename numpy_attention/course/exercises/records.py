@@ -26,7 +26,7 @@ MOST = 10**6        # bytes
 @dataclass
 class Record:
     """The progress of one exercise. cut: the digest of the file as it was given; hints: how many
-    were read; asked: the solution was asked for before a pass; seen: and was shown.
+    were read; asked: the solution was requested before a pass; seen: and was printed.
     """
 
     cut: str = ""

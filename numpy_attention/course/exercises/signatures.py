@@ -46,7 +46,7 @@ Numbers = dict[str, float]
 
 
 class Mistake(NamedTuple):
-    """A known mistake and its signature. curated: with a sentence of its own."""
+    """A known mistake and its signature. curated: with a handwritten description."""
 
     description: str
     numbers: Numbers

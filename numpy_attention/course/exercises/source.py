@@ -69,7 +69,7 @@ class Source:
         return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
 
     def text(self, blanks: Sequence[str] = ()) -> str:
-        """Imports and definitions; of blanks ("softmax", "PlainRNN.backward") the head alone."""
+        """Imports and definitions; of blanks ("softmax", "PlainRNN.backward") only the head."""
         imports, parts = self.parts
         for blank in blanks:
             name, _, method = blank.partition(".")
@@ -99,7 +99,7 @@ def named(node: ast.stmt) -> str:
 
 def text_of(text: str, node: ast.stmt) -> str:
     """The lines of a definition with its decorators, without the numbers of equations at the end of
-    comments, which are in the lesson alone.
+    comments, which are only in the lesson.
     """
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(one.lineno for one in decorators)])

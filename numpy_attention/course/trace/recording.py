@@ -318,7 +318,7 @@ class Listener:
         self.calls = []
         self.running = []               # (frame, Call)
         self.seen_before = {}           # {id: [array, name, kind]} of recorded values
-        self.looked = {}                # {(number of a call, name): (array, its bytes before)}
+        self.originals = {}             # {(number of a call, name): (array, its bytes before)}
 
     # ---- calls and loops -----------------------------------------------------------------------
 
@@ -399,11 +399,11 @@ class Listener:
 
     def before(self, value, number, call):
         if isinstance(value, np.ndarray):
-            self.looked[call, self.places[number].name] = value, value.tobytes()
+            self.originals[call, self.places[number].name] = value, value.tobytes()
 
     def filled(self, _, number, call):
         place = self.places[number]
-        value, was = self.looked.pop((call, place.name), (None, None))
+        value, was = self.originals.pop((call, place.name), (None, None))
         if value is not None and value.tobytes() != was:
             self.record(place.name, value, place, call, "filled")
 

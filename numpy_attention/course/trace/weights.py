@@ -76,11 +76,11 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGra
 
 def of_writer(run: LanguageModelRun, sentence: Any) -> WeightGradients:
     tokens = tokens_read(run, sentence)
-    shown = run.attend(tokens)
+    attended = run.attend(tokens)
     batch: TextBatch = text_of(run.vocabulary.encode(tokens))
     weights = run.model.weights(batch)[0][:, 0]
     gradients = gradients_of(run, (tokens,), weights)
-    return WeightGradients(shown, gradients, ~np.isnan(shown), [END, *tokens], [*tokens, END])
+    return WeightGradients(attended, gradients, ~np.isnan(attended), [END, *tokens], [*tokens, END])
 
 
 def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:

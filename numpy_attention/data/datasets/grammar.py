@@ -176,12 +176,12 @@ def _sentence(rng: np.random.Generator) -> Pair:
         english, french = _pick(rng, ADVERBS[:2] if negated else ADVERBS)
         adverb = Phrase([(english, "adverb")], [(french, "adverb")])
     if rng.random() < 0.2:
-        said = _being(rng, subject, negated, adverb)
+        predicate = _being(rng, subject, negated, adverb)
     else:
-        said = _doing(rng, subject, negated, adverb)
+        predicate = _doing(rng, subject, negated, adverb)
     return _pair(
-        [*subject.english, *said.english, (".", "stop")],
-        [*subject.french, *said.french, (".", "stop")],
+        [*subject.english, *predicate.english, (".", "stop")],
+        [*subject.french, *predicate.french, (".", "stop")],
         DO,
     )
 

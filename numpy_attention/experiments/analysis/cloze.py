@@ -69,7 +69,7 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
     state, or one of an "article", context and query are one stream that begins with </s> and has
     </s> after every sentence, read `steps` tokens at a time (None: all at once). Cells carry their
     state through it; attention sees its own `steps` tokens and the states that the model carries,
-    so earlier context reaches the query through the cells alone. With the state of a "sentence"
+    so earlier context reaches the query only through the cells. With the state of a "sentence"
     the query starts from an empty state, and no context can help.
 
     The score is that of the whole query with its </s>. vocabulary: its tokens in the order of their

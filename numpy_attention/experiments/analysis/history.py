@@ -54,9 +54,9 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
 def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h") -> Array:
     """‖∂L_T/∂h_t‖, or of="c": ‖∂L_T/∂c_t‖, by the distance T − t, 0 first.
 
-    L_T is the loss of the batch's last step alone, h_t the top layer's state. The gradient flows
+    L_T is the loss of only the batch's last step, h_t the top layer's state. The gradient flows
     through the recurrence and, in an attentive model, through the memory that later steps read. For
-    an LSTM ∂L/∂h_t holds c_t fixed; the gradient along the cell, its carousel, is in ∂L/∂c_t alone,
+    an LSTM ∂L/∂h_t holds c_t fixed; the gradient along the cell, its carousel, is only in ∂L/∂c_t,
     with h_t = o_t ∘ tanh(c_t). Root mean square over the batch's sequences.
 
     Raises ValueError for a padded sequence, another `of`, or "c" of a cell without one.

@@ -71,5 +71,5 @@ def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, f
 
 
 def only(pairs: Sequence[Pair], name: str) -> list[Pair]:
-    """The pairs with the sure links of one phenomenon alone."""
+    """The pairs with only the sure links of one phenomenon."""
     return [replace(pair, sure=frozenset(phenomena(pair)[name])) for pair in pairs]

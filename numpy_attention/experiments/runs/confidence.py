@@ -97,6 +97,6 @@ def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int
     """A share of the whole text, with its interval from each sentence's own share and count."""
     if rng is None:
         return {name: whole}
-    counted = np.asarray(counts, float)
-    interval = mean_interval(np.fromiter(shares, float) * counted, counted, rng)
+    sizes = np.asarray(counts, float)
+    interval = mean_interval(np.fromiter(shares, float) * sizes, sizes, rng)
     return with_ends(name, whole, (interval.low, interval.high))

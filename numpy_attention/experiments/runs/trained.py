@@ -126,7 +126,7 @@ class Trained:
             progress=progress and ranks.is_first,
             ranks=ranks)
         trainer = Trainer(**accepted_kwargs(Trainer, **settings) | own)
-        # it alone knows how its epochs are shuffled, and so how many steps they have
+        # only it knows how its epochs are shuffled, and so how many steps they have
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
 

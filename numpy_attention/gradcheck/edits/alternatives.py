@@ -1,4 +1,4 @@
-"""What may have been meant instead of a statement or an expression: what its function has."""
+"""Alternatives for a statement or an expression, from the arrays that its function has."""
 
 import ast
 
@@ -13,11 +13,11 @@ from numpy_attention.gradcheck.locate.rewriting import (
     tree_of,
 )
 
-NUDGE = "nudge"         # no mistake: it shows which gradients a statement has a part in
+NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a statement
 
 
 class Alternatives:
-    """Knows what a function has, and so what one of its statements may have been meant to say.
+    """Knows the arrays of a function, and so the alternatives for each of its statements.
 
     names: {name, or path: shapes}, the arrays that the function has; masks: likewise those of True
     and False; written: what all functions of the file have. statement: the one at hand.
@@ -35,11 +35,11 @@ class Alternatives:
         self.stored = None      # (line, name) of each name that the function stores
 
     def calls_known(self, node):
-        """Whether a value is given by one of the functions, where it can be exchanged as well."""
+        """Whether one of the functions gives the value, so that it can be edited there."""
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
-        """The gradients by a name that there are before a statement."""
+        """The named gradients that exist before a statement."""
         if self.stored is None:
             self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
                            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
@@ -47,12 +47,12 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """The masks, cut so that they can be laid over arrays of some shapes, or of any."""
+        """The masks, indexed so that they broadcast over arrays of some shapes, or of any."""
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
 
     def shapes_of(self, statement):
-        """The shapes of what a statement makes, as far as they are known."""
+        """The known shapes of the value of a statement."""
         if isinstance(statement, ast.Return):
             return self.shapes_of_value(statement.value)
         target = target_of(statement)
@@ -66,7 +66,7 @@ class Alternatives:
         return set(shapes)
 
     def shapes_of_value(self, value):
-        """Those of the first gradient that it reads, of which it is a product."""
+        """The shapes of the first gradient in a product."""
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
             for path in sorted(filter(is_gradient, reads_of(value))):
                 if path in self.names:
@@ -74,14 +74,14 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """The names of arrays of the shape of what a statement makes, none where it is unknown."""
+        """The names of arrays that have the shape of a statement's value; none if it is unknown."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):
         return [name for name, others in self.names.items() if name != but and others & shapes]
 
     def may_be_meant(self, path, other):
-        """Whether both are parameters of as many axes."""
+        """Whether both are parameters with the same number of axes."""
         both = path.startswith("self.") and other.startswith("self.")
         return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
 

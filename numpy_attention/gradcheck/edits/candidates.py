@@ -1,4 +1,4 @@
-"""What stands in some functions, of which something else can be made; the shapes of parts."""
+"""The parts of some functions from which edits are made, and the shapes of indexed arrays."""
 
 import ast
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.locate.rewriting import Declined, path_of, tree_of
 
-# what a mask, or one step of it, is cut to, so that it fits a value
+# indices that make a mask, or one step of it, fit a value
 CUTS = {
     "": lambda mask: mask,
     "[:, None]": lambda mask: mask[:, None],
@@ -19,7 +19,7 @@ CUTS = {
 
 
 class Written:
-    """What stands in some functions, and others: slices; names of indices; entries: step["c"].
+    """The parts of some functions: slices; names of indices; entries such as step["c"].
 
     names: of the functions. is_softmax: whether there is what may be one.
     """
@@ -54,7 +54,7 @@ class Written:
 
 
 def keys_of(node):
-    """Those of a dict that is written as dict(c=c) or {"c": c}."""
+    """The entries of a dict that is written as dict(c=c) or {"c": c}."""
     if isinstance(node, ast.Call) and path_of(node.func) == "dict":
         return {one.arg: None for one in node.keywords if one.arg}
     if isinstance(node, ast.Dict):
@@ -63,7 +63,7 @@ def keys_of(node):
 
 
 def fits(shape, cut, whole):
-    """Whether a mask of some shape, cut, can be laid over an array as it is."""
+    """Whether an indexed mask of some shape broadcasts over an array."""
     try:
         found = CUTS[cut](np.broadcast_to(True, shape)).shape
         return np.broadcast_shapes(found, whole) == whole
@@ -86,7 +86,7 @@ def part_of(shape, index):
 
 
 def lies_over(shape, whole):
-    """Whether an array of fewer axes than another broadcasts over it as it is."""
+    """Whether an array of fewer axes than another broadcasts over it."""
     try:
         return 0 < len(shape) < len(whole) and np.broadcast_shapes(shape, whole) == whole
     except ValueError:

@@ -1,4 +1,4 @@
-"""Small edits of a function's statements, each to be made on its own."""
+"""Small edits of the statements of a function, each tried by itself."""
 
 import ast
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One edit. kind: of the mistake that it takes back; before, after: the trees it exchanges.
+    """One edit. kind: the mistake that it repairs; before, after: the trees that it exchanges.
 
     function, tree: that are edited; nodes: what its Slot holds then.
     """
@@ -37,7 +37,7 @@ class Edit:
     nodes: tuple
 
     def code(self):
-        """That of the function with the edit. Declined: it does not compile."""
+        """The code of the function with the edit. Declined: it does not compile."""
         ast.fix_missing_locations(self.after)
         with self.slot.holding(*self.nodes):
             return compiled(self.function, self.tree)
@@ -52,22 +52,22 @@ class Edit:
 
     @cached_property
     def behind(self):
-        """The statement that is to follow, where the one that is there stays; or None."""
+        """The statement that the edit adds behind an unchanged one, or None."""
         body = getattr(self.after, "body", None)
         stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None
 
     @property
     def is_apart(self):
-        """Whether it can have to do with other gradients than those its statement has a part in:
-        another one follows, or what is called adds to parameters' gradients itself."""
+        """Whether it can affect other gradients than those that depend on its statement: it adds a
+        statement, or the called function itself adds to gradients of parameters."""
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
         return handed or self.behind is not None
 
     @property
     def adds(self):
-        """Whether it adds to what is there."""
+        """Whether it adds to existing code."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
@@ -102,7 +102,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """What a loop adds at every step may have been meant to be added once, after it."""
+        """Move what a loop adds at every step behind the loop, to be added once."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -140,7 +140,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(statement, kind, call, other, Slot(statement, "value"), other)
 
     def returns(self):
-        """A function that returns nothing may have been meant to return one of its gradients."""
+        """Let a function that returns nothing return one of its gradients."""
         end = ast.copy_location(ast.Pass(), self.tree.body[-1])
         end.lineno = self.tree.end_lineno
         names = {target.id for one in ast.walk(self.tree) if isinstance(one, ast.Assign)
@@ -154,7 +154,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """The edits of what is in a node, then its own."""
+        """The edits of the parts of a node, then those of the node."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -164,7 +164,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
             self.add(self.statement, kind, node, variant, slot, variant)
 
     def add(self, statement, kind, old, new, slot, *nodes):
-        """Add an Edit, of a place in some statement."""
+        """Add an Edit of a place in a statement."""
         if self.at is None or self.at.line != statement.lineno:
             qualname = self.function.__qualname__.replace("<locals>.", "")
             self.at = Place(qualname, self.function.__code__.co_filename, statement.lineno, "edit",

@@ -1,4 +1,4 @@
-"""What may have been meant instead of an expression, by kind of mistake."""
+"""Alternatives for an expression, by kind of mistake."""
 
 import ast
 
@@ -28,7 +28,7 @@ class ExpressionEdits(Alternatives):
     """The alternatives of expressions."""
 
     def variants(self, node):
-        """(kind, expression) that may have been meant instead of one."""
+        """(kind, expression) of each alternative for an expression."""
         if isinstance(node, ast.BinOp):
             yield from self.operation_variants(node)
         if path_of(node) and isinstance(getattr(node, "ctx", None), ast.Load):
@@ -85,7 +85,7 @@ class ExpressionEdits(Alternatives):
                 yield "wrong variable", parsed(entry)
 
     def argument_variants(self, node):
-        """What is handed over: another gradient for 0, one more added; not its zeros, its copy."""
+        """Arguments: another gradient for 0, one more added; not its zeros, not its copy."""
         yield from self.parameter_variants(node)
         name = path_of(node.func)
         last = function_name(node)
@@ -110,7 +110,7 @@ class ExpressionEdits(Alternatives):
                     yield "missing term", with_argument(node, i, both)
 
     def parameter_variants(self, node):
-        """Another parameter's gradient handed over, to be added to; or those of all parameters."""
+        """The gradient of another parameter as the argument, or those of all parameters."""
         handed = [path_of(one) for one in node.args if is_of_parameter(path_of(one))]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
                 if isinstance(one, ast.Attribute) and "_" in one.attr}
@@ -130,7 +130,7 @@ class ExpressionEdits(Alternatives):
                 yield "exchanged", with_argument(node, i, parsed(f"{root}.{other}"))
 
     def mask_variants(self, node):
-        """The mask of np.where, of x[mask] or of mask * x the other way round."""
+        """The mask of np.where, x[mask] or mask * x inverted."""
         if isinstance(node, ast.Call) and path_of(node.func) == "np.where":
             name, at = "args", node.args[0]
         elif isinstance(node, ast.Subscript):

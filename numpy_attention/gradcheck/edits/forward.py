@@ -1,6 +1,6 @@
-"""Which small edit of a forward pass makes the backward pass the right one, and so what is wrong.
+"""Find the small edit of a forward pass that makes the backward pass correct.
 
-A gradient can be wrong because the forward is: the backward is that of the forward that was meant.
+A gradient can be wrong because the forward is: the backward belongs to the intended forward.
 """
 
 import ast
@@ -18,8 +18,8 @@ from numpy_attention.gradcheck.locate.rewriting import path_of, targets_of
 
 DIRECTIONS = 3
 STEP = 1e-5
-CLOSE = 1e-6            # of a directional derivative, beside the size of the gradient
-NEARER = 1e-2           # of how far off they were before the edit
+CLOSE = 1e-6            # of a directional derivative, relative to the size of the gradient
+NEARER = 1e-2           # of the error before the edit
 ROUNDING = 1e-9
 LEAST = 1e-2            # of the gradients' size that an edit may leave: 0 is right for a constant
 SEED = 13
@@ -30,10 +30,10 @@ def norm(gradients):
 
 
 class EditingForward(Editing):
-    """The edits of a forward: none that takes a term or a factor out.
+    """The edits of a forward, except those that remove a term or a factor.
 
-    A backward that forgets a term is right for a forward without it, and yet it is the backward
-    that is wrong.
+    A backward that forgets a term is correct for a forward without it, but the backward is what
+    is wrong.
     """
 
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
@@ -48,8 +48,8 @@ class EditingForward(Editing):
         if isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant):
             for one in targets_of(node.targets[0]):
                 if getattr(one, "id", None) in self.names:
-                    turned = ast.parse(f"{one.id} = {one.id}[::-1]").body
-                    yield "wrong step", [node, *turned]
+                    flipped = ast.parse(f"{one.id} = {one.id}[::-1]").body
+                    yield "wrong step", [node, *flipped]
         if isinstance(node, ast.Assign) and is_constant(node.value):
             yield "mask forward", [changed(node, value=parsed("-np.inf"))]
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -94,15 +94,15 @@ class EditingForward(Editing):
             yield from self.buffer_variants(node)
 
     def takes_out(self, node, variant):
-        """x for x.sum(0) or np.where(mask, x, 0); or another order of a list, which the backward
-        goes through again."""
+        """x for x.sum(0) or np.where(mask, x, 0); or another order of a list that the backward also
+        uses."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         return node.func.attr == "append" or any(variant is one for one in (node.func.value,
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """np.where(mask, a, b) with another b, but for b = −∞."""
+        """np.where(mask, a, b) with another b, except for b = −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -111,7 +111,7 @@ class EditingForward(Editing):
                 yield "mask forward", with_argument(node, 2, parsed(other))
 
     def causal_variants(self, node):
-        """np.tril(np.ones(…, bool)) for what is all True."""
+        """np.tril(np.ones(…, bool)) for an array that is all True."""
         if path_of(node.func) == "np.ones" and "bool" in ast.unparse(node):
             yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
 
@@ -127,7 +127,7 @@ def is_constant(node):
 
 
 class ForwardRepairs(Repairs):
-    """The edits of a check's forward; each is tried by whether the gradients become those of it.
+    """The edits of a check's forward, and whether the gradients are correct for each of them.
 
     laws: those that are broken, and must hold with the edit; accused: a Place that is tried first.
     """
@@ -141,7 +141,7 @@ class ForwardRepairs(Repairs):
         self.check = check
         self.accused = accused
         self.laws = laws
-        self.answers = {}               # {edit: what `tried` says of it}
+        self.answers = {}               # {edit: the result of `tried`}
         super().__init__(functions, [], self.run, lambda _: [], check.variables)
         self.length = self.size = 0.0
         rng = np.random.default_rng(SEED)
@@ -156,31 +156,31 @@ class ForwardRepairs(Repairs):
         return {name: array / norm(drawn) for name, array in drawn.items()}
 
     def run(self):
-        """A run of the forward; no gradients are had from it."""
+        """Run the forward without gradients."""
         self.check.forward(*self.check.inputs)
         return {}
 
     def off_before(self):
-        """The same before any edit; [] where it cannot be told."""
+        """The errors before any edit; [] if they are unknown."""
         with quiet():
             try:
                 found = self.off()
                 return found if np.isfinite(found).all() else []
-            except Exception:           # the forward, or the backward, stops
+            except Exception:           # the forward or the backward raises
                 return []
             finally:
                 self.mend()
 
     def gradients_before(self):
-        """The gradients as they are; {}: they cannot be had."""
+        """The gradients without an edit; {}: the backward raises."""
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}
-            except Exception:           # the forward, or the backward, stops
+            except Exception:           # the forward or the backward raises
                 return {}
 
     def best(self, kinds, keep_laws=False):
-        """The Edit of some kinds with which all is right; None: there is none.
+        """The Edit of some kinds that makes all gradients correct, or None.
 
         Where laws are broken, first one with which they hold, which must be so if keep_laws. A
         mask has its place in the forward as late as can be, and rather where one is.
@@ -206,18 +206,18 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def is_new_mask(self, edit):
-        """First what is a mask already or none, then new ones; of masks the last line first."""
+        """Edits without a new mask first, then those with one; of masks the last line first."""
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
     def tried(self, edit):
-        """→ whether the gradients are right with an edit; whether the laws hold, too."""
+        """→ whether the gradients are correct with an edit; whether the laws hold, too."""
         with quiet():
             try:
                 with self.edited(edit):
                     right = self.agrees()
                     return right, right and not any(law(self.check) for law in self.laws)
-            except Exception:           # an edit may do whatever it may
+            except Exception:           # edited code may raise anything
                 return False, False
             finally:
                 self.mend()

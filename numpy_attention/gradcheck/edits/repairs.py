@@ -1,4 +1,4 @@
-"""Which small edit of a backward pass makes every gradient right, and so what is wrong with it."""
+"""Find the small edit of a backward pass that makes every gradient correct."""
 
 import warnings
 from contextlib import contextmanager, suppress
@@ -20,7 +20,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
     with_codes,
 )
 
-# the kinds of edits, those first that say most, and are least likely to be right by chance
+# kinds of edits, the most specific first: they are least likely to be right by chance
 KINDS = ("assigned", "no return", "unwritten", "dtype", "repeated ids", "shape", "transpose",
          "output ignored", "axis", "batch sum", "sign", "wrong step", "mask backward", "exchanged",
          "derivative", "factor", "double", "extra term", "jacobian", "missing term",
@@ -34,9 +34,9 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 class Repairs:
     """The edits of some functions, each tried by running gradients() with it.
 
-    every: functions that may hold what was meant. gradients() → {name: gradient}, as the check has
-    them; wrong(gradients) → those that are wrong; variables: {name: array}, which an edit may
-    spoil, and which are mended then.
+    every: functions from which alternatives are taken. gradients() → {name: gradient} of the check;
+    wrong(gradients) → those that are wrong; variables: {name: array}, which are restored after an
+    edit that changes them.
     """
 
     functions: list
@@ -73,13 +73,13 @@ class Repairs:
         with rewritten.reporting_to(naming), quiet():
             try:
                 self.gradients()
-            except Exception:           # what was made until then is told
+            except Exception:           # the values made until then are kept
                 pass
         self.mend()
         return naming
 
     def all_right(self, edit, wrong):
-        """Whether with an edit the gradients of the names in `wrong` become right, none wrong."""
+        """Whether an edit makes the gradients in `wrong` correct and no other one wrong."""
         gradients = self.gradients_with(edit)
         if not gradients:
             return False
@@ -87,19 +87,19 @@ class Repairs:
         return not still & set(wrong) and still <= self.before
 
     def gradients_with(self, edit=None):
-        """The gradients with an edit, or without; {}: they cannot be had."""
+        """The gradients with an edit, or without; {}: the backward raises."""
         with quiet():
             try:
                 with self.edited(edit):
                     gradients = self.gradients()
-            except Exception:           # an edit may do whatever it may
+            except Exception:           # edited code may raise anything
                 gradients = {}
         self.mend()
         return gradients
 
     @contextmanager
     def edited(self, edit):
-        """While this is open, the functions have an edit, or none. Declined: it does not compile.
+        """Apply an edit, or none, inside this context. Declined: it does not compile.
         """
         codes = []
         if edit is not None:
@@ -113,9 +113,9 @@ class Repairs:
             np.copyto(array, self.kept[name])
 
     def reach(self):
-        """{(file, line): the gradients that its statement has a part in}, where that is known."""
+        """{(file, line): the gradients that depend on its statement}, as far as known."""
         before = self.gradients_with()
-        if not before:                  # nothing could be had without an edit
+        if not before:                  # the backward raises without an edit
             return {}
         found = {}
         for edit in self.edits:
@@ -132,11 +132,11 @@ class Repairs:
         return self.sorted(edit for edit in self.edits if line_of(edit) in lines)
 
     def elsewhere(self, innocent, wrong, reach):
-        """All edits that may make the gradients of `wrong` right.
+        """All edits that may make the gradients of `wrong` correct.
 
-        Those of statements that have a part in all of these, and in no other, come first; those
-        of lines, {(file, line)}, that are innocent do not come at all, but for what has to do with
-        other gradients than that of the line. reach: as reach() gives it.
+        Edits of statements on which all of these depend, and no other, come first. Edits of lines,
+        {(file, line)}, that are innocent are left out, except those that affect other gradients
+        than that of the line. reach: as reach() gives it.
         """
         first, then = [], []
         for edit in self.edits:
@@ -155,12 +155,12 @@ class Repairs:
         return sorted((one for one in edits if one.kind in self.kinds), key=self.likelihood)
 
     def likelihood(self, edit):
-        """Its place in `kinds`; of one kind, what adds to a statement comes last, and what calls
-        comes after what is called."""
+        """Its index in `kinds`; within one kind, additions come last, and a caller comes after the
+        called function."""
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
     def first(self, edits, wrong):
-        """The first Edit of some that makes the gradients of `wrong` right; None: there is none."""
+        """The first Edit of some that makes the gradients of `wrong` correct, or None."""
         useless = self.useless.setdefault(tuple(wrong), set())
         for edit in edits:
             if edit in useless:
@@ -180,7 +180,7 @@ def line_of(edit):
 
 @dataclass
 class Copying:
-    """Listens to a forward, and gives a copy of what one place makes."""
+    """Replaces the value of one place of a forward by a copy."""
 
     number: int
 
@@ -191,10 +191,10 @@ class Copying:
 
 
 def editable(functions):
-    """Those of some functions that may be edited: none where one calls compiled code.
+    """The functions among these that may be edited: none that calls compiled code.
 
-    A kernel trusts the shapes it is given, and an edit may give it others; so what belongs to the
-    package is never edited, for all of it may end in a kernel.
+    A kernel does not check the shapes of its arguments, and an edit may change them. Functions of
+    the package are never edited, since all of them may call a kernel.
     """
     own = [one for one in functions if PACKAGE not in Path(one.__code__.co_filename).parents]
     for one in own:
@@ -205,7 +205,7 @@ def editable(functions):
 
 
 class quiet:
-    """No warnings of NumPy's."""
+    """Suppress the warnings of NumPy."""
 
     def __enter__(self):
         self.state = np.errstate(all="ignore")

@@ -1,4 +1,4 @@
-"""What may have been meant instead of a whole statement, or behind it, by kind of mistake."""
+"""Alternatives for a whole statement, or additions behind it, by kind of mistake."""
 
 import ast
 
@@ -24,7 +24,7 @@ class StatementEdits(Alternatives):
     """The alternatives of statements."""
 
     def statement_variants(self, node):
-        """(kind, statements) that may have been meant instead of one."""
+        """(kind, statements) of each alternative for a statement."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and type(node.op) in SIGN:
@@ -60,7 +60,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """The products with a gradient of some shape that have another one."""
+        """The products with a gradient of one shape that have another shape."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]

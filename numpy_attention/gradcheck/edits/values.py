@@ -1,4 +1,4 @@
-"""What may have been meant instead of a statement's value, a gradient, by kind of mistake."""
+"""Alternatives for the value of a statement, a gradient, by kind of mistake."""
 
 import ast
 
@@ -14,7 +14,7 @@ class ValueEdits(Alternatives):
     """The alternatives of whole values."""
 
     def whole(self, statement):
-        """(kind, expression) that may have been meant instead of a statement's value."""
+        """(kind, expression) of each alternative for the value of a statement."""
         value = statement.value
         yield NUDGE, parsed(f"1.001 * ({ast.unparse(value)})")
         if isinstance(value, ast.Tuple):
@@ -88,7 +88,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """One array for another wherever it stands, where it stands more than once."""
+        """One array for another at all its places, if it has more than one."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):

@@ -1,4 +1,4 @@
-"""What may have been meant by an expression: variants of its syntax tree, by kind of mistake."""
+"""Variants of the syntax tree of an expression, by kind of mistake."""
 
 import ast
 
@@ -80,7 +80,7 @@ def call_variants(node):
 
 
 def sequence_variants(node):
-    """(kind, expression): what is zipped or stacked, the other way round, or exchanged."""
+    """(kind, expression): the arguments of zip or stack reversed or exchanged."""
     if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
     for i, one in enumerate(node.args):
@@ -113,7 +113,7 @@ def reduction_variants(node, name):
 
 
 def einsum_variants(node):
-    """One letter of what goes in, or the letters of what comes out, otherwise."""
+    """The subscripts with one input letter changed, or with other output letters."""
     if not node.args or not isinstance(node.args[0], ast.Constant):
         return
     letters, arrow, out = str(node.args[0].value).partition("->")
@@ -127,7 +127,7 @@ def einsum_variants(node):
 
 
 def moved(node):
-    """The same with one of its numbers one less, or one more."""
+    """Copies with one of the numbers one less or one more."""
     for slot, one in [pair for inside in ast.walk(node) for pair in children(inside)]:
         if isinstance(one, ast.Constant) and type(one.value) is int:
             for step in (-1, 1):
@@ -137,7 +137,7 @@ def moved(node):
 
 
 def shifted(node):
-    """x[:t] for x[1:t + 1], and the other way round."""
+    """x[:t] for x[1:t + 1], and the reverse."""
     at = node.slice
     if not isinstance(at, ast.Slice) or at.upper is None or at.step is not None:
         return
@@ -149,7 +149,7 @@ def shifted(node):
 
 
 def swapped(node):
-    """A tuple, or a list, with two of its elements exchanged, for any two."""
+    """A tuple or list with any two of its elements exchanged."""
     for i in range(len(node.elts)):
         for k in range(i):
             yield changed(node, elts=exchanged(node.elts, i, k))

@@ -1,6 +1,6 @@
 """Where in a forward pass words that a mask hides get in: the line after which they should not.
 
-Two forward passes differ in hidden words alone. Arrays (…, B, S, …) of both are the same but there,
+Two forward passes differ only in hidden words. Arrays (…, B, S, …) of both are the same but there,
 line after line, until in one of them others differ too: a word that can be read has read them.
 """
 
@@ -30,7 +30,7 @@ def leak(run, other, mask):
 
 
 def first_leak(records, others, mask):
-    """→ frame, line, {frame: the last line that made what differs in hidden words alone}."""
+    """→ frame, line, {frame: the last line that made what differs only in hidden words}."""
     sources = {}
     known = {}
     for (frame, line, arrays), (_, other_line, there) in zip(records, others):

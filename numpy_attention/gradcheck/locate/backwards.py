@@ -1,4 +1,4 @@
-"""A backward pass whose every named value is kept: where it was made, of what, what it was."""
+"""Run a backward pass and keep every named value: its place, its operands and its numbers."""
 
 import ast
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 
 class BackwardRewriter(Rewriter):
-    """Names, attributes, what += adds to them and what is returned go through the listener."""
+    """Sends names, attributes, the terms of += and returned values through the listener."""
 
     def visit_FunctionDef(self, node):
         if self.depth:
@@ -37,7 +37,7 @@ class BackwardRewriter(Rewriter):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def after(self, target, statement, kind, reads):
-        """What tells the listener of a value that a target has now."""
+        """The statement that reports the new value of a target to the listener."""
         made = []
         for one in targets_of(target):
             whole = one.value if isinstance(one, ast.Subscript) else one
@@ -179,7 +179,7 @@ class Kept:
         return value
 
     def source(self, value):
-        """The value that an argument is, or is a part of."""
+        """The value that an argument equals or is a part of."""
         if not isinstance(value, np.ndarray):
             return None
         for one in reversed(self.values):
@@ -189,7 +189,7 @@ class Kept:
         return None
 
     def changed(self, one, place, value):
-        """Note what a statement made of a value; of whose array that is, too."""
+        """Record a value that a statement made, and whose array it is."""
         while one is not None:
             one.done = self.events
             one.places.append(place)
@@ -198,7 +198,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Take what each array holds now too: a kernel may have written it since."""
+        """Also record what each array holds now, since a kernel may have written to it."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))
@@ -217,7 +217,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """The right value; in the same array where a statement has changed it in place."""
+    """The correct value, in the same array if a statement has changed it in place."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

@@ -1,4 +1,4 @@
-"""Through which use of a value its gradient comes back, and how often."""
+"""Find the uses of a value that contribute to its gradient, and how often each one does."""
 
 import linecache
 
@@ -8,11 +8,11 @@ from numpy_attention.gradcheck.locate.forwards import STEP, Moving
 from numpy_attention.gradcheck.report.kinds import Kind
 
 CLOSE = 1e-4
-MOST_PARTS = 16         # uses of a name, or times of one, told apart
+MOST_PARTS = 16         # uses of a name, or executions of one, that are distinguished
 
 
 class Contributions:
-    """Where a value of the forward is read, and what comes back through each of these places."""
+    """The places where a value of the forward is read, and the gradient through each of them."""
 
     def __init__(self, derivatives, number=None, n=0, array=None):
         self.derivatives = derivatives
@@ -49,7 +49,7 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """What comes back along directions through whatever there is."""
+        """The derivatives along directions through all uses at once."""
         return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
                          for one in directions])
 
@@ -64,9 +64,9 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """→ (parts, how often each is in a value); None where it is no sum of them.
+        """→ (parts, how often each is in a value); None if it is not a sum of them.
 
-        Of a number alone nothing is known: it is a multiple of any other.
+        None for a single number, which is a multiple of any other.
 
         later: what was added to the value then; a part that one of these is has come once.
         """
@@ -82,7 +82,7 @@ class Contributions:
         if not np.isfinite(given).all() or np.abs(rest).max() > CLOSE * size:
             return None
         whole = np.abs(often - np.round(often)).max() < CLOSE
-        if len(parts) >= value.size and not whole:      # of so many, anything is a sum
+        if len(parts) >= value.size and not whole:      # of this many, anything is a sum
             return None
         for one in later:
             brought = np.array([np.sum(one * each) for each in directions])
@@ -91,7 +91,7 @@ class Contributions:
 
 
 def independent(parts):
-    """The numbers of the parts that bring something, and are not what others bring together.
+    """The indices of the parts that contribute something and are not the sum of others.
 
     A value that is handed on is read once more by whom it is handed to.
     """
@@ -109,7 +109,7 @@ def independent(parts):
 
 
 class ReadListener:
-    """Listens who reads one value; not who hands it on to a function that is listened to."""
+    """Records who reads one value, except calls that pass it to a function that is recorded."""
 
     def __init__(self, places, number, n, array):
         self.places = places
@@ -144,7 +144,7 @@ class ReadListener:
 
 
 class MovingUse(Moving):
-    """Moves a value where one place reads it, at some of the times."""
+    """Moves a value where one place reads it, in some executions."""
 
     def __init__(self, number, n, step, use, times, array):
         super().__init__(number, n, step, use)
@@ -168,7 +168,7 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later=()):
-    """What a wrong gradient has of each use, as Kinds: missing, doubled, of the wrong sign.
+    """What is wrong with the part of each use, as Kinds: missing, doubled, of the wrong sign.
 
     later: what was added to it afterwards.
     """
@@ -177,7 +177,7 @@ def contribution_kinds(uses, value, later=()):
         return []
     parts, often = known
     if any(uses.coefficients(one) is None for one in later):
-        # what came later is not whole: what is not there yet may be a part of it
+        # the later terms are incomplete: a missing part may belong to them
         often = np.where(np.abs(often) < 1e-3, 1, often)
     places = uses.derivatives.places
     by_use = {}
@@ -195,7 +195,7 @@ def contribution_kinds(uses, value, later=()):
 
 
 def use_kind(ks, text, line):
-    """(name, text) of what one use lacks, or has too often; ks: how often it counts, each time."""
+    """(name, text) of a use that is missing or counted too often; ks: its count in each run."""
     if np.allclose(ks, 1, atol=1e-3):
         return None
     if np.allclose(ks, 0, atol=1e-3):
@@ -218,7 +218,7 @@ def use_kind(ks, text, line):
 
 
 def statement(derivatives, place):
-    """The statement of the forward that a use stands in, as it is written."""
+    """The source of the statement of the forward that contains a use."""
     same = [one for one in derivatives.places if one.line == place.line and one.name
             and one.file == place.file and one.kind in ("assign", "update", "part")]
     text = linecache.getline(place.file, place.line).split("#")[0].strip()

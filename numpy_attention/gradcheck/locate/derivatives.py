@@ -1,4 +1,4 @@
-"""Central differences of the loss with respect to any value that a forward makes on its way."""
+"""Central differences of the loss with respect to any intermediate value of a forward."""
 
 from collections.abc import Callable
 
@@ -36,11 +36,11 @@ class Derivatives:
         return self.rewritten.places
 
     def is_late(self):
-        """Whether the search has had its share: nothing more is differentiated then."""
+        """Whether the budget of the search is used up, so that no more derivatives are computed."""
         return self.budget.is_spent
 
     def times(self, number):
-        """The shapes of what a place makes, each time; [] where one is no array of floats."""
+        """The shapes of what a place makes, each time; [] if one is not an array of floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
@@ -68,7 +68,7 @@ class Derivatives:
         rng = np.random.default_rng([SEED, len(shape), *shape])
         directions = rng.standard_normal((DIRECTIONS, *shape))
         with self.rewritten.reporting_to(Moving(number, n, np.zeros(shape))):
-            if self.run() != self.loss:         # a copy in its place is not what the forward wants
+            if self.run() != self.loss:         # the forward does not accept a copy in its place
                 return None
         found = [self.along(number, n, STEP * one) for one in directions]
         if None in found:

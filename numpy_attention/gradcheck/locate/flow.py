@@ -1,4 +1,4 @@
-"""Which values of a backward were made of which, and which of them are gradients."""
+"""The data flow of a backward: which values were made of which, and which are gradients."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient
 
 
 class Flow:
-    """Which values were made of which: what a statement reads is what its names held then."""
+    """The operands of every value: what the names that a statement reads held at that moment."""
 
     def __init__(self, values):
         self.values = values
@@ -47,7 +47,7 @@ class Flow:
 def carrying(values, of_forward):
     """The names through which gradients flow, (function, name), and functions that return one.
 
-    Those of the habit dX, unless the forward has the same name; and what is made of them.
+    Names of the form dX, unless the forward has the same name, and what is made of them.
     """
     found: set = set()
     for value in values:
@@ -63,7 +63,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """The X of a value dX; "return" of what is returned, "" of what is not named so."""
+    """The X of a value dX; "return" for a returned value, "" for any other name."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

@@ -1,4 +1,4 @@
-"""A forward pass in which any value can be moved a little, to see what the loss makes of it."""
+"""A forward pass in which any value can be moved, to measure the effect on the loss."""
 
 import ast
 from collections import Counter
@@ -12,7 +12,7 @@ FLOATS = float, np.floating
 
 
 class Forward(Rewriter):
-    """Every expression and every name of a forward goes through `listener.moved`."""
+    """Sends every expression and every name of a forward through `listener.moved`."""
 
     def visit_FunctionDef(self, node):
         node.body = self.block(node.body)
@@ -110,7 +110,7 @@ class Forward(Rewriter):
 
 
 def filled_by(loop):
-    """The names whose elements a loop assigns, as targets, where it does so last."""
+    """The names whose elements a loop assigns, as targets, at their last assignment."""
     found = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(
@@ -170,7 +170,7 @@ class Naming:
     used = moved
 
     def names_of(self, function):
-        """{name: shapes} of a function; with what others of its class have of `self`."""
+        """{name: shapes} of a function, with those of `self` in other methods of its class."""
         found = dict(self.names.get(function, {}))
         for other, names in self.names.items():
             if other.rpartition(".")[0] == function.rpartition(".")[0]:
@@ -181,9 +181,9 @@ class Naming:
 
 
 class Moving:
-    """Adds `step` to one value, made at a place for the n-th time; where use is given, only there.
+    """Adds `step` to the n-th value made at a place, or only to what one `use` of it reads.
 
-    With a use the value is left as it is, and moved for whoever reads it there.
+    With a use the value itself does not change.
     """
 
     def __init__(self, number, n, step, use=None):

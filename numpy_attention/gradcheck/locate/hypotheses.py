@@ -1,4 +1,4 @@
-"""Whether the right value in place of an accused one makes gradients right: the proof of a line."""
+"""Prove a suspect: do gradients become correct when the correct value replaces its own?"""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ MOST_TRIED = 8          # places of the forward that one may be meant to be the 
 
 
 class Hypotheses:
-    """Values of a backward, exchanged for the right ones.
+    """Replaces values of a backward by the correct ones.
 
     run(instead) → the gradients with other values in their places; wrong(gradients) → the names of
     those that are wrong; instead: {(statement, which time): value}, what is right already.
@@ -27,7 +27,7 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """A Finding, if the right value in place of this group's makes some gradient right."""
+        """A Finding, if the correct value in place of this group's makes some gradient correct."""
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
         return compared.tried[id(group)]
@@ -61,7 +61,7 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """→ (place, the times) that its values may be meant to be the gradients of."""
+        """→ (place, times) of the values whose gradients this group may stand for."""
         m = len(group.values)
         for number in self.meant(group, compared):
             count = len(self.derivatives.times(number))
@@ -74,7 +74,7 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """A Finding, if what is made of this group's is to blame and the forward has its X."""
+        """A Finding, if a value made of this group's is wrong and the forward has its X."""
         if group.state == "part":
             return None
         for one in compared.wrong_consumers(group):
@@ -95,7 +95,7 @@ class Hypotheses:
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """The places whose gradient it may be meant to be, likeliest first."""
+        """The places whose gradient it may stand for, likeliest first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -144,7 +144,7 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """The Finding, of the statements that make its value by turns the one that is wrong.
+        """The Finding for the wrong one of several statements that make its value in turn.
 
         What each adds should be what comes back through some of the uses of X.
         """
@@ -170,7 +170,7 @@ class Hypotheses:
         return finding
 
     def recomputed(self, compared, wrong):
-        """A Finding, if a value that the backward makes again is not what the forward has."""
+        """A Finding, if a value that the backward recomputes differs from the forward's."""
         for values in compared.recomputed_values:
             place = values[0].place
             for number, one in enumerate(self.derivatives.places):
@@ -185,7 +185,7 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """A Finding, if the backward is right with what the forward made in place of values."""
+        """A Finding, if the backward is correct with the values of the forward."""
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]
         if any(all(map(same, again, way)) for way in ways):

@@ -1,4 +1,4 @@
-"""Which statement is to blame for a parameter's gradient, where all that it is made of is right."""
+"""Find the statement that makes a parameter's gradient wrong out of correct values."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from numpy_attention.gradcheck.report.finding import Finding
 
 
 def parameter_finding(name, events, wrong, wrong_elements):
-    """The Finding of a parameter whose gradient is added to where all else is right.
+    """The Finding for a parameter whose gradient is wrong though all its operands are correct.
 
     events: (statement, what the gradient was after it). Where it has been right once, the
     statement after that is to blame. wrong(gradients) → the names of those that are wrong;
@@ -24,7 +24,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """How well the elements that a statement changes are those that are wrong."""
+    """How well the elements that a statement changes match those that are wrong."""
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)
     for one, value in events:

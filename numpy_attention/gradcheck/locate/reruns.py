@@ -1,7 +1,8 @@
-"""The check again with less: one output alone, a full mask, one place along an axis.
+"""Repeat the check with less: one output, a full mask, or one place along an axis.
 
-What is right then says where the mistake is not: with one step, it is in what goes from step to
-step, or in a sum over them; with a full mask, in the mask; with one output, in what the others say.
+If the smaller check passes, it narrows the search. Right with one step: the mistake is in what goes
+from step to step, or in a sum over steps. Right with a full mask: the mask. Right with one output:
+the other outputs.
 """
 
 import contextlib
@@ -21,16 +22,16 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """What is said of a Check: a line for each way in which all is right.
+    """Return a line for each smaller check whose gradients are all correct.
 
-    wrong: the names of its wrong gradients; one of them must not be 0 then, or it says nothing.
+    wrong: the names of the wrong gradients; if all are 0 in the smaller check, it proves nothing.
     """
     with quiet():
         return [*rerun_outputs(check, wrong), *rerun_masks(check, wrong), *rerun_axes(check, wrong)]
 
 
 def rerun_outputs(check, wrong):
-    """Which of several outputs, alone, have right gradients."""
+    """Which of several outputs have correct gradients by themselves."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
@@ -47,7 +48,7 @@ def rerun_outputs(check, wrong):
 
 
 def rerun_masks(check, wrong):
-    """Whether a mask that hides nothing makes it right."""
+    """Whether a mask that hides nothing makes all gradients correct."""
     for flags in check.flags:
         if flags.all():
             continue
@@ -61,7 +62,7 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Whether one place along an axis, all that belongs to it cut too, makes it right."""
+    """Whether cutting all arrays to one place along an axis makes all gradients correct."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -84,7 +85,7 @@ def sizes(check, arrays):
 
 
 def cut(value, size):
-    """Arrays of a tree, with the first place alone along the axes of this size."""
+    """Arrays of a tree, cut to the first place along the axes of this size."""
     if isinstance(value, (list, tuple)):
         return type(value)(cut(one, size) for one in value)
     if isinstance(value, np.ndarray):
@@ -94,7 +95,7 @@ def cut(value, size):
 
 @contextlib.contextmanager
 def cut_around(check, size):
-    """What forward and backward close over, cut likewise for once."""
+    """The closures of forward and backward, cut in the same way for one run."""
     cells = {id(cell): cell for one in (check.forward, check.backward)
              for cell in getattr(one, "__closure__", None) or ()
              if isinstance(cell.cell_contents, np.ndarray)}
@@ -111,7 +112,7 @@ def cut_around(check, size):
 def is_right(check, wrong=()):
     """Whether all gradients of a Check agree with differences along some directions.
 
-    wrong: some of them, that must not all be 0; (): that does not matter.
+    wrong: names of gradients of which one must not be 0; (): no such condition.
     """
     rng = np.random.default_rng(SEED)
     try:
@@ -124,7 +125,7 @@ def is_right(check, wrong=()):
             return False
         return all(agrees(check, array, gradients[name], rng)
                    for name, array in check.variables.items())
-    except Exception:                   # what is cut may not fit a learner's code
+    except Exception:                   # a learner's code may not accept the cut arrays
         return False
 
 

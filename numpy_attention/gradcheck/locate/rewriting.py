@@ -1,8 +1,8 @@
-"""Functions rewritten over their syntax trees, so that every value they make is told to a listener.
+"""Rewrite functions through their syntax trees, so that a listener gets every value they make.
 
-A rewritten function computes what it did: each value goes through a method of the listener, which
-returns it, or for once another in its place. Only `__code__` is exchanged, so that methods,
-closures and other references to the function stay valid.
+A rewritten function computes what it did before: each value goes through a method of the listener,
+which returns the value or a replacement. Only `__code__` is exchanged, so methods, closures and
+other references to the function stay valid.
 """
 
 import ast
@@ -27,7 +27,7 @@ CHECK = PACKAGE / "gradcheck"
 MADE = "<string>", "__init__"       # by dataclass, of a list of fields
 # what checks, copies and walks, and makes no number
 PLUMBING = CHECK, PACKAGE / "validation", PACKAGE / "module.py", PACKAGE / "trees.py"
-# where Python's own files are, those of this environment, and NumPy's, which may be another's
+# folders of Python, of this environment, and of NumPy, which may be installed elsewhere
 LIBRARIES = tuple({sysconfig.get_path(name)
                    for name in ("stdlib", "platstdlib", "purelib", "platlib")}
                   | {str(Path(np.__file__).parents[1])})
@@ -103,7 +103,7 @@ def profiled(profile):
 
 
 def is_user_code(code):
-    """Whether a reader could have written it: not of a library, and a function with a name."""
+    """Whether it may be user code: a function with a name, outside of libraries."""
     if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
             code.co_filename, code.co_name) == MADE:
         return False
@@ -118,10 +118,10 @@ def is_user_code(code):
 
 
 def tree_of(function):
-    """The FunctionDef of a function, its lines those of its file.
+    """The FunctionDef of a function, with the line numbers of its file.
 
-    Declined: there is no source, or it is not what the function was made of: the file has been
-    changed since, or another text has its name.
+    Declined: there is no source, or it does not match the function: the file has changed since,
+    or another text has its name.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -144,12 +144,12 @@ def tree_of(function):
 
 
 def has_asserts(node):
-    """Whether a function asserts anything, which a runner of tests may have made to say more."""
+    """Whether a function has an assert, which a test runner may have rewritten."""
     return any(isinstance(one, ast.Assert) for one in ast.walk(node))
 
 
 def compiled(function, node):
-    """The code of a changed tree, for the same names and closure. Declined: it does not fit."""
+    """Compile a changed tree for the same names and closure. Declined: it does not fit."""
     free = function.__code__.co_freevars
     module = ast.parse(f"def outer({', '.join(free)}): pass")
     node.name = INNER                           # or what it reads by its own name were outer's
@@ -168,7 +168,7 @@ def compiled(function, node):
 
 @contextlib.contextmanager
 def with_codes(codes):
-    """While this is open, functions have other codes: [(function, code)]."""
+    """Give functions other code inside this context: [(function, code)]."""
     kept = [(function, function.__code__) for function, _ in codes]
     try:
         for function, code in codes:
@@ -186,7 +186,7 @@ def is_private(node):
 
 
 class Instrumented:
-    """Functions with the code that a Rewriter makes of them, to be exchanged for a while.
+    """Functions and the code that a Rewriter makes of them, exchanged inside a context.
 
     places: what the listener's numbers stand for. declined: {function's name: why it stays}.
     """
@@ -213,7 +213,7 @@ class Instrumented:
 
     @contextlib.contextmanager
     def reporting_to(self, listener):
-        """While this is open, the functions tell the listener."""
+        """The functions report to the listener inside this context."""
         spaces = {id(function.__globals__): function.__globals__ for function, _ in self.codes}
         try:
             for space in spaces.values():
@@ -299,7 +299,7 @@ GRADS = "grads", "grad"
 
 
 def is_gradient(path):
-    """Whether a name, or the path of an attribute, is that of a gradient by the habit of dX."""
+    """Whether a name, or the path of an attribute, has the form dX of a gradient."""
     root = path.partition(".")[0]
     return root.startswith("d") and len(root) > 1 or root in GRADS
 
@@ -324,11 +324,11 @@ def targets_of(node):
     return [node]
 
 
-# ---- where a learner's code stops ---------------------------------------------------------------
+# ---- where a learner's code raises --------------------------------------------------------------
 
 
 def failing_place(error):
-    """The last Place of a traceback that is in a file of a reader's own; or None."""
+    """The last Place of a traceback that is in user code, or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:
@@ -341,8 +341,9 @@ def failing_place(error):
 
 
 def qualname_of(frame):
-    """The name of a frame's function, with its class; where Python's code does not say it, before
-    3.11, the class is looked for among those of self.
+    """The name of a frame's function with its class.
+
+    Before Python 3.11 code has no qualified name, so the class is found through self.
     """
     code = frame.f_code
     if hasattr(code, "co_qualname"):

@@ -1,4 +1,4 @@
-"""The search for the first wrong line: accused, tried with the right value in its place, found."""
+"""Search for the first wrong line: try the correct value in place of each suspect."""
 
 from dataclasses import replace
 
@@ -19,14 +19,14 @@ from numpy_attention.gradcheck.passes import Broken
 from numpy_attention.gradcheck.report.finding import Finding
 
 MOST_FINDINGS = 3
-MOST_ELEMENTS = 300      # of a value that is differentiated to be shown
+MOST_ELEMENTS = 300      # of a value whose derivative is computed for the report
 
 
 class Search:
     """A check that failed, run again and again: `check` has loss() and gradients().
 
     wrong(gradients) → the names of those that are wrong; wrong_elements(name, array) → where it is.
-    unbalanced: what `findings` meets of scores' gradients that do not sum to 0, as Broken laws.
+    unbalanced: gradients of scores that do not sum to 0, which `findings` met, as Broken laws.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -45,11 +45,11 @@ class Search:
         self.hypotheses = Hypotheses(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
 
     def gradients(self):
-        """{name: gradient}; {}: the backward stops."""
+        """{name: gradient}; {}: the backward raises."""
         try:
             with quiet():
                 return self.check.gradients()[0]
-        except Exception:               # of whatever kind, in a learner's code
+        except Exception:               # of any kind, in a learner's code
             return {}
 
     def kept(self, instead):
@@ -77,7 +77,7 @@ class Search:
             one = self.proven(compared, wrong) if not found else None
             if one is None and gradients:
                 one = self.hypotheses.recomputed(compared, wrong)
-            if one is None and gradients:       # of a backward that stops, nothing is known
+            if one is None and gradients:       # nothing is known of a backward that raises
                 one = self.first(compared, wrong, acquitted)
             if one is None:
                 break
@@ -91,7 +91,7 @@ class Search:
         return found
 
     def proven(self, compared, wrong):
-        """The Finding of an edit of the backward or the forward with which all is right.
+        """The Finding of an edit of the backward or the forward that makes all gradients correct.
 
         What is changed in place comes first, and the forward where it breaks a law.
         """
@@ -102,9 +102,9 @@ class Search:
         return found or self.repaired(compared, wrong) or meant.first()
 
     def repaired(self, compared, wrong):
-        """The Finding of a statement with an edit of which every gradient is right.
+        """The Finding of a statement whose edit makes every gradient correct.
 
-        Those that are accused are tried first, then all that can have to do with what is wrong.
+        Suspects are tried first, then all statements that the wrong gradients depend on.
         """
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
@@ -118,7 +118,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """The Finding of an edit; of a group, with what its value should have been."""
+        """The Finding of an edit; for a group, with the correct value."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -132,7 +132,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """The Finding, with the edit of one of its statements that makes its gradients right."""
+        """The Finding with the edit of one of its statements that makes its gradients correct."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -142,7 +142,7 @@ class Search:
         return finding
 
     def overwritten(self, wrong):
-        """The Finding of a value of the forward without which, but a copy of it, all is right."""
+        """The Finding of a value of the forward of which a copy makes all gradients correct."""
         places = self.derivatives.places
         for number, place in enumerate(places):
             if place.kind not in ("assign", "argument"):
@@ -157,7 +157,7 @@ class Search:
         return None
 
     def first(self, compared, wrong, acquitted):
-        """The first Finding; from then on its value is replaced by the right one."""
+        """The first Finding; from then on the correct value replaces its value."""
         best = None
         for group in compared.in_order():
             if self.derivatives.is_late():
@@ -181,7 +181,7 @@ class Search:
         return None
 
     def parameter_finding(self, name, compared):
-        """The Finding of a gradient that nothing else explains; None: nothing is known of it."""
+        """The Finding of a gradient that nothing else explains, or None."""
         events = [event for value in compared.parameter_gradients.get(name, ())
                   for event in zip(value.places, value.values)]
         if events:
@@ -196,14 +196,14 @@ class Search:
 
 
 class ForwardEditSearch:
-    """The edits of a forward, each tried once: is the backward the right one then?"""
+    """Try each edit of a forward once: is the backward correct for it?"""
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
         self.repairs = ForwardRepairs(check, functions, laws, accused)
         self.wrong = wrong
 
     def first(self, *kinds):
-        """The Finding of an edit, of some kinds or of all; None: there is none."""
+        """The Finding of an edit, of some kinds or of all, or None."""
         # if no gradient is wrong, an edit can only repair laws
         edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
@@ -211,9 +211,9 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """The Finding of an edit with which a forward keeps its laws, and all stays right; or None.
+    """The Finding of an edit that makes a forward keep its laws, all gradients correct; or None.
 
-    place: what is accused already, which is tried first; then it must be a mask or a step.
+    place: a known suspect, which is tried first; its edit must concern a mask or a step.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -222,12 +222,12 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """The Finding of an edit with which a forward that stops does not, and all is right; or None.
+    """The Finding of an edit with which a forward no longer raises, all gradients correct, or None.
     """
     def run():
         try:
             check.forward(*check.inputs)
-        except Exception:               # it stops
+        except Exception:               # it raises
             pass
 
     with quiet():

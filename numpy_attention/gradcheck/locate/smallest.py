@@ -1,4 +1,4 @@
-"""The smallest input with which a check still fails, and its first wrong gradient there."""
+"""Find the smallest input with which a check still fails, and its first wrong gradient."""
 
 import contextlib
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from numpy_attention.gradcheck.locate.watching import arrays_within
 
 @dataclass
 class Smallest:
-    """The shapes of its inputs, {name: shape}, and a wrong gradient by name, with the right one."""
+    """The shapes of the inputs, {name: shape}, and a wrong gradient with the correct one."""
 
     shapes: dict
     name: str
@@ -28,10 +28,10 @@ class Smallest:
 
 
 def smallest(check, wrong):
-    """→ Smallest, of the first of the wrong gradients that still is; None: nothing can be cut.
+    """→ Smallest for the first gradient that is still wrong; None: nothing can be cut.
 
-    One axis after the other, and all that belongs to it, is cut to its first place, as long as the
-    check fails then, too.
+    Cuts one axis after the other to its first place in all arrays, as long as the check still
+    fails.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False
@@ -52,7 +52,7 @@ def fails(check):
     try:
         check.draw(np.random.default_rng(SEED))
         check.gradients()
-    except Exception:                   # what is cut may not fit a learner's code
+    except Exception:                   # a learner's code may not accept the cut arrays
         return False
     return not is_right(check)
 

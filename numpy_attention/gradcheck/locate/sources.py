@@ -45,7 +45,7 @@ def compiled(statements: list[ast.stmt]) -> CodeType:
 
 
 def statement_text(file: str, node: ast.AST) -> str:
-    """A statement as in its file, on one line, without comments; for a loop, its head."""
+    """The source of a statement on one line, without comments; for a loop, its head."""
     first = getattr(node, "lineno", 0)
     body = getattr(node, "body", None)
     last = body[0].lineno - 1 if body else getattr(node, "end_lineno", first)

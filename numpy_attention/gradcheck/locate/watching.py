@@ -42,16 +42,16 @@ def parts_of(value):
 
 
 class Watch:
-    """Arrays as they were: {name: array} by reference, and a copy of each."""
+    """Named arrays by reference, and a copy of what each held."""
 
     def __init__(self, arrays):
         self.arrays = dict(arrays)
         self.before = {name: array.copy() for name, array in self.arrays.items()}
 
     def changed(self):
-        """The names of the arrays that are not bit for bit what they were.
+        """The names of the arrays whose bits have changed.
 
-        Of those that share memory, the first alone.
+        Only the first of those that share memory.
         """
         found = []
         for name, array in self.arrays.items():
@@ -61,7 +61,7 @@ class Watch:
         return found
 
     def restore(self):
-        """Make the arrays again what they were. → the names of those that had changed."""
+        """Restore the arrays. → the names of those that had changed."""
         changed = self.changed()
         for name, array in self.arrays.items():
             if array.flags.writeable:
@@ -90,7 +90,7 @@ def traced(work, tracer):
 
 
 class Tracer:
-    """What sys.settrace is given. A line's own share is told apart from that of what it calls."""
+    """The function for sys.settrace. Separates the effect of a line from that of its calls."""
 
     def __init__(self, happened):
         self.happened = happened
@@ -121,7 +121,7 @@ class Tracer:
 
 
 def first_line_with(work, is_it):
-    """The Place in work() after which is_it holds of an array of its function; None: nowhere.
+    """The Place in work() after which is_it holds for an array of its function, or None.
 
     is_it(name, array): the array by its name in the function.
     """
@@ -144,6 +144,6 @@ def place_of(frame, line):
 
 
 def with_text(place):
-    """The same Place with its line as it is written."""
+    """The same Place with the source of its line."""
     text = linecache.getline(place.file, place.line).split("#")[0].strip()
     return replace(place, text=text)

@@ -1,11 +1,11 @@
-"""The arithmetic of one element: what a statement made it of, as it was then.
+"""The arithmetic of one element: the operands from which a statement computed it.
 
     dx = de * v             0.31 * 0.52
     dx = de @ W             0.31 * 0.52 + 0.2 * -1.3 + … (7 products); einsum likewise
     db = da.sum(axis=0)     0.31 + 0.2 + … (6 terms)
 
-One step of it, and only of a statement in one line whose operands may be computed twice: without
-calls, except NumPy's.
+Only one operation, of a one-line statement whose operands may be computed twice: without calls,
+except those of NumPy.
 """
 
 import ast
@@ -24,7 +24,7 @@ MOST_TERMS = 2          # that are written out
 
 
 def arithmetic(check, finding):
-    """How the element of a Finding that is furthest off was made, in words; "": unknown."""
+    """How the element of a Finding that is furthest off was computed; "": unknown."""
     group = finding.group
     if group is None or finding.right is None or np.shape(finding.found) != finding.right.shape:
         return ""
@@ -39,14 +39,14 @@ def arithmetic(check, finding):
     try:
         traced(check.gradients, taken)
         pairs, between = taken.found
-    except Exception:                   # a backward that stops, or operands that are none
+    except Exception:                   # a backward that raises, or operands that are not arrays
         return ""
     total = sum(one if other is None else OPERATORS[between](one, other) for one, other in pairs)
     return format_terms(pairs, between) if np.isclose(total, finding.found[at], rtol=1e-9) else ""
 
 
 def furthest(found, right):
-    """The place of the element that is furthest off."""
+    """The index of the element that is furthest off."""
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
     return tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
 
@@ -75,9 +75,9 @@ def assigned_expression(place):
 
 
 class Taken:
-    """Listens to a run for one execution of a line, and takes in it what a function evaluates.
+    """Traces a run up to one execution of a line, and evaluates a function there.
 
-    found: what that gives; None: the line was not met so often.
+    found: its result; None: the line was not executed that often.
     """
 
     def __init__(self, place, before, take):
@@ -113,7 +113,7 @@ def terms_of(node, at, shape, evaluate):
         return list(zip(rows, columns[(*at[:-2], slice(None), at[-1])])), "*"
     if path_of(getattr(node, "func", None)) == "np.einsum" and len(node.args) == 3:
         return einsum_terms(node.args[0].value, at, *map(evaluate, node.args[1:])), "*"
-    base = node.func.value              # of x.sum(axis); of nothing else, which is an exception
+    base = node.func.value              # of x.sum(axis); anything else raises
     axis = [*node.args, *(one.value for one in node.keywords if one.arg == "axis")][0]
     if node.func.attr != "sum":
         raise ValueError("no sum")

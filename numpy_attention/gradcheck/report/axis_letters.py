@@ -14,7 +14,7 @@ def letters_of_line(place):
 
 
 def letters_of_input(forward, name):
-    """Those of an input, "input[1]", in forward's docstring, by what it calls it there."""
+    """The letters of an input, "input[1]", in the docstring of forward, found by its name."""
     number = re.fullmatch(r"input\[(\d+)\]", name)
     names = names_of(forward)
     if number is None or int(number[1]) >= len(names):
@@ -28,10 +28,10 @@ def split(found):
 
 
 def lettered(shape, expected, letters):
-    """A shape with its letters, "(7, 2) or (A, B)", those that `expected` has; without where none
-    is known."""
+    """A shape with the letters of `expected`, "(7, 2) or (A, B)"; without them if they are
+    unknown."""
     known = dict(zip(expected, letters))
     if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):
-        return str(shape)               # not told, two letters of one size, or of none
-    said = [known.get(n, str(n)) for n in shape]
-    return f"{shape} or ({', '.join(said)}{',' * (len(said) == 1)})"
+        return str(shape)               # no letters, or two of one size
+    names = [known.get(n, str(n)) for n in shape]
+    return f"{shape} or ({', '.join(names)}{',' * (len(names) == 1)})"

@@ -1,4 +1,4 @@
-"""What a search finds: a statement, what it should have made, and what kind of mistake it is."""
+"""The result of a search: a statement, its correct value, and the kind of mistake."""
 
 from dataclasses import dataclass, field
 
@@ -14,16 +14,16 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 
 @dataclass
 class Finding:
-    """A line that goes wrong where what it reads is right.
+    """A line that computes a wrong value from correct operands.
 
-    place: the statement; others: those that have a part in the same value. of: the Place in the
-    forward whose gradient it makes; None: a parameter's, by the name of which it goes. found,
-    right: an execution that is wrong, and what it should be. fits: which executions are right.
-    follows: what becomes right with it. edit: of the statement, that makes it so. compared: the
-    statement of what is made of it and was compared, where the forward has no X for it alone.
-    copied: the place in the forward that makes it so where it gives a copy. recomputed: the place
-    in the forward whose value makes it so. is_forward: the statement is of the forward.
-    arithmetic: how the element of `found` that is furthest off was made, in words, or "".
+    place: the statement; others: statements that contribute to the same value. of: the Place in
+    the forward whose gradient it computes, or None for the gradient of a parameter. found, right:
+    the value of a wrong execution, and the correct one. fits: which executions are correct.
+    follows: the gradients that become correct with it. edit: the edit of the statement that makes
+    them so. compared: the statement of a later value that was compared instead, if the forward has
+    no X for this one. copied: the place in the forward whose value must be copied. recomputed: the
+    place in the forward whose value must be used. is_forward: the statement is in the forward.
+    arithmetic: how the element of `found` that is furthest off was computed, or "".
     """
 
     place: Place
@@ -47,7 +47,7 @@ class Finding:
 
     @property
     def earlier(self):
-        """What the execution had before, the last first; who made it may have added to it."""
+        """The earlier values of the execution, the last first: a sum may be incomplete there."""
         return () if self.group is None else self.group.values[self.first_wrong].values[-2::-1]
 
     @property
@@ -56,23 +56,23 @@ class Finding:
 
     @property
     def time(self):
-        """Which of the times that X is made in the forward it is."""
+        """The number of the execution of X in the forward."""
         return self.times[self.first_wrong]
 
     @property
     def is_recurrent(self):
-        """Whether the step that the backward begins with, the last, is right, and no other."""
+        """Whether only the last step is correct, with which the backward begins."""
         back = len(self.times) > 1 and self.times[0] > self.times[-1]
         return back and self.fits[0] and not any(self.fits[1:])
 
     @property
     def is_proven(self):
-        """Whether all that is said to follow from it was right with one thing changed."""
+        """Whether one change made all gradients in `follows` correct."""
         return any(one is not None for one in (self.edit, self.copied, self.recomputed))
 
 
 def kinds_of(finding, derivatives, flags, variables, numeric):
-    """The Kinds of mistake that a Finding looks like, likeliest first.
+    """Return the likely Kinds of mistake of a Finding, likeliest first.
 
     flags: masks that it may follow; variables, numeric: {name: array}, {name: ∂L/∂array}.
     """
@@ -102,7 +102,7 @@ def kinds_of(finding, derivatives, flags, variables, numeric):
 
 
 def edit_kind(edit):
-    """The Kind of mistake that an Edit takes back."""
+    """The Kind of mistake that an Edit repairs."""
     if edit.behind is None:
         return Kind(edit.kind, f"`{edit.old}`", f"right with `{edit.new}`")
     return Kind(edit.kind, f"of {written(target_of(edit.behind))}, after this line",
@@ -122,7 +122,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags):
 
 
 def at_the_same_time(derivatives, finding):
-    """{name: what the forward gave it when it made the X of a Finding}."""
+    """{name: its value in the forward at the time of the X of a Finding}."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

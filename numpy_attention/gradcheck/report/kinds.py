@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 
 # {kind: the description of a statement that an edit repairs}
-SAID = {
+INTRODUCTIONS = {
     "assigned": "assigned where it is to be added",
     "no return": "a gradient that is computed and not returned",
     "unwritten": "memory of np.empty that is not filled",
@@ -35,7 +35,7 @@ SAID = {
 CLOSE = 1e-4
 BLOCKS = (2, 3, 4)      # of the gates of a cell
 
-# what a derivative may be, of a value z that the forward has: {how it is written: what it is}
+# local derivatives as functions of a value z of the forward: {source: function}
 LOCAL = {
     "1": lambda z: np.ones_like(z),
     "{}": lambda z: z,
@@ -50,9 +50,9 @@ LOCAL = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mistake by its short name, and what is said of it.
+    """A kind of mistake: its short name and its description.
 
-    instead: what would be right. line: of the forward, where something of it is missing.
+    instead: the correct code. line: the line of the forward whose gradient is incomplete.
     """
 
     name: str
@@ -64,8 +64,8 @@ class Kind:
 def array_kinds(found, right, flags=()):
     """How a wrong array differs from the right one, as Kinds; flags: masks it may follow."""
     if np.shape(found) != right.shape:
-        turned = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
-        return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{turned}")]
+        note = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
+        return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{note}")]
     if not np.isfinite(found).all():
         return [Kind("unwritten", "not finite: a division by 0 or an overflow, or memory of "
                      "np.empty that was never written")]
@@ -98,7 +98,7 @@ def array_kinds(found, right, flags=()):
 
 
 def by_rows(found, right, size):
-    """Whether along axis 0 each is the right one times a number of its own, not all the same."""
+    """Whether each entry of axis 0 is the right one times a factor, and the factors differ."""
     found, right = (one.reshape(len(one), -1) for one in (found, right))
     ratios = (found * right).sum(1) / np.maximum((right**2).sum(1), 1e-300)
     fits = np.abs(found - ratios[:, None] * right).max(initial=0) <= CLOSE * size
@@ -106,7 +106,7 @@ def by_rows(found, right, size):
 
 
 def exchanged(found, right, same):
-    """Blocks of columns, such as those of gates, in another order or turned."""
+    """Blocks of columns, such as those of gates, in another order or transposed."""
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
             continue
@@ -128,7 +128,7 @@ def exchanged(found, right, same):
 
 
 def masked(found, right, size, flags):
-    """Right but where it should be 0; or wrong where a mask is False, or True, alone."""
+    """Wrong only where it should be 0, or only where a mask is False, or True."""
     wrong = np.abs(found - right) > CLOSE * size
     if wrong.any() and not right[wrong].any():
         return [Kind("mask backward", f"right but at {int(wrong.sum())} places that should be 0: "
@@ -147,7 +147,7 @@ def masked(found, right, size, flags):
 
 
 def along(found, right, size):
-    """Wrong along some of an axis alone."""
+    """Wrong only at some positions of an axis."""
     wrong = np.abs(found - right) > CLOSE * size
     for axis in range(wrong.ndim):
         bad = np.flatnonzero(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
@@ -159,7 +159,7 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """found = right · g(z) / f(z) of a value z of the forward; values: {name: array}."""
+    """Look for found = right · g(z) / f(z), z a value of the forward; values: {name: array}."""
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Cells of a notebook, which IPython compiles under names of files that there are not."""
+"""Cells of a notebook, which IPython compiles under names of files that do not exist."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ NUMBERED = re.compile(r"<?ipython-input-(\d+)-\w+(?:>|\.py)")
 
 
 def file_label(file: str) -> str:
-    """"mine.py", without its folder; of a cell "cell In[5]", or "a cell", if it has no number."""
+    """"mine.py" without its folder; for a cell "cell In[5]", or "a cell" without a number."""
     path = Path(file)
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     named = shell and shell.compile.format_code_name(file)

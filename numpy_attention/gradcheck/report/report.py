@@ -19,13 +19,13 @@ from numpy_attention.gradcheck.report.axis_letters import (
     letters_of_line,
 )
 from numpy_attention.gradcheck.report.finding import Finding, kinds_of
-from numpy_attention.gradcheck.report.kinds import SAID, Kind, array_kinds
+from numpy_attention.gradcheck.report.kinds import INTRODUCTIONS, Kind, array_kinds
 
 MOST_LINES = 14         # of a report that is not the full one
-MOST_SAID = 2           # kinds of mistake, of each finding
+MOST_KINDS = 2          # kinds of mistake, of each finding
 WHOLE = 2               # findings, where there are more than the lines hold
 MOST_NAMES = 12         # of gradients, in one line
-SIZE_KINDS = "factor", "sign"      # that what a line reads may have as well
+SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as well
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Report:
 
     @property
     def full(self):
-        """The same, with the corrections and the wrong gradients element by element."""
+        """The text with the corrections and the wrong gradients element by element."""
         lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
@@ -162,7 +162,7 @@ def stop_error(text, check):
     return GradientError(report)
 
 
-# ---- the words -----------------------------------------------------------------------------------
+# ---- the text ------------------------------------------------------------------------------------
 
 
 def short(report):
@@ -177,8 +177,8 @@ def short(report):
 def lines_of(report, brevity=0):
     """The lines of a failure.
 
-    brevity 1: one kind of mistake of each finding, and a line for each behind the second; 2:
-    without re-runs, and what else stands below the findings; 3: a line for the second, too.
+    brevity 1: one kind of mistake per finding, and one line for each finding after the second;
+    2: also without re-runs and what follows the findings; 3: one line for the second, too.
     """
     wrong = report.wrong
     if report.stops:
@@ -194,14 +194,14 @@ def lines_of(report, brevity=0):
     yield from map(str, report.laws)
     whole = [len(report.findings), WHOLE, WHOLE, 1][brevity]
     for finding, kinds in zip(report.findings[:whole], report.kinds):
-        yield from finding_lines(finding, kinds, report, 1 if brevity else MOST_SAID)
+        yield from finding_lines(finding, kinds, report, 1 if brevity else MOST_KINDS)
     for finding in report.findings[whole:]:
         yield (f"then wrong: {describe_place(finding.place)}; "
                f"follows from it: {names(finding.follows)}")
     if brevity > 1:
         return
     if not report.is_explained:
-        yield from report.reruns[:MOST_SAID]
+        yield from report.reruns[:MOST_KINDS]
     explained = {name for finding in report.findings for name in finding.follows}
     for name in wrong:
         if name not in explained:
@@ -215,7 +215,7 @@ def names(found):
     return ", ".join([*found[:MOST_NAMES], *more])
 
 
-def finding_lines(finding, kinds, report, most=MOST_SAID):
+def finding_lines(finding, kinds, report, most=MOST_KINDS):
     place = finding.place
     yield f"first wrong: {describe_place(place)}"
     yield f"    {source_line(place)}"
@@ -232,8 +232,8 @@ def finding_lines(finding, kinds, report, most=MOST_SAID):
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
                    f"made, first wrong at number {finding.first_wrong + 1}")
     for kind in kinds[:most]:
-        said = SAID.get(kind.name) if kind.instead else ""
-        yield f"  {said}: {kind.text}" if said else f"  {kind.text}"
+        introduction = INTRODUCTIONS.get(kind.name) if kind.instead else ""
+        yield f"  {introduction}: {kind.text}" if introduction else f"  {kind.text}"
     if finding is report.findings[0] and is_unexplained(finding, kinds):
         yield ("  no small change of this line that was tried makes it right: what it reads may "
                "be wrong, or something not be added")
@@ -251,7 +251,7 @@ def finding_lines(finding, kinds, report, most=MOST_SAID):
 
 
 def subject_of(finding):
-    """What was compared: the value of the statement, or the one that is made of it."""
+    """The value that was compared: that of the statement, or one made of it."""
     if finding.compared is None:
         return finding.name
     made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
@@ -259,7 +259,7 @@ def subject_of(finding):
 
 
 def shapes_of(finding):
-    """Both shapes in the letters of the forward's line, where they are not one and it has some."""
+    """The two shapes, if they differ and the forward's line has letters for its axes."""
     letters = letters_of_line(finding.of)
     if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
         return
@@ -269,8 +269,8 @@ def shapes_of(finding):
 
 
 def is_unexplained(finding, kinds):
-    """Whether a Finding says where a value is wrong first, and does not know by which line."""
-    explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_SAID])
+    """Whether a Finding has the first wrong value but not the line that makes it wrong."""
+    explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_KINDS])
     return not finding.is_proven and not explained
 
 
@@ -282,7 +282,7 @@ def element_of(found, right):
 
 
 def array_lines(report, name):
-    """What can be said of a wrong gradient without its line."""
+    """The lines on a wrong gradient when its line is unknown."""
     found, right = report.analytic[name], report.numeric[name]
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:
@@ -290,12 +290,12 @@ def array_lines(report, name):
     kinds = array_kinds(found, right) or [
         Kind("missing term", "a missing or extra term: walk the forward's lines in reverse, one dX "
              "for every X")]
-    for kind in kinds[:MOST_SAID]:
+    for kind in kinds[:MOST_KINDS]:
         yield f"  suspect: {kind.text}"
 
 
 def elements_of(report, name):
-    """How much of a gradient is wrong, and how far."""
+    """How many elements of a gradient are wrong, and by how much."""
     found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return

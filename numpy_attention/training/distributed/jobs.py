@@ -13,19 +13,19 @@ PAUSE = 0.02        # seconds between two looks for a message: MPI itself waits 
 
 
 def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], Made],
-               tell: Callable[[int, Job, Made], None]) -> list[Made]:
+               report: Callable[[int, Job, Made], None]) -> list[Made]:
     """Return work(job) for each job, in their order, on every rank.
 
     Every rank calls this with the same jobs. A single rank does them one after the other. Of
     several, rank 0 does none: it receives the results, which should be small, and calls
-    tell(number done, job, result) after each. The first error ends all ranks, as soon as the jobs
+    report(number done, job, result) after each. The first error ends all ranks, as soon as the jobs
     at work have ended.
     """
     if not isinstance(ranks, Ranks) or ranks.count == 1:
         return [work(job) for job in jobs]
     if not ranks.is_first:
         serve(ranks, lambda place: work(jobs[place]))
-    return ranks.first(lambda: collect(ranks, jobs, tell))
+    return ranks.first(lambda: collect(ranks, jobs, report))
 
 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
@@ -52,7 +52,7 @@ def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
         ranks.comm.send((ranks.rank, place, made, failed), 0)
 
 
-def collect(ranks: Ranks, jobs: Sequence[Job], tell: Callable[[int, Job, Any], None]) -> list[Any]:
+def collect(ranks: Ranks, jobs: Sequence[Job], done: Callable[[int, Job, Any], None]) -> list[Any]:
     """Send the jobs to the other ranks, each to the first that is free; → their results."""
     others = range(1, ranks.count)
     free = list(others)
@@ -69,7 +69,7 @@ def collect(ranks: Ranks, jobs: Sequence[Job], tell: Callable[[int, Job, Any], N
             if error is not None:
                 raise error
             results[place] = made
-            tell(len(results), jobs[place], made)
+            done(len(results), jobs[place], made)
         except (Exception, KeyboardInterrupt) as error:
             at_work = len(others) - len(free)
             if failed is None and at_work:

@@ -4,7 +4,7 @@
 
     ranks = world()                 of this job; SINGLE_PROCESS without mpirun
 
-The engine is Open MPI by mpi4py, extra `cluster`; it is loaded by `world` alone.
+The engine is Open MPI by mpi4py, extra `cluster`; only `world` loads it.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""An exercise in a file of its own: nothing else is edited, and everything knows it."""
+"""An exercise is added by one file, and no other file is edited."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ sys.exit(pytest.main(["-n", "0", "-p", "no:cacheprovider", "-k", "swish", *sys.a
 
 
 def test_it_passes_the_tests_that_every_exercise_passes():
-    """In a process of its own, since tests are collected for the exercises that there are."""
+    """In a separate process, since tests are collected for the existing exercises."""
     done = subprocess.run([sys.executable, "-c", WITH_IT, str(FILE), "test_catalogue.py",
                            "--rootdir", str(TESTS.parents[2])],
                           cwd=TESTS, capture_output=True, text=True)

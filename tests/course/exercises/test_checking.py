@@ -1,4 +1,4 @@
-"""Stages of a check: what is told of files that are not what they should be."""
+"""Stages of a check: the messages about incorrect files."""
 
 import ast
 import cProfile
@@ -26,7 +26,7 @@ def forward(line):
     return LINEAR.solution.replace("return x @ self.W + self.b, x", line)
 
 
-@pytest.mark.parametrize("text, stage, said", [
+@pytest.mark.parametrize("text, stage, expected", [
     ("", "runs", "the file is empty: numpy-attention exercise reset linear"),
     ("def (:\n", "runs", "line 1 is not valid Python"),
     ("x = 1\n", "runs", "Linear.backward is missing: it must keep its name"),
@@ -56,10 +56,10 @@ def forward(line):
     (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),
      "laws", "what they cannot see is broken"),
 ])
-def test_the_first_stage_that_fails_is_told(text, stage, said, verdict):
+def test_the_first_stage_that_fails_is_reported(text, stage, expected, verdict):
     found = verdict(LINEAR, text)
     assert found.stage == stage, found.message
-    assert said in found.message
+    assert expected in found.message
     assert not found.passed
 
 
@@ -77,7 +77,7 @@ def of(name, *changes):
     return text
 
 
-@pytest.mark.parametrize("name, change, said", [
+@pytest.mark.parametrize("name, change, expected", [
     ("adam", ("epsilon), m, v", "epsilon), 3 * m, v"),
      ["m (output[1]): 4 of 4 wrong", "  every element is 3 times the right one",
       "  right: output[0], v (output[2])"]),
@@ -87,10 +87,10 @@ def of(name, *changes):
      ["output[0]: 14 of 56 wrong, all in [1, 2], [1, 3]; element",
       "attention was given and has changed: is that intended?"]),
 ])
-def test_what_is_told_of_values(name, change, said, verdict):
+def test_what_is_reported_of_values(name, change, expected, verdict):
     found = verdict(EXERCISES[name], of(name, change))
     assert found.stage == "values"
-    for one in said:
+    for one in expected:
         assert one in found.message
 
 
@@ -101,7 +101,7 @@ def test_what_is_told_of_values(name, change, said, verdict):
     ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
      "attention_backward was given and has changed: is that intended?"),
 ])
-def test_a_line_that_was_given_is_told_as_such(line, change, note):
+def test_a_line_that_was_given_is_reported_as_such(line, change, note):
     one = EXERCISES["multi-head"]
     text = one.solution.replace(*change)
     number = next(n for n, each in enumerate(text.splitlines(), 1) if each.startswith(line))
@@ -126,11 +126,11 @@ def test_a_docstring_of_what_was_given_may_be_another(right, wrong, note):
     exercise = EXERCISES["lstm"]
     assert exercise.start.count(right) == 1
     text = exercise.start.replace(right, wrong)
-    said = with_given("it is wrong", Given(exercise, ast.parse(text)))
-    assert ("has changed" in said) is note
+    expected = with_given("it is wrong", Given(exercise, ast.parse(text)))
+    assert ("has changed" in expected) is note
 
 
-@pytest.mark.parametrize("change, said", [
+@pytest.mark.parametrize("change, expected", [
     (("found[:width - len(ended)]", "found[:width]"),
      "width 2, longest 5, end 3: hypothesis [2] is (2, 1, 0, 1, 1), log p -3.987, right none"),
     (("    return ended", "    return ended[1:]"),
@@ -138,9 +138,9 @@ def test_a_docstring_of_what_was_given_may_be_another(right, wrong, note):
     (("    return ended", "    return None"),
      "beam gives None: expected a list of (words, log p)"),
 ])
-def test_hypotheses_are_told_in_words(change, said, verdict):
+def test_hypotheses_are_reported_in_words(change, expected, verdict):
     found = verdict(EXERCISES["beam"], of("beam", change))
-    assert said in found.message
+    assert expected in found.message
 
 
 def test_where_a_planted_mistake_shows(verdict):

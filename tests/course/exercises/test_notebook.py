@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """A process of its own for each check takes a second; tests/integration starts some."""
+    """A separate process for each check takes a second; tests/integration starts some."""
     monkeypatch.setattr(notebook, "checked",
                         lambda exercise, path, seconds: (checked(exercise, path), ""))
 
@@ -62,11 +62,11 @@ def test_a_class_of_a_cell_is_checked(capsys):
 def test_what_raises():
     names = {}
     exec("def softmax_backward(dalpha, cache, grads): return dalpha", names)
-    for given, error, said in (
+    for given, error, message in (
             (("softmax",), ValueError, "softmax is checked with softmax_backward: given nothing"),
             (("softmax", checked), ValueError, "given check"),
             (("softmax", names["softmax_backward"]), TypeError, "has no source that could be read"),
             (("linear", type("Linear", (), {})), TypeError, "has no source that could be read"),
             (("sofmax", softmax_backward), ValueError, "did you mean softmax")):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             check(*given)

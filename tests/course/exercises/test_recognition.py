@@ -25,19 +25,19 @@ def named(*changes, exercise=LINEAR):
 
 def test_one_is_named_as_one():
     found = named((DB, "pass"))
-    assert found and not any(said.startswith("two mistakes") for said in found)
+    assert found and not any(mistake.startswith("two mistakes") for mistake in found)
 
 
 def test_two_are_named_as_two():
     found = named((DB, "grads.b[...] = dy.sum(axis=0)"), (DX, "return -dy @ self.W.T"))
-    assert found and all(said.startswith("two mistakes: ") for said in found)
-    assert any("the opposite sign" in said and "added" in said for said in found)
+    assert found and all(mistake.startswith("two mistakes: ") for mistake in found)
+    assert any("the opposite sign" in mistake and "added" in mistake for mistake in found)
 
 
 def test_two_curated_ones_are_named_by_their_sentences_alone():
     assert named(("dE @ k * scale", "dE @ k"), ("@ q * scale", "@ q"), exercise=SCALED) == [
-        "two mistakes: 1/√d stands between q and the score: it is a factor of dq; "
-        "and 1/√d stands between k and the score: it is a factor of dk"]
+        "two mistakes: 1/√d is between q and the score: it is a factor of dq; "
+        "and 1/√d is between k and the score: it is a factor of dk"]
 
 
 def test_a_number_that_no_mistake_gives_is_not_guessed():
@@ -81,9 +81,9 @@ def test_a_mutation_is_named_with_the_names_of_the_user(change, verdict):
 
 
 def test_another_array_is_named_with_the_names_of_the_user():
-    said = "`total` instead of another array, in the computation of `grads.W_a`"
-    assert without_others(said, {"total", "grads.W_a"}) == said
-    assert without_others(said, {"grads.W_a"}) == (
+    mistake = "`total` instead of another array, in the computation of `grads.W_a`"
+    assert without_others(mistake, {"total", "grads.W_a"}) == mistake
+    assert without_others(mistake, {"grads.W_a"}) == (
         "one array instead of another, in the computation of `grads.W_a`")
-    assert without_others(said, {"total"}) == "`total` instead of another array"
-    assert without_others(said, set()) == ""
+    assert without_others(mistake, {"total"}) == "`total` instead of another array"
+    assert without_others(mistake, set()) == ""

@@ -56,7 +56,7 @@ def test_without_a_tag_the_cell_of_a_backward_pass_is_the_plain_form(tmp_path):
 @pytest.mark.parametrize("parts, message", [
     ([HEAD], "01_small.py has no reference implementation to step through: no cell is tagged"),
     ([HEAD, PLAIN, TRAINING], "does not call its reference implementation before it trains")])
-def test_a_lesson_without_a_plain_form_is_told_so(parts, message, tmp_path):
+def test_a_lesson_without_a_plain_form_is_reported(parts, message, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         form(tmp_path, *parts)
     assert "\n" not in str(error.value)
@@ -113,7 +113,7 @@ def test_a_lesson_leaves_everything_as_it_was(tmp_path):
 @pytest.mark.parametrize("wrong, message", [
     ("1 / 0", "ZeroDivisionError"), ("Plain(nothing)", "NameError"),
     ("1 +", "SyntaxError")])
-def test_an_error_of_a_lesson_is_told_with_its_line(wrong, message, tmp_path):
+def test_an_error_of_a_lesson_is_reported_with_its_line(wrong, message, tmp_path):
     line = (HEAD + PLAIN).count("\n") + 3
     with pytest.raises(ValueError, match=f"^01_small.py raises {message} in line {line}, before "):
         form(tmp_path, HEAD, PLAIN, f"# %%\n\n{wrong}\n")

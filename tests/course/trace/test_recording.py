@@ -1,4 +1,4 @@
-"""What is told of a run: which values, of which line, in which step of which loop."""
+"""The recording of a run: values with their lines and the steps of their loops."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ def names_of(work, *kinds):
     return [one.name for one in recorded_by(work) if not kinds or one.place.kind in kinds]
 
 
-def only(told, name):
-    found, = (one for one in told if one.name == name)
+def only(entries, name):
+    found, = (one for one in entries if one.name == name)
     return found
 
 
@@ -32,16 +32,16 @@ def lines(x):
     return np.tanh(b[:n])
 
 
-def test_every_name_is_told_with_its_value_and_its_line():
-    told = recorded_by(lambda: lines(np.ones(3)))
-    assert [(one.name, one.place.kind) for one in told] == [
+def test_every_name_is_reported_with_its_value_and_its_line():
+    entries = recorded_by(lambda: lines(np.ones(3)))
+    assert [(one.name, one.place.kind) for one in entries] == [
         ("x", "argument"), ("a", "assign"), ("b", "assign"), ("c", "assign"), ("b", "update"),
         ("b[0]", "part"), ("return", "return")]
-    assert [one.place.text for one in told[1:4]] == ["a = x + 1"] + 2 * ["b, c = a * 2, a - 1"]
-    assert [one.value.tolist() for one in told[2:6]] == [[4, 4, 4], [1, 1, 1], [5, 5, 5], 7]
+    assert [one.place.text for one in entries[1:4]] == ["a = x + 1"] + 2 * ["b, c = a * 2, a - 1"]
+    assert [one.value.tolist() for one in entries[2:6]] == [[4, 4, 4], [1, 1, 1], [5, 5, 5], 7]
     first = lines.__code__.co_firstlineno
-    assert [one.place.line - first for one in told[1:]] == [1, 2, 2, 3, 4, 6]
-    assert np.allclose(told[-1].value, np.tanh([7, 5, 5]))
+    assert [one.place.line - first for one in entries[1:]] == [1, 2, 2, 3, 4, 6]
+    assert np.allclose(entries[-1].value, np.tanh([7, 5, 5]))
 
 
 def test_the_result_is_what_the_work_gives_and_the_functions_stay_as_they_are():
@@ -59,10 +59,10 @@ def several(
         + 1)
 
 
-def test_a_line_that_goes_on_is_told_as_one():
-    told = recorded_by(lambda: several(np.ones(2)))
-    assert only(told, "return").place.text == "return x * ( scale + 1)"
-    assert only(told, "scale").value == 2.0
+def test_a_line_that_goes_on_is_reported_as_one():
+    entries = recorded_by(lambda: several(np.ones(2)))
+    assert only(entries, "return").place.text == "return x * ( scale + 1)"
+    assert only(entries, "scale").value == 2.0
 
 
 def filling(x):
@@ -79,14 +79,14 @@ def fill(x, y):
     y[...] = x
 
 
-def test_what_a_function_fills_is_told_when_it_is_filled():
-    told = [one for one in recorded_by(lambda: filling(np.ones(2)))
+def test_what_a_function_fills_is_reported_when_it_is_filled():
+    entries = [one for one in recorded_by(lambda: filling(np.ones(2)))
             if one.call.function == "filling"]
-    assert [(one.name, one.place.kind) for one in told[1:]] == [
+    assert [(one.name, one.place.kind) for one in entries[1:]] == [
         ("out", "assign"), ("half", "assign"), ("half[0]", "part"), ("out", "filled"),
         ("half", "filled"), ("half", "update"), ("return", "unpacked")]
-    assert not written(told[1].value).any() and np.isnan(told[1].value).all()
-    assert [one.value.tolist() for one in told[4:]] == [[3, 3], [3, 3], [2, 2], [3, 3]]
+    assert not written(entries[1].value).any() and np.isnan(entries[1].value).all()
+    assert [one.value.tolist() for one in entries[4:]] == [[3, 3], [3, 3], [2, 2], [3, 3]]
 
 
 def test_an_array_that_happens_to_hold_nan_counts_as_written():
@@ -102,7 +102,7 @@ def growing(xs):
     return np.stack(hs)
 
 
-def test_what_is_appended_has_the_list_s_name_and_is_told_once():
+def test_what_is_appended_has_the_list_s_name_and_is_reported_once():
     assert names_of(lambda: growing(np.ones((2, 3))), "appended") == ["hs[-1]", "hs[-1]"]
 
 
@@ -113,9 +113,9 @@ def state(x):
     return h * c, known
 
 
-def test_a_tuple_of_arrays_is_told_by_its_parts_unless_they_have_names():
-    told = recorded_by(lambda: state(np.ones(2)))
-    assert [(one.name, one.place.kind) for one in told] == [
+def test_a_tuple_of_arrays_is_reported_by_its_parts_unless_they_have_names():
+    entries = recorded_by(lambda: state(np.ones(2)))
+    assert [(one.name, one.place.kind) for one in entries] == [
         ("x", "argument"), ("pair[0]", "assign"), ("pair[1]", "assign"), ("known[0]", "packed"),
         ("known[1]", "packed"), ("h", "unpacked"), ("c", "unpacked"), ("return[0]", "return")]
 
@@ -130,10 +130,10 @@ def through_a_view(x):
     return dx
 
 
-def test_what_is_filled_through_a_view_is_told():
-    told = [one for one in recorded_by(lambda: through_a_view(3.0)) if one.name == "dx"]
-    assert [one.place.kind for one in told] == ["assign", "filled"]
-    assert told[1].value.tolist() == [[0, 3], [0, 0]]
+def test_what_is_filled_through_a_view_is_reported():
+    entries = [one for one in recorded_by(lambda: through_a_view(3.0)) if one.name == "dx"]
+    assert [one.place.kind for one in entries] == ["assign", "filled"]
+    assert entries[1].value.tolist() == [[0, 3], [0, 0]]
 
 
 class Log:
@@ -162,10 +162,10 @@ def awkward(x, nothing=None):
 
 def test_statements_of_every_kind_go_on_as_they_are(capsys):
     x = np.ones(1)
-    told = recorded_by(lambda: awkward(x))
+    entries = recorded_by(lambda: awkward(x))
     assert capsys.readouterr().out == 3 * "0 1 [1.]"
-    assert [one.value.tolist() for one in told if one.name == "whole[:]"] == [[3, 3]]
-    assert written(only(told, "small").value).all()
+    assert [one.value.tolist() for one in entries if one.name == "whole[:]"] == [[3, 3]]
+    assert written(only(entries, "small").value).all()
 
 
 # ---- loops and calls ----------------------------------------------------------------------------
@@ -189,18 +189,18 @@ def step(x):
     return y
 
 
-def test_the_steps_of_loops_are_told_by_the_number_of_their_variable_or_by_their_turn():
-    told = recorded_by(lambda: loops(np.ones((2, 3, 4))))
-    steps = [[one.label for one in each.every_step] for each in told if each.name == "total"]
+def test_the_steps_of_loops_are_named_by_the_number_of_their_variable_or_by_their_turn():
+    entries = recorded_by(lambda: loops(np.ones((2, 3, 4))))
+    steps = [[one.label for one in each.every_step] for each in entries if each.name == "total"]
     assert steps[1:9] == [[1, 0], [1, 1], [1, 2], [1], [0, 0], [0, 1], [0, 2], [0]]
     assert steps[9:] == [[0], [1]]
-    inner = [one for one in told if one.name == "y"]
+    inner = [one for one in entries if one.name == "y"]
     assert [[one.label for one in each.every_step] for each in inner] == [[0], [1]]
     assert all(one.steps == () and one.call.parent.function == "loops" for one in inner)
     assert inner[0].call.around[0].text == "while n < 2:"
 
 
-def counted(ids):
+def over_ids(ids):
     total = np.zeros(1)
     for id in ids:
         total = total + id
@@ -210,8 +210,8 @@ def counted(ids):
 
 
 def test_ids_that_a_loop_goes_through_are_not_the_numbers_of_its_steps():
-    told = [one for one in recorded_by(lambda: counted([7, 7, 3])) if one.name == "total"]
-    assert [[one.label for one in each.every_step] for each in told] == [
+    entries = [one for one in recorded_by(lambda: over_ids([7, 7, 3])) if one.name == "total"]
+    assert [[one.label for one in each.every_step] for each in entries] == [
         [], [0], [1], [2], [5], [6], [7]]
 
 
@@ -222,17 +222,17 @@ def test_a_call_knows_its_caller_its_arguments_and_its_module():
             return y
 
     model = Two.create(np.random.default_rng(0), 3, 2)
-    told = recorded_by(lambda: model.forward(np.ones((4, 3), np.float32)), model)
-    outer, inner = only(told, "y").call, told[1].call
+    entries = recorded_by(lambda: model.forward(np.ones((4, 3), np.float32)), model)
+    outer, inner = only(entries, "y").call, entries[1].call
     assert outer.owner == inner.owner == "" and inner.parent is outer and outer.parent is None
     assert outer.given == inner.given == {"x": (4, 3)}
     assert recorded_by(lambda: model.forward(np.ones((4, 3), np.float32)))[0].call.owner is None
 
 
 def test_functions_are_followed_as_is_asked():
-    told = recorded(lambda: loops(np.ones((1, 1, 2))), np.array,
-                    is_followed=lambda code: code.co_name == "step").entries
-    assert {one.call.function for one in told} == {"step"}
+    entries = recorded(lambda: loops(np.ones((1, 1, 2))), np.array,
+                       is_followed=lambda code: code.co_name == "step").entries
+    assert {one.call.function for one in entries} == {"step"}
 
 
 def test_what_has_no_source_is_named():

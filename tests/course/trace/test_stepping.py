@@ -35,13 +35,13 @@ def test_a_step_is_a_turn_of_the_loop(plain):
           for n in (1, 2, 3))]
 
 
-def test_every_array_of_a_step_is_told_with_its_values_and_its_line(plain):
+def test_every_array_of_a_step_is_reported_with_its_values_and_its_line(plain):
     first, second = list(texts_of(plain))[:2]
     lines = PLAIN[:PLAIN.index("h = np.tanh")].count("\n") + HEAD.count("\n") + 1
     hs, _ = plain.forward[0].again()
-    told = f"{lines}: h = np.tanh(x + self.w * h)\n      "
-    assert f"* h (2,)  changed in 1 of 2   {told}[     0  {hs[0][1]:.4g}*]" in first
-    assert f"* h (2,)  changed   {told}[{hs[1][0]:.4g} {hs[1][1]:.4g}]" in second
+    place = f"{lines}: h = np.tanh(x + self.w * h)\n      "
+    assert f"* h (2,)  changed in 1 of 2   {place}[     0  {hs[0][1]:.4g}*]" in first
+    assert f"* h (2,)  changed   {place}[{hs[1][0]:.4g} {hs[1][1]:.4g}]" in second
     assert rows(first) == {"xs": ("*", "new"), "h": ("*", "changed in 1 of 2"),
                            "x": ("*", "new")}
     assert rows(second) == {"x": ("*", "changed"), "h": ("*", "changed")}
@@ -113,7 +113,7 @@ def test_what_is_not_written_is_a_dot():
     assert numbers_of(array, np.zeros(2, bool)) == "[0.5   ·]"
 
 
-def test_a_large_array_is_told_by_its_ends():
+def test_a_large_array_is_reported_by_its_ends():
     text = numbers_of(np.arange(1000.0), np.zeros(1000, bool))
     assert "..." in text and len(text) < 100
     assert numbers_of(np.array([1, 2]), np.zeros(2, bool)) == "[1 2]"

@@ -40,15 +40,15 @@ class Bilinear(SoftmaxAttention):
         return cls(init(rng, (query_size, value_size), dtype))
 
     def score(self, query, memory):
-        turned = query @ self.W
-        return dot_scores(turned, memory), (query, turned)
+        projected = query @ self.W
+        return dot_scores(projected, memory), (query, projected)
 
     def score_backward(self, dscores, cache, memory, dmemory, grads):
-        query, turned = cache
-        dturned = sum_of_values(dscores, memory)
-        dmemory.defer("values", dscores, turned)
-        dmemory.defer("W", query, dturned)
-        return dturned @ self.W.T
+        query, projected = cache
+        dprojected = sum_of_values(dscores, memory)
+        dmemory.defer("values", dscores, projected)
+        dmemory.defer("W", query, dprojected)
+        return dprojected @ self.W.T
 
 
 def rng():
@@ -88,7 +88,7 @@ def test_a_source_is_read_from_its_end_where_training_did():
 def test_a_reader_s_own_attention_is_followed():
     model = RNNSearch.create(rng(), 9, 9, 3, 4, attention=Bilinear)
     rows = [row for row in traced(model, [4, 5], [5, 6, 7]).rows if row.layer == "attention"]
-    assert {"turned", "dturned", "dalpha", "weights"} <= {row.name for row in rows}
+    assert {"projected", "dprojected", "dalpha", "weights"} <= {row.name for row in rows}
     assert "test_subjects.py" in {row.file for row in rows}
 
 

@@ -79,7 +79,7 @@ def test_the_table_tells_a_loop_once():
     assert len(lines) == 9
 
 
-def test_one_step_is_told_alone():
+def test_one_step_is_printed_alone():
     lines = found.text(step=2).splitlines()
     assert len(lines) == 6 and not any("for t" in line for line in lines)
     assert re.search(r"y +\(2,\) +1 +y = ", lines[2])
@@ -112,7 +112,7 @@ def test_a_choice_of_another_kind_is_refused(given):
 # ---- of a model ---------------------------------------------------------------------------------
 
 
-def test_parts_of_a_model_are_told_by_their_paths(of_luong):
+def test_parts_of_a_model_are_named_by_their_paths(of_luong):
     layers = {row.layer for row in of_luong.rows}
     assert {"", "encoder.cells.0", "decoder.cells.0", "attention", "output"} <= layers
     text = of_luong.text(layer="attention")
@@ -127,9 +127,9 @@ def test_a_function_is_chosen_by_its_name(of_luong):
     assert "mixed = context @ C + h @ W" in text and "encoder" not in text
 
 
-def test_every_gradient_of_a_parameter_is_told(of_luong):
-    told = {row.name.partition("[")[0] for row in of_luong.rows if "grads." in row.name}
-    assert {"grads.C", "grads.W", "grads.U", "grads.b", "grads.E"} <= told
+def test_every_gradient_of_a_parameter_is_reported(of_luong):
+    names = {row.name.partition("[")[0] for row in of_luong.rows if "grads." in row.name}
+    assert {"grads.C", "grads.W", "grads.U", "grads.b", "grads.E"} <= names
 
 
 def test_a_step_of_time_is_a_step_of_encoder_and_decoder(of_luong):
@@ -151,7 +151,7 @@ def test_what_was_not_written_has_no_norm():
         assert all(norm is None or norm < 1e6 for norm in row.norms), row
 
 
-def test_what_is_not_followed_is_said():
+def test_what_is_not_followed_is_reported():
     names = {"np": np}
     exec("def square(x):\n    return x * x, x\n\n"
          "def back(dy, x, grads):\n    return 2 * x * dy", names)
@@ -162,7 +162,7 @@ def test_what_is_not_followed_is_said():
 # ---- what is printed ----------------------------------------------------------------------------
 
 
-def test_trace_prints_what_told_gives(capsys):
+def test_trace_prints_what_text_returns(capsys):
     given = trace(None, X, forward=cubes, backward=cubes_backward, names="y")
     assert capsys.readouterr().out == found.text(names="y") + "\n"
     assert isinstance(given, Trace)

@@ -1,4 +1,4 @@
-"""∂L/∂α out of a traced backward pass, beside central differences."""
+"""∂L/∂α from a traced backward pass, compared with central differences."""
 
 import numpy as np
 import pytest
@@ -121,9 +121,9 @@ def test_of_local_p_it_is_that_of_the_weights_after_the_gaussian():
 
 
 def test_a_source_that_is_read_from_its_end_is_drawn_in_its_order():
-    turned = translator("luong", TranslatorTraining(reverse_source=True))
+    from_end = translator("luong", TranslatorTraining(reverse_source=True))
     same = translator("luong")
-    found = weight_gradients(turned, "a b c", "x y")
+    found = weight_gradients(from_end, "a b c", "x y")
     other = weight_gradients(same, "c b a", "x y")
     assert np.allclose(found.gradients[:, :3], other.gradients[:, 2::-1])
     assert np.allclose(found.gradients[:, 3], other.gradients[:, 3])
@@ -139,7 +139,7 @@ def test_what_has_no_weights_is_refused():
         weight_gradients(translator("luong").model, *SENTENCE)
 
 
-def test_a_backward_pass_that_names_it_otherwise_is_told_so(monkeypatch):
+def test_a_backward_pass_that_names_it_otherwise_is_reported(monkeypatch):
     monkeypatch.setattr(weights, "GRADIENTS", ("dnothing", "dneither"))
     with pytest.raises(ValueError, match="makes no array dalpha, or dweights"):
         weight_gradients(translator("luong"), *SENTENCE)

@@ -68,6 +68,6 @@ def test_every_sequence_is_in_one_group(lengths, batch_size, block, seed):
     assert len(groups) == -(-len(lengths) // batch_size)
 
 
-def test_blocks_of_twenty_batches_unless_told():
+def test_blocks_of_twenty_batches_by_default():
     """As in Bahdanau et al. 2015, appendix B.2."""
     assert inspect.signature(grouped).parameters["block"].default == 20

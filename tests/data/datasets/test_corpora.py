@@ -1,4 +1,4 @@
-"""Corpora by name: what is known of them, what they hold, and how wrong requests are told."""
+"""Corpora by name: their descriptions, their contents, and errors for wrong requests."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The download path against a server on loopback, and what is said when something is wrong."""
+"""Downloads from a server on loopback, and the errors when something is wrong."""
 
 import hashlib
 import io

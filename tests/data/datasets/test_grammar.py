@@ -90,17 +90,17 @@ def test_phenomena_name_crossing_links(pairs):
 
 
 def test_a_seed_gives_the_same_corpus_as_ever(pairs):
-    told = "\n".join(
+    text = "\n".join(
         f"{' '.join(pair.source)}\t{' '.join(pair.target)}\t"
         f"{sorted(pair.sure)}\t{sorted(pair.possible)}" for pair in pairs
     )
     first = "our old yellow boys are always old .\tnos vieux garçons jaunes sont toujours vieux ."
-    assert told.startswith(first)
+    assert text.startswith(first)
     digest = "62b41f4213a08d3ac76c114d8f23d5e9adb341ec15e690add20e17323de050dc"
-    assert hashlib.sha256(told.encode("utf-8")).hexdigest() == digest
+    assert hashlib.sha256(text.encode("utf-8")).hexdigest() == digest
 
 
-@pytest.mark.parametrize("english, links, shown", [
+@pytest.mark.parametrize("english, links, expected", [
     ("black cat", {(0, 1), (1, 0)}, {"swapped adjective": [(0, 1), (1, 0)]}),
     ("black cat", {(0, 0), (1, 1)}, {}),                    # in order
     ("black .", {(0, 1), (1, 0)}, {}),                      # no noun follows
@@ -112,9 +112,9 @@ def test_a_seed_gives_the_same_corpus_as_ever(pairs):
     ("sees him", {(0, 1), (1, 0)}, {"object pronoun": [(0, 1), (1, 0)]}),
     ("does him .", {(1, 1), (2, 2)}, {}),                   # no French word for what precedes
 ])
-def test_phenomena_by_hand(english, links, shown):
+def test_phenomena_by_hand(english, links, expected):
     found = phenomena(Pair(english.split(), ["x", "y", "z"], links))
-    assert {name: links for name, links in found.items() if links} == shown
+    assert {name: links for name, links in found.items() if links} == expected
 
 
 def test_adverbs_are_translated_and_the_last_is_never_negated(pairs):

@@ -1,4 +1,4 @@
-"""Changed attention: the weights, what models lose with them, which words are told apart."""
+"""Changed attention: the weights, the loss of models with them, the groups of words."""
 
 import numpy as np
 import pytest

@@ -46,7 +46,7 @@ def models(rng):
 
 
 def naive(model, question, word, state, steps):
-    """log p of a query: everything read anew, one row, all targets predicted."""
+    """log p of a query: everything read again, one row, all targets predicted."""
     sentences = [] if state == "sentence" else list(question.context)
     past = [EOS, *(id for one in sentences for id in [*WORDS.encode(one), EOS])]
     query = [*WORDS.encode(question.filled(word)), EOS]
@@ -79,7 +79,7 @@ def test_log_p_is_that_of_reading_everything_anew(name, steps, rng):
 
 
 def test_a_context_that_ends_with_a_window_and_one_a_token_longer(rng):
-    """</s> and a sentence of so many tokens, with </s> after it, are read 4 at a time."""
+    """</s> and a sentence of n tokens, with </s> after it, are read 4 at a time."""
     model = models(rng)["carried"]
     for length in range(1, 10):
         question = Question((tuple("abcdefghij"[:length]),),

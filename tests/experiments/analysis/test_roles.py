@@ -25,7 +25,7 @@ def model_of(rng, name, **more):
 
 
 def loss_by_role(model, batch, role, h):
-    """Σ −log p of a batch whose states are h, but for one of their roles: these are in `role`."""
+    """Σ −log p of a batch whose states are h, except in one role: these are in `role`."""
     reader = model.reader
     own, _, _ = model.read(batch)
     n = len(reader.W_x)

@@ -70,9 +70,9 @@ def test_translators_of_one_budget_have_the_largest_sizes_within_it():
 
 
 def test_language_models_of_one_budget_have_the_largest_sizes_within_it():
-    for budget, said, number in ((2_000_000, "2 million", 21), (7_000_000, "7 million", 16)):
+    for budget, label, number in ((2_000_000, "2 million", 21), (7_000_000, "7 million", 16)):
         recipes = [recipe for recipe in RECIPES.values() if recipe.is_language_model
-                   and f"{said} parameters" in recipe.description]
+                   and f"{label} parameters" in recipe.description]
         assert len(recipes) == number
         for recipe in recipes:
             words = WORDS[recipe.corpus["name"]]

@@ -1,4 +1,4 @@
-"""A damaged checkpoint: its model is loaded as it was, or one line says what is wrong with it.
+"""A damaged checkpoint: its model is loaded unchanged, or one line reports what is wrong.
 
 Hypothesis edits the JSON of a checkpoint: an entry is removed, added, or has another value.
 """

@@ -107,7 +107,7 @@ def test_characters_are_measured_in_bits():
 
 
 def test_first_words_that_are_counted_and_not_predicted():
-    """Where sentences begin anew: the loss of all but the first word of each, over all tokens."""
+    """With independent sentences: the loss of all words except the first, over all tokens."""
     writer = writer_of(state="sentence")
     figures = writer.measure(TEXT, rng=np.random.default_rng(0))
     empty = writer.model.next(np.array([EOS]), None)[0][0]
@@ -219,7 +219,7 @@ def test_the_output_begins_with_the_words_frequencies():
     assert np.array_equal(plain.model.vector, started.model.vector)
 
 
-def test_what_is_written_is_asked_for_as_it_was_told(monkeypatch, rng):
+def test_continuations_are_requested_with_the_given_settings(monkeypatch, rng):
     asked = []
 
     def sample(model, start, rng, *how):
@@ -232,7 +232,7 @@ def test_what_is_written_is_asked_for_as_it_was_told(monkeypatch, rng):
 
 
 def test_sentences_are_read_whole_and_articles_in_windows():
-    """However few steps a window has, a sentence is one batch; one thread measures unless told."""
+    """However few steps a window has, a sentence is one batch; one thread measures by default."""
     whole = writer_of(state="sentence", steps=1)
     batches = whole.batches(TEXT, 1)
     assert max(batches.batch(place).inputs.shape[0] for place in batches.order()) == 5

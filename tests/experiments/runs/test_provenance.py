@@ -1,4 +1,4 @@
-"""What a figure depends on, told so that two of them can be compared."""
+"""What a figure depends on, recorded so that two of them can be compared."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ def test_another_text_has_another_digest():
     assert len(digest_of([["ü\udc80"]])) == 8
 
 
-def test_another_model_seed_and_number_of_threads_are_told():
+def test_another_model_seed_and_number_of_threads_are_reported():
     one, same, other = (
         LanguageModelRun.create(Text([SENTENCES]), settings=dict(hidden=3, layers=1),
                                 training=LanguageModelTraining(seed=seed)) for seed in (0, 0, 4))
@@ -56,22 +56,22 @@ def test_the_library_of_products_is_named(monkeypatch):
 
 
 def test_the_processor_that_kernels_and_loops_are_for():
-    def told(**named):
+    def printed(**named):
         code = f"from {MODULE} import processor; print(processor())"
         return subprocess.run([sys.executable, "-c", code], env=os.environ | named, check=True,
                               capture_output=True, text=True).stdout.strip()
 
     here = processor()
-    assert told() == here
-    old = told(NUMBA_CPU_NAME="nehalem", NUMBA_CPU_FEATURES="")
-    assert old.startswith("nehalem (") and old != told(NUMBA_CPU_NAME="nehalem",
-                                                       NUMBA_CPU_FEATURES="+avx")
+    assert printed() == here
+    old = printed(NUMBA_CPU_NAME="nehalem", NUMBA_CPU_FEATURES="")
+    assert old.startswith("nehalem (") and old != printed(NUMBA_CPU_NAME="nehalem",
+                                                          NUMBA_CPU_FEATURES="+avx")
 
 
-def test_loops_of_numpy_that_are_switched_off_are_told(monkeypatch):
+def test_loops_of_numpy_that_are_switched_off_are_reported(monkeypatch):
     here = processor()
     monkeypatch.setattr(f"{MODULE}.in_loops", {"SSE": True, "AVX2": False})
     less = processor()
     monkeypatch.setattr(f"{MODULE}.in_loops", {"SSE": True, "AVX2": True})
     assert len({here, less, processor()}) == 3
-    assert len({told.partition(" (")[0] for told in (here, less, processor())}) == 1
+    assert len({text.partition(" (")[0] for text in (here, less, processor())}) == 1

@@ -34,7 +34,7 @@ class Two(SingleProcess):
 
 
 def known(made, valid=None):
-    """What rank 0 tells of itself."""
+    """What rank 0 reports about itself."""
     ranks = Two()
     check_rank_consistency(ranks, made, at_ranks.pairs(5), valid, 3)
     return ranks.given
@@ -62,12 +62,12 @@ def test_what_is_compared():
 @pytest.mark.parametrize("name", [
     "numpy_attention", "Python", "NumPy", "numba", "BLAS", "processor", "settings", "training text",
     "validation text", "initial values", "threads"])
-def test_a_difference_is_told_by_its_name(name):
+def test_a_difference_is_reported_by_its_name(name):
     made = at_ranks.translator()
     mine = known(made)[name]
-    with pytest.raises(ValueError) as told:
+    with pytest.raises(ValueError) as error:
         check_rank_consistency(Two(**{name: "other"}), made, at_ranks.pairs(5), None, 3)
-    assert str(told.value) == (
+    assert str(error.value) == (
         f"rank 1 on there does not agree with rank 0 on here: {name} other there, {mine} here. "
         "Give every host the same")
 

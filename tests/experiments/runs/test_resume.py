@@ -108,18 +108,18 @@ def test_what_leaves_every_step_as_it_was_may_change(saved, tmp_path):
 
 
 @pytest.mark.parametrize("count, more", [(4, ""), (5, "; and 1 more"), (7, "; and 3 more")])
-def test_four_differences_are_told_and_how_many_more(saved, tmp_path, count, more):
+def test_four_changes_are_reported_and_how_many_more(saved, tmp_path, count, more):
     names = [f"s{n}" for n in range(count)]
     saved(Trained(**dict.fromkeys(names, 1)))
-    told = "; ".join(f"{name} 1 there, 2 now" for name in names[:4])
+    changes = "; ".join(f"{name} 1 there, 2 now" for name in names[:4])
     with pytest.raises(ValueError) as refused:
         check_same(tmp_path, Trained(**dict.fromkeys(names, 2)))
     assert str(refused.value) == (
-        f"{tmp_path} holds a run with other settings: {told}{more}. Give the same settings to "
+        f"{tmp_path} holds a run with other settings: {changes}{more}. Give the same settings to "
         "resume it, or remove this folder, or choose another")
 
 
-def test_another_model_is_told_first(saved, tmp_path):
+def test_another_model_is_reported_first(saved, tmp_path):
     saved(Trained(model="m", a=1))
     with pytest.raises(ValueError, match="settings: model m there, n now; a 1 there, 2 now"):
         check_same(tmp_path, Trained(model="n", a=2))

@@ -1,4 +1,4 @@
-"""What a run's checkpoint says: settings by their present names, or both versions."""
+"""The contents of a run's checkpoint: settings by their present names, or both versions."""
 
 import json
 
@@ -98,9 +98,9 @@ def test_what_is_not_understood_names_both_versions(
     rewrite(folder, change, version)
     versions = f"written by numpy_attention {named}, this is {__version__}"
     message = f"(?s)not understood.*{reason}.*{versions}"
-    with pytest.raises(ValueError, match=message) as told:
+    with pytest.raises(ValueError, match=message) as error:
         Translator.load(folder)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
     before = (folder / "checkpoint.npz").read_bytes()
     other = "other settings" if resumes else message        # then the settings alone tell
     with pytest.raises(ValueError, match=other):

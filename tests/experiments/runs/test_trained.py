@@ -107,8 +107,8 @@ def test_ranks_that_read_another_text_say_which(name, train, valid):
         together(2, fit)
 
 
-@pytest.mark.parametrize("count, progress, told", [(2, True, 1), (2, False, 0), (1, True, 0)])
-def test_ranks_that_share_processors_are_told_once(count, progress, told, monkeypatch, capsys):
+@pytest.mark.parametrize("count, progress, times", [(2, True, 1), (2, False, 0), (1, True, 0)])
+def test_ranks_that_share_processors_are_reported_once(count, progress, times, monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(trained, "crowded",
                         lambda ranks, threads: asked.append((ranks.count, threads)) or "crowded")
@@ -119,7 +119,7 @@ def test_ranks_that_share_processors_are_told_once(count, progress, told, monkey
 
     found = together(count, fit)
     assert asked == [(2, 1)] * (count if count > 1 else 0)
-    assert capsys.readouterr().err.count("numpy-attention: crowded\n") == told
+    assert capsys.readouterr().err.count("numpy-attention: crowded\n") == times
     alone = translator_of().fit(PAIRS, PAIRS, threads=count, progress=False)
     for vector, translations in found:
         assert np.array_equal(vector, alone.model.vector)

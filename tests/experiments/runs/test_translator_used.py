@@ -1,4 +1,4 @@
-"""What a translator hands on to its model and its searches, and takes when nothing is said."""
+"""What a translator passes on to its model and its searches, and its defaults."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_an_unknown_word_is_that_of_the_largest_weight(row, word):
     assert translated.unknown_replaced() == [word, "x"] and translated.finished
 
 
-def test_a_beam_of_five_and_the_whole_length_penalty_unless_told(small, monkeypatch):
+def test_a_beam_of_five_and_the_whole_length_penalty_by_default(small, monkeypatch):
     asked = []
     searched = module.beam_search
 

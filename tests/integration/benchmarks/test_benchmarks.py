@@ -242,10 +242,10 @@ def test_figures_of_language_models(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.txt").write_text("the dog sees the cat .\na cat sees it .\n" * 200)
     words = "train lm --text own.txt --epochs 1 --embedding 8 --steps 12 --layers 1 --attention"
-    for attention, run in (("none", "plain"), ("combined", "looks")):
+    for attention, run in (("none", "plain"), ("combined", "attentive")):
         assert command([*words.split(), attention, "--run", run]) == 0
     monkeypatch.setattr(history_figures, "STREAMS", 2)
-    history_figures.main(["plain", "looks", "--output", "figures"])
+    history_figures.main(["plain", "attentive", "--output", "figures"])
     assert "mean weight on the previous positions" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         "attention_span.png", "gradient_flow.png"}

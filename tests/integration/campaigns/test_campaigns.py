@@ -23,7 +23,7 @@ MISTAKES = [mistake for one in planting.SETS.values() for mistake in one]
 
 
 def campaign(script, *words):
-    """Run a campaign in a process of its own."""
+    """Run a campaign in a separate process."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.run([sys.executable, str(ROOT / "campaigns" / script), *words], cwd=ROOT,
                           env=environment, capture_output=True, text=True, timeout=600)
@@ -81,7 +81,7 @@ def test_a_text_that_is_not_in_the_file_once_is_an_error():
 def test_the_exam_judges_line_and_kind():
     sign = planting.Mistake("gru: sign", "dz = dnew * (h - n)", "dz = dnew * (n - h)", ("sign",))
     answer = exam.judge(sign)
-    assert answer.caught and (answer.line_of(sign), answer.kind_of(sign)) == ("right", "right")
+    assert answer.caught and (answer.line_of(sign), answer.judge_kind(sign)) == ("right", "right")
     assert exam.Answer(True, (1,), "axis").line_of(sign) == "wrong"
     same = planting.Mistake("gru: none", sign.old, "dz = (h - n) * dnew", ("sign",))
     assert not exam.judge(same).caught

@@ -66,7 +66,7 @@ def given(words):
     return parse(words.split())[1]
 
 
-def told(capsys, *arguments):
+def failure(capsys, *arguments):
     """What a command prints that must fail with exit status 2: its last line alone is the error."""
     capsys.readouterr()
     assert main([*map(str, arguments)]) == 2

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cli_runs import told
+from cli_runs import failure
 
 from numpy_attention.cli import gradcheck
 from numpy_attention.cli.main import main
@@ -103,4 +103,4 @@ def test_corpora_fetch(capsys, monkeypatch, tmp_path):
     assert main(["corpora", "fetch", "copy"]) == 0
     assert "nothing to fetch" in capsys.readouterr().out
     monkeypatch.setenv(downloads.ENVIRONMENT, str(tmp_path))
-    assert "ptb.train.txt is missing" in told(capsys, "corpora", "fetch", "ptb")
+    assert "ptb.train.txt is missing" in failure(capsys, "corpora", "fetch", "ptb")

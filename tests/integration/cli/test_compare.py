@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from cli_runs import told
+from cli_runs import failure
 from tiny_recipes import KNOWN, tiny
 
 from numpy_attention.cli import compare
@@ -70,7 +70,7 @@ def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
 
 
 def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkeypatch):
-    """And what cannot be resumed, or written, is said before anything is trained."""
+    """What cannot be resumed or written is reported before anything is trained."""
     words = "tiny-dot tiny-fixed --epochs 2 --threads 1 --output figures"
     assert main(["compare", *words.split()]) == 0
     assert names_in(tmp_path / "runs") == {"tiny-dot-seed0", "tiny-fixed-seed0"}
@@ -78,10 +78,10 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
     monkeypatch.setitem(comparison.RECIPES, "tiny-fixed", larger)
     words = ["compare", "tiny-additive", "tiny-fixed", "--threads", "1"]
     other = "tiny-fixed-seed0 holds a run with other settings: hidden 8 there, 9 now"
-    assert other in told(capsys, *words)
+    assert other in failure(capsys, *words)
     (tmp_path / "file").write_text("")
     words = "tiny-additive tiny-dot --threads 1 --output file"
-    assert "file" in told(capsys, "compare", *words.split())
+    assert "file" in failure(capsys, "compare", *words.split())
     assert not (tmp_path / "runs/tiny-additive-seed0").exists()
 
 
@@ -99,5 +99,5 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
     ("tiny-* --index 60", "--index 60: test has 60 pairs"),
 ])
 def test_refused(words, message, capsys, tmp_path):
-    assert message in told(capsys, "compare", *words.split())
+    assert message in failure(capsys, "compare", *words.split())
     assert not list(tmp_path.iterdir())

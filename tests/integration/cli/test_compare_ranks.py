@@ -54,8 +54,8 @@ def test_a_failure_is_named_and_refusals_come_first(run, tmp_path):
     words = "compare tiny-dot diverging tiny-fixed --seeds 3".split()
     code, lines, err = run(2, RECIPES, *words)
     assert code == 2
-    told = re.findall("^numpy-attention: error: (.*)$", err, re.M)
-    assert len(told) == 1 and told[0].startswith("diverging, seed 3: step 2 of epoch 1: loss nan")
+    error, = re.findall("^numpy-attention: error: (.*)$", err, re.M)
+    assert error.startswith("diverging, seed 3: step 2 of epoch 1: loss nan")
     assert sum("done: tiny-dot, seed 3: " in line for line in lines) == 1
     assert "Traceback" not in err
     before = trained(tmp_path)

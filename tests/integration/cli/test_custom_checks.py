@@ -1,7 +1,7 @@
-"""gradcheck FILE.py:CLASS: a user-defined class in a process of its own."""
+"""gradcheck FILE.py:CLASS: a user-defined class in a separate process."""
 
 import pytest
-from cli_runs import told
+from cli_runs import failure
 from custom_files import MINE, PAST, changed, in_score, written
 
 from numpy_attention.cli.main import main
@@ -16,7 +16,7 @@ def test_a_class_from_the_shell(tmp_path, capfd, monkeypatch):
     path = str(written(tmp_path, PAST))
     assert main(["gradcheck", f"{path}:Past"]) == 0
     assert capfd.readouterr().out.endswith("\n1 of 1 passed\n")
-    assert "mine.py has no 'Now': it has Past" in told(capfd, "gradcheck", f"{path}:Now")
+    assert "mine.py has no 'Now': it has Past" in failure(capfd, "gradcheck", f"{path}:Now")
 
 
 def test_everything_that_is_known_of_a_class(tmp_path, capfd):
@@ -35,7 +35,7 @@ def test_an_endless_loop(text, where, tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path, text)
     before = sorted(tmp_path.iterdir())
-    assert told(capfd, "gradcheck", "mine.py:Mine", "--seconds", "2.5") == (
+    assert failure(capfd, "gradcheck", "mine.py:Mine", "--seconds", "2.5") == (
         f"numpy-attention: error: mine.py:Mine took longer than 2.5 seconds and was ended{where}; "
         "allow more with --seconds, if it is not an endless loop\n")
     assert sorted(tmp_path.iterdir()) == before
@@ -46,7 +46,7 @@ def test_an_endless_loop(text, where, tmp_path, capfd, monkeypatch):
     ("import os; os.kill(os.getpid(), 9)", "signal 9"),
 ])
 def test_code_that_ends_its_process(line, how, tmp_path, capfd):
-    error = told(capfd, "gradcheck", str(written(tmp_path, line)))
+    error = failure(capfd, "gradcheck", str(written(tmp_path, line)))
     assert f"mine.py has ended its process, with {how}: nothing was checked\n" in error
 
 
@@ -59,4 +59,4 @@ def test_what_is_refused_before_a_process_starts(names, message, tmp_path, capsy
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "ended", None)
     written(tmp_path)
-    assert message in told(capsys, "gradcheck", *names)
+    assert message in failure(capsys, "gradcheck", *names)

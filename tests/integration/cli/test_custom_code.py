@@ -6,7 +6,7 @@ import shlex
 import matplotlib.image
 import numpy as np
 import pytest
-from cli_runs import COPY, told
+from cli_runs import COPY, failure
 from custom_files import CELL, MINE, PAST, changed, in_score, written
 
 from numpy_attention.cli import compare
@@ -55,7 +55,7 @@ def test_a_run_is_used_with_its_code_and_refused_without(command, place, capsys)
         (place / "plain2").mkdir(exist_ok=True)
         (place / "plain2" / "checkpoint.npz").write_bytes(
             (place / "plain" / "checkpoint.npz").read_bytes())
-    error = told(capsys, *words)
+    error = failure(capsys, *words)
     asked = "past.py" if words[0] == "distances" else code
     assert "your own code, which a run never runs by itself: look at it, and give --code " in error
     assert set(error.rpartition(" ")[2].strip().split(",")) == set(asked.split(","))
@@ -86,12 +86,12 @@ def test_what_a_run_is_named_by(place, capsys):
 def test_a_file_that_has_changed(run, text, place, capsys):
     (place / "other").mkdir(exist_ok=True)
     path = written(place / "other", text)
-    error = told(capsys, "translate", run, "1 2", "--code", str(path))
+    error = failure(capsys, "translate", run, "1 2", "--code", str(path))
     assert f"mine.py is not as it was when {run} was trained: SHA-256 " in error
     assert f"give --code {run}/mine.py\n" in error
     assert main(["translate", run, "1 2", "--code", f"{run}/mine.py"]) == 0
     if text != "1 / 0":
-        error = told(capsys, *COPY, "--attention", str(path), "--run", run)
+        error = failure(capsys, *COPY, "--attention", str(path), "--run", run)
         assert "holds a run with other settings: SHA-256 of mine.py:Mine" in error
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_has_changed(run, text, place, capsys):
 ])
 def test_what_is_refused(words, message, place, capsys):
     before = sorted(place.rglob("*"))
-    assert message in told(capsys, *words)
+    assert message in failure(capsys, *words)
     assert sorted(place.rglob("*")) == before
 
 
@@ -123,9 +123,9 @@ def test_what_is_refused(words, message, place, capsys):
     (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py stops with ZeroDivision"),
     (MINE + "(\n", "broken.py cannot be run: line 31 is not Python"),
 ])
-def test_an_error_in_it_is_told_with_its_line(text, message, place, capsys):
+def test_an_error_in_it_is_reported_with_its_line(text, message, place, capsys):
     written(place, text, "broken.py")
-    error = told(capsys, *COPY, "--model", "luong", "--attention", "broken.py:Mine", "--run",
+    error = failure(capsys, *COPY, "--model", "luong", "--attention", "broken.py:Mine", "--run",
                  "broken")
     assert message in error
     assert not (place / "broken" / "checkpoint.npz").exists()

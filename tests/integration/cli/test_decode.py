@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from cli_runs import COPY, SMALL, quietly, told
+from cli_runs import COPY, SMALL, failure, quietly
 
 from numpy_attention import plotting
 from numpy_attention.cli.main import main
@@ -34,7 +34,7 @@ def test_translate(capsys, tmp_path):
     out, error = capsys.readouterr()
     assert len(out.splitlines()) == 1 and "read as <unk>: 77\n" in error
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert "--heatmap draws one sentence, 2 are given" in told(
+    assert "--heatmap draws one sentence, 2 are given" in failure(
         capsys, "translate", "copy", "3", "4", "--heatmap", picture)
 
 
@@ -69,10 +69,10 @@ def test_the_lines_of_the_standard_input(capsys, monkeypatch):
     assert main(["translate", "copy", "--beam", "1"]) == 0
     assert len(capsys.readouterr().out.split("\n")) == 3
     typed(monkeypatch, "\n \n")
-    assert "no sentence to translate" in told(capsys, "translate", "copy")
+    assert "no sentence to translate" in failure(capsys, "translate", "copy")
     broken = io.TextIOWrapper(io.BytesIO(b"3 1\n\xff"), encoding="utf-8")
     monkeypatch.setattr(sys, "stdin", broken)
-    assert "the standard input is not UTF-8 text (byte 5)" in told(capsys, "translate", "copy")
+    assert "the standard input is not UTF-8 text (byte 5)" in failure(capsys, "translate", "copy")
 
 
 def test_many_unknown_words_are_counted(capsys, monkeypatch):
@@ -113,7 +113,7 @@ def test_a_sample_follows_its_seed(capsys):
 
 def test_replace_unknown(capsys, tmp_path, monkeypatch):
     quietly(*COPY, "--model", "encoder-decoder", "--epochs", "1", "--run", tmp_path / "fixed")
-    assert "this run's model has no attention" in told(
+    assert "this run's model has no attention" in failure(
         capsys, "translate", tmp_path / "fixed", "3", "--replace-unknown")
     weights = np.array([[0.2, 0.7, 0.1], [0.1, 0.4, 0.5], [0, 0, 1.0]])
     found = Translation(["3", "zebra"], ["<unk>", "c"], -1.0, weights, -0.5)
@@ -172,18 +172,18 @@ def test_each_word_is_shown_before_the_next_is_chosen(monkeypatch):
         def flush(self):
             self.screen = self.getvalue()
 
-    shown = []
+    screens = []
     terminal = Terminal()
 
     def generate(self, *arguments):
         for token in ("red", "</s>", "blue"):
-            shown.append(terminal.screen)
+            screens.append(terminal.screen)
             yield Word(token, -1.0, None)
 
     monkeypatch.setattr(LanguageModelRun, "generate", generate)
     monkeypatch.setattr(sys, "stdout", terminal)
     assert main(["generate", "plain", "--prompt", "it's"]) == 0
-    assert shown == ["it's", "it's red", "it's red\n"] and terminal.screen == "it's red\nblue\n"
+    assert screens == ["it's", "it's red", "it's red\n"] and terminal.screen == "it's red\nblue\n"
 
 
 def test_unknown_words_and_case_of_a_prompt(capsys):
@@ -205,7 +205,7 @@ def test_a_heatmap_of_what_was_written(name, prompt, tmp_path, capsys, monkeypat
         return draw(*rest)
 
     monkeypatch.setattr(plotting, "history_heatmap", seen_drawing)
-    picture = tmp_path / "looked.png"
+    picture = tmp_path / "attended.png"
     command = ["generate", name, "--length", "12", "--prompt", prompt, "--heatmap", str(picture)]
     assert main(command) == 0
     assert picture.read_bytes()[:4] == b"\x89PNG"
@@ -223,8 +223,8 @@ def test_a_heatmap_of_what_was_written(name, prompt, tmp_path, capsys, monkeypat
 
 def test_what_cannot_be_generated(capsys, tmp_path):
     for name in ("plain", "ngram"):
-        assert "no attention weights" in told(
+        assert "no attention weights" in failure(
             capsys, "generate", name, "--heatmap", tmp_path / "a.png")
-    assert "--sentences 1: a model of characters writes no ends of sentences" in told(
+    assert "--sentences 1: a model of characters writes no ends of sentences" in failure(
         capsys, "generate", "letters", "--sentences", "1")
     assert not list(tmp_path.iterdir())

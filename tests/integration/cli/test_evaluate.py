@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from cli_runs import COPY, LM, quietly, told
+from cli_runs import COPY, LM, failure, quietly
 
 from numpy_attention.cli.evaluate import corpus_to_measure
 from numpy_attention.cli.main import main, parse
@@ -64,8 +64,8 @@ def test_an_ensemble(capsys, tmp_path):
     assert main(["translate", "copy", "3 1 4", "--ensemble", other]) == 0
     assert capsys.readouterr().out.count("\n") == 1
     for wrong, message in ((f"{other},{other}", "each once"), (tmp_path / "nix", "no checkpoint")):
-        assert message in told(capsys, "evaluate", "copy", "--ensemble", wrong)
-    assert "has state 'sentence'" in told(capsys, "evaluate", "plain", "--ensemble", "sentences")
+        assert message in failure(capsys, "evaluate", "copy", "--ensemble", wrong)
+    assert "has state 'sentence'" in failure(capsys, "evaluate", "plain", "--ensemble", "sentences")
 
 
 def test_evaluate_without_unknown_words(capsys, tmp_path):
@@ -81,7 +81,7 @@ def test_evaluate_without_unknown_words(capsys, tmp_path):
     assert "without unknown words: 2 pairs contain none, and <unk> is not written\n" in out
     assert out.count("  perplexity  ") == 2
     (tmp_path / "a.txt").write_text("77\n78\n79\n")
-    assert "each of these 3 pairs holds a word that is unknown" in told(capsys, *words)
+    assert "each of these 3 pairs holds a word that is unknown" in failure(capsys, *words)
 
 
 def test_evaluate_a_translator_elsewhere(capsys, tmp_path):
@@ -95,9 +95,9 @@ def test_evaluate_a_translator_elsewhere(capsys, tmp_path):
     assert (figures["pairs"], figures["tokens"], figures["split"]) == (2, 8, None)
     assert "pointing" not in figures
     assert figures_of(capsys, "evaluate", "copy", *files, "--max-length", "3")["pairs"] == 1
-    assert "at most 1 tokens" in told(capsys, "evaluate", "copy", *files, "--max-length", "1")
-    assert "verses" in told(capsys, "evaluate", "copy", "--part", "verses")
-    assert "is text, not parallel" in told(capsys, "evaluate", "copy", "--corpus", "ptb")
+    assert "at most 1 tokens" in failure(capsys, "evaluate", "copy", *files, "--max-length", "1")
+    assert "verses" in failure(capsys, "evaluate", "copy", "--part", "verses")
+    assert "is text, not parallel" in failure(capsys, "evaluate", "copy", "--corpus", "ptb")
 
 
 class Run:
@@ -173,8 +173,8 @@ def test_evaluate_a_language_model_elsewhere(capsys, tmp_path):
     assert figures_of(capsys, "evaluate", "plain", "--split", "train")["tokens"] == 95 * 7
     figures = figures_of(capsys, "evaluate", "sentences", "--corpus", "bible-en")
     assert figures["corpus"] == "bible-en"
-    assert "no 'test' split" in told(capsys, "evaluate", "plain", "--split", "test")
-    assert "is parallel, not text" in told(capsys, "evaluate", "plain", "--corpus", "copy")
+    assert "no 'test' split" in failure(capsys, "evaluate", "plain", "--split", "test")
+    assert "is parallel, not text" in failure(capsys, "evaluate", "plain", "--corpus", "copy")
 
 
 # ---- ablate -------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_ablate_a_language_model(runs, capsys):
     out = capsys.readouterr().out
     assert "own.txt: state carried through the text, 4 streams, 5 words at a time" in out
     assert out.count("    1 to 5 ago ") == len(CHANGES)
-    assert "LanguageModel has no attention to change" in told(capsys, "ablate", "plain")
+    assert "LanguageModel has no attention to change" in failure(capsys, "ablate", "plain")
 
 
 # ---- cloze --------------------------------------------------------------------------------------
@@ -255,9 +255,9 @@ def test_questions_from_the_run_s_own_text(many_words, capsys, monkeypatch):
         assert f"  {name:<25} {accuracy}\n" in out
     assert "  chance                    0.100\n" in out
     assert f"  gain from the context    {found.gain.mean:+.3f} ({found.gain.low:+.3f} to" in out
-    shown = out.split("\n\n")[1:]
-    assert len(shown) == 2
-    for text, question, log_p in zip(shown, questions, found.log_p):
+    tables = out.split("\n\n")[1:]
+    assert len(tables) == 2
+    for text, question, log_p in zip(tables, questions, found.log_p):
         query, answer, ranked = text.splitlines()
         assert query == f"  {' '.join(question.filled('_____'))}"
         assert answer == f"    answer: {question.word}"
@@ -282,10 +282,10 @@ def test_questions_written_and_read(many_words, capsys, tmp_path, monkeypatch):
     assert again["accuracy"]["mean"] == figures["accuracy"]["mean"]
     assert again["depends_on"] == figures["depends_on"]
     for word in ("--number 3", "--corpus ptb", "--split test", "--write b.txt"):
-        assert f"{word.split()[0]} has no effect with --questions" in told(
+        assert f"{word.split()[0]} has no effect with --questions" in failure(
             capsys, "cloze", "words", "--questions", file, *word.split())
-    assert "made.txt" in told(capsys, *words, "--write", f"{file}/a.txt")
-    assert "--number 9999: this text has " in told(capsys, "cloze", "words", "--number", "9999")
+    assert "made.txt" in failure(capsys, *words, "--write", f"{file}/a.txt")
+    assert "--number 9999: this text has " in failure(capsys, "cloze", "words", "--number", "9999")
 
 
 def test_a_file_in_the_case_of_the_run_s_text(many_words, capsys, tmp_path, monkeypatch):
@@ -316,5 +316,5 @@ def test_cloze_of_an_ensemble_and_of_sentences(many_words, capsys, monkeypatch):
 
 
 def test_characters_have_no_questions(capsys):
-    assert "letters reads characters: a question leaves out a word" in told(
+    assert "letters reads characters: a question leaves out a word" in failure(
         capsys, "cloze", "letters")

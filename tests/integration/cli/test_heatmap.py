@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from cli_runs import told
+from cli_runs import failure
 from small_lessons import HEAD, PLAIN, USE, written
 
 from numpy_attention import plotting
@@ -34,7 +34,7 @@ def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
     for words, message in ((["--index", "120"], "--index 120: test has 120 pairs, numbered from 0"),
                            (["3"], "1 sentence(s) given: expected a source and a target"),
                            (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "empty sentence")):
-        assert message in told(capsys, "heatmap", "copy", *words, "--output", third)
+        assert message in failure(capsys, "heatmap", "copy", *words, "--output", third)
     assert not third.exists()
 
 
@@ -51,7 +51,7 @@ def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
                            (["attentive", "red", "blue"], "2 sentence(s) given: expected one"),
                            (["attentive", "--index", "5"], "valid has 5 sentences, numbered"),
                            (["letters", "--index", "0"], "give one of your own")):
-        assert message in told(capsys, "heatmap", *words, "--output", other)
+        assert message in failure(capsys, "heatmap", *words, "--output", other)
     assert not other.exists()
 
 
@@ -106,7 +106,7 @@ def test_trace_of_a_language_model_warns_of_unknown_words(among, capsys):
     ("nowhere a", "no checkpoint"),
 ])
 def test_a_trace_that_cannot_be(words, message, among, capsys):
-    assert message in told(capsys, "trace", *words.split())
+    assert message in failure(capsys, "trace", *words.split())
 
 
 # ---- step ---------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_step_goes_through_a_lesson(capsys, here):
     for words, message in (("3", "none has this name or number: choose one of 01_small"),
                            ("2", "02_bare.py has no reference implementation to step through"),
                            ("1 --lessons nowhere", "there are no lessons in nowhere")):
-        assert message in told(capsys, "step", *words.split())
+        assert message in failure(capsys, "step", *words.split())
 
 
 def test_step_without_a_terminal_prints_all(here):
@@ -188,12 +188,12 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
     ("single --corpus copy", "is parallel, not text"),
 ])
 def test_a_page_that_cannot_be_leaves_nothing(words, message, among, capsys, tmp_path):
-    assert message in told(capsys, "page", *words.split(), "-o", tmp_path / "it.html")
+    assert message in failure(capsys, "page", *words.split(), "-o", tmp_path / "it.html")
     assert not list(tmp_path.iterdir())
 
 
 def test_user_defined_code_does_not_run_in_a_page(among, capsys, monkeypatch, tmp_path):
     about = {"about": {"kind": "translator", "own": {"mine.py:Mine": "0"}}}
     monkeypatch.setattr(page.checkpoint, "load_about", lambda path: about)
-    error = told(capsys, "page", "copy", "-o", tmp_path / "it.html")
+    error = failure(capsys, "page", "copy", "-o", tmp_path / "it.html")
     assert "copy was trained with mine.py:Mine, user-defined code in Python" in error

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from cli_runs import SMALL, told
+from cli_runs import SMALL, failure
 
 COPY = "train --corpus copy "
 REFUSED = [
@@ -38,7 +38,7 @@ REFUSED = [
 @pytest.mark.parametrize("words, message", REFUSED)
 def test_refused(words, message, capsys, here):
     (here / "file").write_text("")
-    assert message in told(capsys, *words.split())
+    assert message in failure(capsys, *words.split())
     assert [path.name for path in here.iterdir()] == ["file"]
 
 
@@ -53,7 +53,7 @@ def test_malformed_files(here, source, target, message, capsys):
     for name, text in (("a.txt", source), ("b.txt", target)):
         (here / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     files = ["--source", "a.txt", "--target", "b.txt"]
-    assert message in told(capsys, "train", *files, "--min-count", "1", *SMALL)
+    assert message in failure(capsys, "train", *files, "--min-count", "1", *SMALL)
     assert not (here / "runs").exists()
 
 
@@ -78,7 +78,7 @@ def test_a_text_or_a_language_model_that_cannot_be(words, message, here, capsys)
     (here / "empty.txt").write_text(" \n\n")
     (here / "latin.txt").write_bytes("é\n".encode("latin-1"))
     (here / "one.txt").write_text("a b c\n")
-    assert message in told(capsys, "train", "lm", *words.split())
+    assert message in failure(capsys, "train", "lm", *words.split())
     assert not (here / "runs").exists()
 
 
@@ -87,7 +87,7 @@ def test_a_text_or_a_language_model_that_cannot_be(words, message, here, capsys)
 def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys, tmp_path):
     data = damage((runs / "copy/checkpoint.npz").read_bytes())
     (tmp_path / "checkpoint.npz").write_bytes(data)
-    assert "checkpoint.npz" in told(capsys, *command.format(tmp_path).split())
+    assert "checkpoint.npz" in failure(capsys, *command.format(tmp_path).split())
     assert (tmp_path / "checkpoint.npz").read_bytes() == data
 
 
@@ -101,7 +101,7 @@ def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys
 ])
 def test_a_run_of_the_other_kind(words, message, runs, capsys, monkeypatch):
     monkeypatch.chdir(runs)
-    assert message in told(capsys, *words.split())
+    assert message in failure(capsys, *words.split())
 
 
 def test_a_reader_that_leaves_is_not_an_error():

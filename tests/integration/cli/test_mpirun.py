@@ -76,7 +76,7 @@ def test_ranks_come_to_the_same(run):
 # ---- a command ----------------------------------------------------------------------------------
 
 
-def test_a_run_is_told_once_and_goes_on_with_other_ranks(run, tmp_path):
+def test_a_run_is_reported_once_and_goes_on_with_other_ranks(run, tmp_path):
     code, lines, err = command(run, 2, *COPY, "--epochs", "1")
     assert code == 0, err
     assert sum("parameters; 300 pairs" in line for line in lines) == 1
@@ -101,7 +101,7 @@ def test_a_run_is_told_once_and_goes_on_with_other_ranks(run, tmp_path):
     ([*COPY, "--batch-size", "1"], "2 ranks for batches of 1 rows: expected a row for each, so "
                                    "start fewer, or give a larger --batch-size"),
 ])
-def test_what_is_refused_is_told_once(run, words, message):
+def test_what_is_refused_is_reported_once(run, words, message):
     code, lines, err = command(run, 2, *words)
     assert code == 2 and err.count(f"numpy-attention: error: {message}") == 1
 
@@ -114,8 +114,8 @@ def test_what_is_refused_is_told_once(run, words, message):
 def test_ranks_that_disagree(run, what, value, message):
     code, lines, err = run(2, CASES, "alone", 1, what, value)
     assert code == 0, err
-    for told in by_rank(lines).values():
-        assert re.match(r"rank 1 on \S+ does not agree with rank 0 on \S+: " + message, told[0])
+    for printed in by_rank(lines).values():
+        assert re.match(r"rank 1 on \S+ does not agree with rank 0 on \S+: " + message, printed[0])
 
 
 @pytest.mark.parametrize("case, message", [
@@ -135,8 +135,8 @@ def test_a_missing_engine(tmp_path):
         done = subprocess.run([sys.executable, "-m", "numpy_attention", *COPY],
                               env=environment, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 2
-        told = "error: ranks are started, and the engine that joins them is missing"
-        assert done.stderr.count(told) == expected
+        message = "error: ranks are started, and the engine that joins them is missing"
+        assert done.stderr.count(message) == expected
         assert 'pip install -e ".[cluster]"' in done.stderr or not expected
 
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_runs import told
+from cli_runs import failure
 from pictures import texts
 
 from numpy_attention import plotting
@@ -150,13 +150,13 @@ def test_distances_as_json_and_drawn(capsys, tmp_path, monkeypatch):
     ("nowhere", "no checkpoint at "),
 ])
 def test_refused(command, words, message, capsys):
-    assert message in told(capsys, command, *words.split())
+    assert message in failure(capsys, command, *words.split())
 
 
 def test_numbers_that_cannot_be(capsys):
-    words = ["recover", "plain", "--words", "6", "--past", "6"]
-    assert "--words 6: expected a whole number of at least 1 and at most 5" in told(capsys, *words)
-    assert "no passage of 920 tokens in this text" in told(capsys, *words[:2], "--past", "900")
+    cmd = ["recover", "plain", "--words", "6", "--past", "6"]
+    assert "--words 6: expected a whole number of at least 1 and at most 5" in failure(capsys, *cmd)
+    assert "no passage of 920 tokens in this text" in failure(capsys, *cmd[:2], "--past", "900")
 
 
 def test_a_text_of_another_unit(capsys, monkeypatch):
@@ -167,5 +167,5 @@ def test_a_text_of_another_unit(capsys, monkeypatch):
         return text.as_characters(), name
 
     monkeypatch.setattr(evaluate, "part_of", letters)
-    assert "own is a text of characters, and this run's model reads words: choose" in told(
+    assert "own is a text of characters, and this run's model reads words: choose" in failure(
         capsys, "ablate", "single")

@@ -19,7 +19,7 @@ ERROR = "numpy-attention: error: "
 
 
 def shell(command):
-    """A command of the shell in which `cli` is ours; → exit status, what it told."""
+    """Run a shell command in which `cli` is ours; → exit status, what it printed."""
     script = f"cli() {{ {sys.executable} -m numpy_attention \"$@\"; }}; {command}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", script], env=environment, stdin=subprocess.DEVNULL,
@@ -39,10 +39,10 @@ def test_streams_that_lead_nowhere(command, status, message):
     assert shell(command) == (status, message)
 
 
-@pytest.mark.parametrize("name, status, said", [
+@pytest.mark.parametrize("name, status, message", [
     ("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "ended by SIGTERM"),
     ("SIGHUP", 129, "ended by SIGHUP")])
-def test_a_signal_ends_a_command_in_a_line(name, status, said, monkeypatch, capsys):
+def test_a_signal_ends_a_command_in_a_line(name, status, message, monkeypatch, capsys):
     number = getattr(signal, name)
     before = signal.getsignal(number)
     tidied = []
@@ -56,7 +56,7 @@ def test_a_signal_ends_a_command_in_a_line(name, status, said, monkeypatch, caps
 
     monkeypatch.setattr(catalogue, "list_corpora", work)
     assert main(["corpora", "list"]) == status and tidied
-    assert capsys.readouterr().err == f"numpy-attention: {said}\n"
+    assert capsys.readouterr().err == f"numpy-attention: {message}\n"
     assert signal.getsignal(number) is before
 
 
@@ -86,8 +86,8 @@ def test_a_signal_within_a_finalizer_comes_again(first, monkeypatch, capsys):
     monkeypatch.setattr(catalogue, "list_corpora", work)
     begin = time.monotonic()
     assert main(["corpora", "list"]) == 143 and time.monotonic() - begin < 5
-    said = "interrupted" if first else "ended by SIGTERM"
-    assert capsys.readouterr().err == f"numpy-attention: {said}\n"
+    message = "interrupted" if first else "ended by SIGTERM"
+    assert capsys.readouterr().err == f"numpy-attention: {message}\n"
     assert sys.unraisablehook is before
 
 

@@ -11,7 +11,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from cli_runs import COPY, LM, SMALL, given, told, write_text
+from cli_runs import COPY, LM, SMALL, failure, given, write_text
 
 from numpy_attention import registry
 from numpy_attention.attention.config import AttentionConfig
@@ -279,11 +279,11 @@ def test_own_pairs(own, capsys):
     assert "read as <unk>: RED" in capsys.readouterr().err
     assert main(["evaluate", run]) == 0
     assert "own, valid: 3 pairs" in capsys.readouterr().out
-    assert "no 'test' split" in told(capsys, "evaluate", run, "--split", "test")
+    assert "no 'test' split" in failure(capsys, "evaluate", run, "--split", "test")
     (own / "b.txt").write_text((own / "b.txt").read_text().replace("GREEN", "white"))
-    error = told(capsys, "evaluate", run)
+    error = failure(capsys, "evaluate", run)
     assert "has changed since" in error and "with --run" in error
-    assert "digest" in told(capsys, *command)
+    assert "digest" in failure(capsys, *command)
 
 
 def test_what_comes_next_may_be_pasted(here, capsys):
@@ -317,8 +317,8 @@ def test_train_lm_prints_what_it_does(own, capsys):
     assert len(capsys.readouterr().out.split()) <= 6
     assert main([*attentive, "--carried", "7"]) == 0
     assert "resumes the run in runs/own-combined" in capsys.readouterr().out
-    assert "carried 7 there, 8 now" in told(capsys, *attentive, "--carried", "8")
-    assert "translator now" in told(capsys, *COPY, "--run", "runs/own-combined")
+    assert "carried 7 there, 8 now" in failure(capsys, *attentive, "--carried", "8")
+    assert "translator now" in failure(capsys, *COPY, "--run", "runs/own-combined")
 
 
 def test_characters(own, capsys):
@@ -380,13 +380,13 @@ def test_ctrl_c_saves_and_resumes(runs, here, capsys, monkeypatch):
 ])
 def test_other_settings_are_an_error(runs, change, message, capsys):
     before = (runs / "copy/checkpoint.npz").read_bytes()
-    assert message in told(capsys, *COPY, "--run", runs / "copy", *change.split())
+    assert message in failure(capsys, *COPY, "--run", runs / "copy", *change.split())
     assert (runs / "copy/checkpoint.npz").read_bytes() == before
 
 
 def test_a_folder_where_another_training_is_at_work(runs, capsys):
     with held(runs / "copy/checkpoint.npz"):
-        error = told(capsys, *COPY, "--run", runs / "copy", "--epochs", "3")
+        error = failure(capsys, *COPY, "--run", runs / "copy", "--epochs", "3")
         assert f"another training is at work on {runs / 'copy'}" in error
         assert main(["translate", str(runs / "copy"), "3 1 4"]) == 0        # reading it is allowed
 
@@ -394,7 +394,7 @@ def test_a_folder_where_another_training_is_at_work(runs, capsys):
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_training_that_diverges(capsys, here):
     away = "--optimizer sgd --learning-rate 1e6 --clip inf --run away".split()
-    error = told(capsys, *COPY, *away)
+    error = failure(capsys, *COPY, *away)
     assert "training has diverged" in error or "try a smaller learning rate" in error
     history = [{"train_perplexity": float("inf"), "valid_perplexity": float("nan")}]
     with pytest.raises(ArithmeticError, match="try a smaller learning_rate, in another folder"):

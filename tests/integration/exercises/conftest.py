@@ -16,8 +16,8 @@ def say(tmp_path, monkeypatch, capsys):
     """say("check", "softmax") → the exit status, and what was printed."""
     monkeypatch.chdir(tmp_path)
 
-    def said(*words):
+    def run(*words):
         status = main(["exercise", *words])
         out, err = capsys.readouterr()
         return status, out + err
-    return said
+    return run

@@ -48,17 +48,17 @@ def test_from_the_start_to_a_pass(say, tmp_path):
         "cut": "", "checks": 3, "hints": 0, "passed": True, "asked": False, "seen": False}
     assert "1 of " in say("progress")[1]
     assert "✓ softmax" in say("list")[1]
-    status, text = say("check", "softmax")          # what was told once is not told again
+    status, text = say("check", "softmax")          # not printed a second time
     assert (status, "reference" in text) == (0, False)
 
 
 def test_hints_come_one_after_the_other(say):
     say("start", "softmax")
-    told = [say("hint", "softmax")[1] for _ in range(5)]
-    assert [text.count("\n") for text in told[:3]] == [2, 3, 4]
-    assert "law: Adding one number" in told[0] and "line:" not in told[0]
-    assert RIGHT.strip().splitlines()[-1] in told[3]
-    assert told[4] == told[3]
+    hints = [say("hint", "softmax")[1] for _ in range(5)]
+    assert [text.count("\n") for text in hints[:3]] == [2, 3, 4]
+    assert "law: Adding one number" in hints[0] and "line:" not in hints[0]
+    assert RIGHT.strip().splitlines()[-1] in hints[3]
+    assert hints[4] == hints[3]
 
 
 def test_the_solution_asks_once(say, tmp_path):
@@ -103,16 +103,16 @@ def test_an_exercise_of_another_version(say, tmp_path):
     assert "the exercise has changed since you started it" in say("check", "softmax")[1]
 
 
-@pytest.mark.parametrize("words, said", [
+@pytest.mark.parametrize("words, message", [
     (["start", "softmx"], "no exercise is named 'softmx'; did you mean softmax?"),
     (["check", "softmax"], "softmax.py does not exist: numpy-attention exercise start softmax"),
     (["check", "softmax", "--seconds", "0"], "--seconds"),
     (["list", "--folder", ""], "folder"),
 ])
-def test_what_is_refused(say, words, said):
+def test_what_is_refused(say, words, message):
     status, text = say(*words)
     assert status == 2
-    assert said in text
+    assert message in text
     assert text.count("\n") == 1
 
 
@@ -121,9 +121,9 @@ def test_what_is_refused(say, words, said):
 def test_a_file_of_progress_that_is_none(say, tmp_path, text):
     say("start", "softmax")
     (tmp_path / "exercises" / "progress.json").write_text(text)
-    status, said = say("list")
+    status, message = say("list")
     assert status == 2
-    assert "is not a progress file of this command" in said
+    assert "is not a progress file of this command" in message
     assert (tmp_path / "exercises" / "softmax.py").exists()
 
 

@@ -1,4 +1,4 @@
-"""A check in a process of its own: loops, exits and floods end there."""
+"""A check in a separate process: loops, exits and floods of output end there."""
 
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.process import checked, why_ended

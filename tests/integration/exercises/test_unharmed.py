@@ -36,7 +36,7 @@ def records(folder):
     return json.loads((folder / "progress.json").read_text())["exercises"]
 
 
-@pytest.mark.parametrize("text, said", [
+@pytest.mark.parametrize("text, message", [
     (with_body("while True: pass"), "it took longer than 3 seconds and was ended, in line 26 of"),
     (with_body("raise SystemExit(0)"), "it exits its process with status 0: remove"),
     (with_body("raise KeyboardInterrupt"), "it raises KeyboardInterrupt"),
@@ -46,14 +46,14 @@ def records(folder):
     ("\0" * 9, "it is not valid Python: source code string cannot contain null bytes"),
     ("\n" * 10**6 * 2, "softmax.py has more than 1,000,000 bytes: expected a file of Python"),
 ], ids=range(8))
-def test_what_cannot_be_correct_is_reported_and_harms_nothing(say, begun, text, said):
+def test_what_cannot_be_correct_is_reported_and_harms_nothing(say, begun, text, message):
     file = begun / "softmax.py"
     file.write_text(text, encoding="utf-8")
     before = records(begun)
-    status, told = say("check", "softmax", "--seconds", "3")
+    status, output = say("check", "softmax", "--seconds", "3")
     assert status in (1, 2)
-    assert said in told
-    assert "Traceback" not in told
+    assert message in output
+    assert "Traceback" not in output
     assert file.read_text(encoding="utf-8") == text
     after = records(begun)
     assert after["linear"] == before["linear"]
@@ -67,9 +67,9 @@ def test_what_cannot_be_correct_is_reported_and_harms_nothing(say, begun, text, 
 def test_a_file_that_is_gone(say, begun, harm):
     before = records(begun)
     harm(begun / "softmax.py")
-    status, told = say("check", "softmax")
-    assert (status, told.count("\n")) == (2, 1)
-    assert "softmax.py does not exist: numpy-attention exercise start softmax writes it" in told
+    status, output = say("check", "softmax")
+    assert (status, output.count("\n")) == (2, 1)
+    assert "softmax.py does not exist: numpy-attention exercise start softmax writes it" in output
     assert records(begun) == before
 
 
@@ -77,9 +77,9 @@ def test_code_that_deletes_its_own_file(say, begun):
     file = begun / "softmax.py"
     file.write_text(with_body(f"import os\n    if os.path.exists({str(file)!r}):\n"
                               f"        os.remove({str(file)!r})\n    {RIGHT}"))
-    status, told = say("check", "softmax")
-    assert "Traceback" not in told
-    assert "softmax: passed" in told
+    status, output = say("check", "softmax")
+    assert "Traceback" not in output
+    assert "softmax: passed" in output
     assert status == 0
     assert records(begun)["softmax"]["passed"] is True
 
@@ -89,9 +89,9 @@ def test_an_exercise_of_another_version_stays_passed(say, begun):
     cut = records(begun)["linear"]["cut"]
     (begun / "progress.json").write_text(text.replace(cut, "of another version"))
     mine = (begun / "linear.py").read_bytes()
-    status, told = say("check", "linear")
+    status, output = say("check", "linear")
     assert status == 0
-    assert "the exercise has changed since you started it" in told
+    assert "the exercise has changed since you started it" in output
     assert (begun / "linear.py").read_bytes() == mine
     assert records(begun)["linear"]["passed"] is True
 
@@ -104,11 +104,11 @@ def test_two_checks_at_once(begun):
     while not lock.exists() and first.poll() is None:
         time.sleep(0.01)
     second = subprocess.run(words, capture_output=True, text=True, cwd=begun.parent)
-    told, _ = first.communicate()
+    output, _ = first.communicate()
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
     assert "another command is at work on" in second.stderr
-    assert (first.returncode, "softmax: passed" in told) == (0, True)
+    assert (first.returncode, "softmax: passed" in output) == (0, True)
     assert records(begun)["softmax"]["checks"] == 1
 
 
@@ -121,10 +121,10 @@ def test_a_full_disk(say, begun, monkeypatch, words):
     def full(number):
         raise OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(os, "fsync", full)
-    status, told = say(*words)
-    assert (status, told.count("\n")) == (2, 1)
-    assert "No space left on device" in told
-    assert "make room, or give another place" in told
+    status, output = say(*words)
+    assert (status, output.count("\n")) == (2, 1)
+    assert "No space left on device" in output
+    assert "make room, or give another place" in output
     assert {one.name: one.read_bytes() for one in begun.iterdir()} == before
 
 
@@ -134,7 +134,7 @@ def test_a_full_disk_where_the_check_works(say, begun, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     before = records(begun)
-    status, told = say("check", "softmax")
-    assert (status, told.count("\n")) == (2, 1)
-    assert "cannot be written: No space left on device; make room" in told
+    status, output = say("check", "softmax")
+    assert (status, output.count("\n")) == (2, 1)
+    assert "cannot be written: No space left on device; make room" in output
     assert records(begun) == before

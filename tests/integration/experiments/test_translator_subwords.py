@@ -40,7 +40,7 @@ def cut(tmp_path_factory):
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_the_side_that_has_too_many_letters_is_told(side):
+def test_the_side_that_has_too_many_letters_is_reported(side):
     pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
     few, many = ["ab", "ba"], ["abcdefgh", "ijklmnopqrstuvw"]
     pair = Pair(many, few) if side == "source" else Pair(few, many)

@@ -1,4 +1,4 @@
-"""How a lesson is written: small cells, one assignment a line, all that it uses told at its head.
+"""How a lesson is written: small cells, one assignment a line, its imports listed at its head.
 
 It holds for the lessons that use `course`.
 """

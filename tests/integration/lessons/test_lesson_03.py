@@ -35,7 +35,7 @@ def test_its_step_with_a_pencil_is_the_librarys(lesson):
     np.testing.assert_allclose(c[0], lesson["c1"], atol=1e-12)
 
 
-def test_a_wrong_gradient_of_the_step_is_told(lesson):
+def test_a_wrong_gradient_of_the_step_is_reported(lesson):
     with pytest.raises(AssertionError, match="o"):
         more = np.zeros(2)
         lesson["check_gradient"]("do", lesson["do"] + 1e-3, lambda: lesson["L"](o=more), more)
@@ -77,8 +77,8 @@ def test_unknown_words_are_read_and_not_predicted(parts):
 
 
 def test_the_perplexity_of_counts_is_that_of_known_words_alone(parts):
-    counted = np.array([4, 4, 4, 5, UNK, UNK])
-    assert np.isclose(parts.count_perplexity(np.array([4, 5, UNK]), counted),
+    ids = np.array([4, 4, 4, 5, UNK, UNK])
+    assert np.isclose(parts.count_perplexity(np.array([4, 5, UNK]), ids),
                       (3 / 4 * 1 / 4) ** -0.5)
 
 

@@ -34,7 +34,7 @@ def test_its_cell_is_the_librarys_in_every_convention(lesson, reset, update):
                          XS, FIRST, MASK, np.random.default_rng(1))
 
 
-def test_a_padded_step_that_is_blamed_is_told(lesson):
+def test_a_padded_step_that_is_blamed_is_reported(lesson):
     class Blamed(lesson["PlainGRU"]):
         def backward(self, dys, dlast, cache, grads):
             xs, steps = cache

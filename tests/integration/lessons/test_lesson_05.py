@@ -57,16 +57,16 @@ def test_with_the_bug_later_words_are_heard_by_the_first_steps_c_too(lesson):
     *_, writes = cache
     cut = lesson["model"].copy()
     cut.W_s[...] = 0
-    told = lesson["backward"](cache, cut, cut.zeros_like(), lesson["overwriting"])
-    ds = np.zeros(len(told))
+    dc = lesson["backward"](cache, cut, cut.zeros_like(), lesson["overwriting"])
+    ds = np.zeros(len(dc))
     for write in reversed(writes):
         ds, direct = lesson["word_backward"](ds, 0 * ds, write, cache[1], lesson["model"],
                                              lesson["model"].zeros_like())
-    np.testing.assert_allclose(told, direct, rtol=1e-12)
-    assert np.linalg.norm(told) > 0.1 and lesson["model"].W_s.any()
+    np.testing.assert_allclose(dc, direct, rtol=1e-12)
+    assert np.linalg.norm(dc) > 0.1 and lesson["model"].W_s.any()
 
 
-def test_a_line_that_is_wrong_elsewhere_is_told(lesson):
+def test_a_line_that_is_wrong_elsewhere_is_reported(lesson):
     def without_the_read_out(ds, dc, write, c, model, grads):
         before = dc.copy()
         ds, dc = lesson["word_backward"](ds, dc, write, c, model, grads)
@@ -76,7 +76,7 @@ def test_a_line_that_is_wrong_elsewhere_is_told(lesson):
         lesson["check"](without_the_read_out)
 
 
-def test_a_small_step_is_told_where_it_is_wrong(lesson):
+def test_a_small_step_is_reported_where_it_is_wrong(lesson):
     with pytest.raises(AssertionError, match="s1"):
         lesson["moved"]("s1", lesson["ds_1"] + 0.01)
 

@@ -44,7 +44,7 @@ def test_the_planted_bug_leads_to_its_line(lesson):
         lesson["check"](lesson["Forgetful"](*lesson["weights_of_it"]))
 
 
-def test_told_the_word_it_is_bayes_by_hand(lesson, shipped):
+def test_given_the_word_it_is_bayes_by_hand(lesson, shipped):
     """The first word: one step of the decoder from s_0, with each annotation as its context."""
     _, held_out = translator_parts.bible_clauses()
     model = shipped.model

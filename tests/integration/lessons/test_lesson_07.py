@@ -30,7 +30,7 @@ def test_its_scores_are_the_librarys(lesson, name):
     lesson["check_same"](kind(*weights), lesson[name], lesson[f"{name}_backward"], h, M, *weights)
 
 
-def test_a_score_that_differs_is_told(lesson):
+def test_a_score_that_differs_is_reported(lesson):
     h, M, W_a = drawn((4,), (7, 4), (4, 4))
     with pytest.raises(AssertionError, match="result 0 differs"):
         lesson["check_same"](GeneralAttention(W_a), lesson["general"],

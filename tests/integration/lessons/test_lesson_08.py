@@ -43,11 +43,11 @@ def test_its_one_head_is_the_librarys(lesson, rng):
     X = rng.standard_normal((4, 3))
     M = rng.standard_normal((6, 5))
     out, cache = lesson["one_head"](X, M, *arrays)
-    known, _, looked = layer.forward(X[None], M[None], np.ones((1, 4, 6), bool))
+    known, _, attend_cache = layer.forward(X[None], M[None], np.ones((1, 4, 6), bool))
     np.testing.assert_allclose(out, known[0], atol=1e-12)
     dX, dM, *ours = lesson["one_head_backward"](out**2, cache, None)
     grads = layer.zeros_like()
-    known_dX, known_dM = layer.backward(known**2, None, looked, grads)
+    known_dX, known_dM = layer.backward(known**2, None, attend_cache, grads)
     np.testing.assert_allclose(dX, known_dX[0], atol=1e-12)
     np.testing.assert_allclose(dM, known_dM[0], atol=1e-12)
     for mine, (_, theirs) in zip(ours, grads.named_parameters(), strict=True):

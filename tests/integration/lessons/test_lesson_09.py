@@ -42,11 +42,11 @@ def test_its_norm_is_the_librarys(lesson, rng):
 
 def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
     norm = lesson["norm"]
-    with pytest.raises(GradientError) as told:
+    with pytest.raises(GradientError) as error:
         lesson["check"](lesson["Stiff"](norm.g, norm.b), lesson["x"])
-    assert "wrong gradient for input[0]; right: g, b" in str(told.value)
-    assert "    return (dx_hat - dx_hat.mean(1, keepdims=True)) / s" in str(told.value)
-    assert "a part of the Jacobian" in str(told.value)
+    assert "wrong gradient for input[0]; right: g, b" in str(error.value)
+    assert "    return (dx_hat - dx_hat.mean(1, keepdims=True)) / s" in str(error.value)
+    assert "a part of the Jacobian" in str(error.value)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4])

@@ -47,8 +47,8 @@ def test_its_greedy_search_is_the_librarys(lesson, model):
 def test_the_steps_of_a_beam_are_what_it_kept(lesson):
     steps = []
     lesson["plain_beam"](lesson["house"], lesson["source"], 2, steps=steps)
-    told = [[lesson["text"](prefix.ids) for prefix in step] for step in steps]
-    assert told[:2] == [["el", "la"], ["la casa", "el viejo"]]
+    texts = [[lesson["text"](prefix.ids) for prefix in step] for step in steps]
+    assert texts[:2] == [["el", "la"], ["la casa", "el viejo"]]
     assert [prefix.row for prefix in steps[1]] == [1, 0]
 
 

@@ -1,4 +1,4 @@
-"""Lesson 11: its reader against the library with other numbers, and what tells the bugs apart."""
+"""Lesson 11: its reader compared with the library, and what distinguishes the bugs."""
 
 import re
 
@@ -68,9 +68,9 @@ def test_what_is_not_visible_has_no_weight_whatever_its_score(lesson):
 
 
 def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
-    with pytest.raises(GradientError) as told:
+    with pytest.raises(GradientError) as error:
         lesson["check"](lesson["LastRoles"](*lesson["arrays"]))
-    report = str(told.value)
+    report = str(error.value)
     assert report.startswith("LastRoles: wrong gradient for input[0]; right: W_s, W_q, v, W_x")
     assert "LastRoles.four_roles\n    dh = dk @ self.W_s.T\n  assigned where it is" in report
     assert "element [5, 0, 3] of (6, 3, 4): found 0, right" in report

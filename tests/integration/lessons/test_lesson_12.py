@@ -67,8 +67,8 @@ def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
     lesson["check_same"](plain, library_of(weights, roles, window), h)
     y, alpha, cache = plain.forward(h[:, 0])
     known = library_of(weights, roles, window)
-    _, _, looked, kept = known.forward(h, np.ones((7, 2), bool))
-    np.testing.assert_allclose(alpha, looked[:, 0], atol=1e-12)
+    _, _, attended, kept = known.forward(h, np.ones((7, 2), bool))
+    np.testing.assert_allclose(alpha, attended[:, 0], atol=1e-12)
     dy = np.zeros((7, 2, 6))
     dy[:, 0] = rng.standard_normal(y.shape)
     terms = plain.terms(dy[:, 0], np.zeros_like(alpha), cache, plain.zeros_like())
@@ -78,7 +78,7 @@ def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
 
 
 @pytest.mark.parametrize("roles", [2, 3])
-def test_another_cut_is_told(lesson, rng, weights, roles):
+def test_another_cut_is_reported(lesson, rng, weights, roles):
     h = rng.standard_normal((7, 2, 3 * roles))
     with pytest.raises(AssertionError, match="dh differs"):
         lesson["check_same"](lesson["Misfiled"](*weights, roles, 4),
@@ -109,7 +109,7 @@ def test_a_step_finds_the_state_behind_the_same_letter(lesson):
 # ---- what it measures ----------------------------------------------------------------------------
 
 
-def test_pairs_ask_for_what_was_told(lesson):
+def test_pairs_ask_for_what_was_given(lesson):
     batch = lesson["Pairs"](np.random.default_rng(1), 2, size=6).batch(1)
     assert batch.inputs.shape == (15, 6) and batch.tokens == 18
     for inputs, targets in zip(batch.inputs.T, batch.targets.T):
@@ -156,13 +156,13 @@ def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weig
 def test_the_weight_on_an_answer_is_that_of_the_state_that_read_it(lesson, rng):
     model = small_model(rng)
     batch = lesson["Pairs"](rng, 1, size=4).batch(0)
-    looks, found = lesson["weights_on_answers"](model, batch)
+    attended, found = lesson["weights_on_answers"](model, batch)
     for row, inputs in enumerate(batch.inputs.T):
         for number, t in enumerate((10, 12, 14)):
             place = list(inputs).index(inputs[t]) + 1
             assert inputs[place] == batch.targets[t, row]
-            assert found[number, row] == looks[number, row, place]
-    assert looks[0, :, 10:].max() == 0
+            assert found[number, row] == attended[number, row, place]
+    assert attended[0, :, 10:].max() == 0
 
 
 def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
@@ -185,7 +185,7 @@ def test_real_text_is_as_recorded():
 
 
 def test_a_second_seed_moves_all_points_to_one_side():
-    """And leaves those in order that were farther apart than a bar is long, as the lesson says."""
+    """Values farther apart than a bar is long stay in order, as the lesson says."""
     both = {name: seeds for name, seeds in written(NAME, "WIKITEXT").items() if len(seeds) == 2}
     assert set(both) == {"LSTM", "4-gram", "one part", "two parts", "three parts"}
     longest = max(high - low for seeds in both.values() for _, low, high in seeds)
@@ -195,13 +195,13 @@ def test_a_second_seed_moves_all_points_to_one_side():
         assert other[0][0] - one[0][0] < longest or one[1][0] < other[1][0]
 
 
-@pytest.mark.parametrize("recipe, said", [
+@pytest.mark.parametrize("recipe, sentence", [
     ("wikitext-lstm", "the LSTM has {:.1f}"),
     ("wikitext-4gram", "the 4-gram {:.1f}"),
     ("wikitext-key-value-predict", "three parts {:.1f}"),
     ("wikitext-key-value", "two {:.1f}"),
     ("wikitext-attention", "one {:.1f}"),
 ])
-def test_the_second_seeds_are_as_recorded(recipe, said):
+def test_the_second_seeds_are_as_recorded(recipe, sentence):
     text = " ".join((LESSONS / NAME).read_text().replace("\n# ", " ").split())
-    assert said.format(recorded(recipe, seed=1)) in text
+    assert sentence.format(recorded(recipe, seed=1)) in text

@@ -1,4 +1,4 @@
-"""What lessons 05 to 08 quote from the records is what stands there."""
+"""Lessons 05 to 08 quote the records correctly."""
 
 import pytest
 from lesson_files import recorded, seeds_of, written

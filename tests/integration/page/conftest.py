@@ -15,7 +15,7 @@ def tab(browser):
     tab = browser.new_page()
     wrong = []
     tab.on("pageerror", lambda error: wrong.append(str(error)))
-    tab.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+    tab.on("console", lambda message: message.type == "error" and wrong.append(message.text))
     tab.on("request", lambda wish: (wish.url.startswith(("file:", "data:", "blob:", "about:"))
                                     or wrong.append(f"asks for {wish.url}")))
     yield tab

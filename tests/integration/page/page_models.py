@@ -27,7 +27,7 @@ def sentences_of(rng, count=SENTENCES, longest=LONGEST, unknown=0.1):
 
 
 def randomly(model, rng, scale=0.4):
-    """Every array drawn anew, biases too."""
+    """Draw every array again, biases too."""
     for _, array in model.named_parameters():
         array[...] = rng.normal(0, scale, array.shape)
 

@@ -94,9 +94,9 @@ def check_alike(found, wanted):
         np.testing.assert_allclose(one["weights"], other.weights, rtol=0, atol=CLOSE)
 
 
-@pytest.mark.parametrize("name, settings, turned", TRANSLATORS)
-def test_a_translator_translates_as_in_python(tab, rng, name, settings, turned):
-    translator = translator_of(name, settings, rng, reverse_source=turned)
+@pytest.mark.parametrize("name, settings, backwards", TRANSLATORS)
+def test_a_translator_translates_as_in_python(tab, rng, name, settings, backwards):
+    translator = translator_of(name, settings, rng, reverse_source=backwards)
     sentences = sentences_of(rng)
     greedy, beam = asked(tab, translator, SEARCH, [sentences, [1, 5]])
     check_alike(greedy, translator.translate(sentences, 1))
@@ -361,7 +361,7 @@ def test_an_earlier_checkpoint_is_the_model_of_then(tab, rng):
     check_alike(found, wanted)
 
 
-def test_what_cannot_be_read_is_told(tab, rng):
+def test_what_cannot_be_read_is_reported(tab, rng):
     translator = translator_of("luong", {"layers": 1, "attention": "location", "longest": 3}, rng)
     found = asked(tab, translator, """(model, sentences) => sentences.map((words) => {
       try { model.read(words); return ""; } catch (error) { return error.message; }

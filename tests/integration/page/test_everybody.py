@@ -15,7 +15,7 @@ from numpy_attention.experiments.runs.translator import Translator, TranslatorTr
 from numpy_attention.plotting.html import heatmap_table
 
 # what may stand in a word, and may not become anything but text
-HOSTILE = ["<script>alert(1)</script>", "</script>", "<img/src=x/onerror=alert(1)>", "\"'`&amp;",
+UNSAFE = ["<script>alert(1)</script>", "</script>", "<img/src=x/onerror=alert(1)>", "\"'`&amp;",
            "a\u2028b", "\u202egnp", "a\x00b", "e\u0301", "שלום", "<!--", "]]>", "=1+1"]
 
 
@@ -106,7 +106,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_is_told_from_its_ground(tab, open_page, additive, seeded, scheme):
+def test_text_stands_out_from_its_background(tab, open_page, additive, seeded, scheme):
     tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     writer = writer_of("attentive-language-model", {"attention": "combined"}, seeded)
     open_page(additive)
@@ -161,16 +161,16 @@ def test_without_javascript_the_table_stands(browser, open_page, additive, tmp_p
 
 
 @pytest.fixture
-def hostile(seeded):
-    pair = Pair(tuple(HOSTILE), tuple(HOSTILE), {(k, k) for k in range(len(HOSTILE))})
+def unsafe(seeded):
+    pair = Pair(tuple(UNSAFE), tuple(UNSAFE), {(k, k) for k in range(len(UNSAFE))})
     # which no vocabulary holds
-    known = tuple(word for word in HOSTILE if "\x00" not in word)
+    known = tuple(word for word in UNSAFE if "\x00" not in word)
     small = {"hidden": 12, "embedding": 7, "reset": "before", "update": "new"}
     return pair, Translator.create([Pair(known, known)], "rnnsearch", small, TranslatorTraining())
 
 
-def test_a_word_never_becomes_markup(tab, open_page, hostile):
-    pair, translator = hostile
+def test_a_word_never_becomes_markup(tab, open_page, unsafe):
+    pair, translator = unsafe
     open_page(translator, examples=[pair])
     tab.get_by_role("button", name="Show its gold links").click()
     for one in tab.locator("details").all():
@@ -180,10 +180,10 @@ def test_a_word_never_becomes_markup(tab, open_page, hostile):
     assert not {"script", "img", "iframe", "style", "link", "object"} & set(made)
     assert tab.locator("script").count() == 3
     heads = tab.locator("table.heatmap thead th").all_text_contents()
-    assert heads[:3] == HOSTILE[:3]
+    assert heads[:3] == UNSAFE[:3]
     assert heads[4] == "a\ufffdb"
     assert heads[6] == "a␀b"
-    assert tab.locator("table.heatmap thead th bdi").count() == len(HOSTILE) + 1
+    assert tab.locator("table.heatmap thead th bdi").count() == len(UNSAFE) + 1
 
 
 def kept(tab, name):
@@ -193,19 +193,19 @@ def kept(tab, name):
     return open(waiting.value.path(), "rb").read()
 
 
-def test_files_are_well_formed(tab, open_page, hostile):
-    pair, translator = hostile
+def test_files_are_well_formed(tab, open_page, unsafe):
+    pair, translator = unsafe
     open_page(translator, examples=[pair])
     tab.get_by_role("button", name="Show its gold links").click()
-    rows = len(HOSTILE) + 1
+    rows = len(UNSAFE) + 1
     svg = ElementTree.fromstring(kept(tab, "SVG"))
     texts = [one.text.strip("\u2068\u2069") for one in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert HOSTILE[0] in texts
+    assert UNSAFE[0] in texts
     table = kept(tab, "CSV").decode("utf-8").replace("\0", "␀")      # csv took no NUL before 3.11
     lines = list(csv.reader(io.StringIO(table, newline="")))
     assert lines[0] == ["t", "written", "s", "read", "weight"]
     assert len(lines) == 1 + rows * rows
-    assert [line[3] for line in lines[1:rows]] == [one.replace("\0", "␀") for one in HOSTILE]
+    assert [line[3] for line in lines[1:rows]] == [one.replace("\0", "␀") for one in UNSAFE]
     first = sum(float(line[4]) for line in lines[1:rows + 1])
     assert first == pytest.approx(1, abs=1e-4)
     png = kept(tab, "PNG")

@@ -94,14 +94,14 @@ class Other(DotAttention):
     """A mechanism that the engine does not have."""
 
 
-def test_a_part_that_the_engine_lacks_is_told(rng):
+def test_a_part_that_the_engine_lacks_is_reported(rng):
     translator = translator_of("luong", {"layers": 1}, rng)
     translator.model.attention = Other()
     with pytest.raises(ValueError, match="the model's attention is a Other, which a page does not"):
         exported(translator, "it", SPACES)
 
 
-def test_a_model_too_large_is_told_what_would_do():
+def test_a_model_too_large_gets_advice():
     arrays = {"W": np.zeros((300, 1000), np.float32)}
     assert characters(arrays, "float32") == 1_600_000
     check_small(arrays, "float32", 1, 1_600_000)

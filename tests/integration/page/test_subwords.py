@@ -41,9 +41,9 @@ def test_words_are_cut_as_sentencepiece_cuts_them(tab, translator, clauses):
                   "[model.sourceVocabulary.encode([word]), model.sourceVocabulary.shown([word])])",
                   words)
     assert len(words) > 500
-    for word, (ids, shown) in zip(words, found):
+    for word, (ids, texts) in zip(words, found):
         assert ids == vocabulary.encode([word]), word
-        assert shown == [vocabulary.token(id) for id in ids]
+        assert texts == [vocabulary.token(id) for id in ids]
 
 
 def test_places_and_words_of_ids_are_pythons(tab, translator, rng):

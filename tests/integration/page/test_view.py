@@ -19,7 +19,7 @@ from page_tab import (
 
 from numpy_attention.data.vocabulary import EOS, UNK
 from numpy_attention.metrics import alignment_error_rate, links_from_weights, near_pointing
-from numpy_attention.page.write import ROOM
+from numpy_attention.page.write import HERE
 
 FRAGMENTS = ["#source=%E0%A4%A", "#beam=1e9&head=-1&step=x&seed=NaN",
              "#source=<script>alert(1)</script>", "#moved=0.0.0:1,1,1;;x.y.z;0.-1.0:;9.9.9:NaN",
@@ -67,9 +67,9 @@ def test_the_corpus_s_own_sentence_has_its_gold_links(tab, open_page, additive):
     attended = additive.attend([pair])
     error = alignment_error_rate(links_from_weights(attended, [pair]), [pair])
     near = near_pointing(attended, [pair])
-    said = tab.locator(".figures").inner_text()
-    assert f"alignment error {error:.2f}" in said
-    numbers = [int(word) for word in said.replace(",", " ").split() if word.isdigit()]
+    text = tab.locator(".figures").inner_text()
+    assert f"alignment error {error:.2f}" in text
+    numbers = [int(word) for word in text.replace(",", " ").split() if word.isdigit()]
     linked, on, beside = numbers
     assert (linked, on + beside) == (2, round(2 * near))
 
@@ -309,7 +309,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("build, kinds", KINDS.values(), ids=KINDS)
-def test_every_kind_is_drawn_and_told_in_equations(tab, open_page, seeded, build, kinds):
+def test_every_kind_is_drawn_with_its_equations(tab, open_page, seeded, build, kinds):
     open_page(*(build(name, settings, seeded) for name, settings in kinds.items()))
     expanded(tab)
     assert tab.locator(".problem:not(:empty)").count() == 0
@@ -339,13 +339,13 @@ SAYS = [
 ]
 
 
-@pytest.mark.parametrize("build, name, settings, said, never", SAYS)
-def test_equations_are_those_of_the_settings(tab, open_page, seeded, build, name, settings, said,
-                                             never):
+@pytest.mark.parametrize("build, name, settings, expected, never", SAYS)
+def test_equations_are_those_of_the_settings(tab, open_page, seeded, build, name, settings,
+                                             expected, never):
     open_page(build(name, settings, seeded))
     expanded(tab)
     lines = tab.locator(".equation").all_text_contents()
-    for part in said:
+    for part in expected:
         assert any(part in line for line in lines), (part, lines)
     for part in [*never, "undefined", "null"]:
         assert not any(part in line for line in lines), (part, lines)
@@ -361,12 +361,12 @@ def test_a_link_brings_everything_back(tab, open_page, additive):
     cell(tab, 1, 3).focus()
     tab.keyboard.press("1")
     tab.get_by_role("button", name="Copy a link").click()
-    said, address = translation(tab), tab.url
+    text, address = translation(tab), tab.url
     tab.goto("about:blank")
     tab.goto(address)
     assert address.startswith(f"file://{path}#")
     assert tab.input_value("#source") == SENTENCE
-    assert translation(tab) == said
+    assert translation(tab) == text
     assert weights(tab)[1][3] == 1
     assert tab.locator("table.heatmap").count() == 2
 
@@ -385,10 +385,10 @@ def test_a_hostile_fragment_is_as_none(tab, open_page, additive):
 
 
 def view():
-    return "\n".join(path.read_text("utf-8") for path in sorted((ROOM / "view").glob("*.js")))
+    return "\n".join(path.read_text("utf-8") for path in sorted((HERE / "view").glob("*.js")))
 
 
-def test_every_text_is_said_and_no_other(tab, open_page, additive):
+def test_every_text_is_used_and_no_other(tab, open_page, additive):
     open_page(additive)
     texts = set(tab.evaluate("Object.keys(TEXTS)"))
     scripts = view()

@@ -122,9 +122,9 @@ def test_every_lesson_has_a_page_with_answers_folded_and_downloads(site, pages):
 def test_every_module_has_its_source_and_every_room_its_page(pages):
     for path in (ROOT / "numpy_attention").rglob("*.py"):
         assert f"source/{path.relative_to(ROOT).as_posix()}.html" in pages
-    for room in (ROOT / "numpy_attention").iterdir():
-        if (room / "__init__.py").is_file():
-            assert f"api/{room.name}.html" in pages
+    for part in (ROOT / "numpy_attention").iterdir():
+        if (part / "__init__.py").is_file():
+            assert f"api/{part.name}.html" in pages
 
 
 def test_lessons_show_what_they_gave(site):
@@ -257,8 +257,8 @@ def test_a_room_of_the_map_shows_its_own_arrows(tab, address):
     tab.goto(address + "map.html")
     seen = "all => all.filter(one => getComputedStyle(one).display !== 'none'"
     seen += " && getComputedStyle(one).opacity > 0.5).length"
-    before = tab.eval_on_selector_all(".house .arrow", seen)
-    tab.focus(".house .room-cells")
-    after = tab.eval_on_selector_all(".house .arrow", seen)
-    every = tab.eval_on_selector_all(".house .from-cells, .house .to-cells", "all => all.length")
+    before = tab.eval_on_selector_all(".map .arrow", seen)
+    tab.focus(".map .part-cells")
+    after = tab.eval_on_selector_all(".map .arrow", seen)
+    every = tab.eval_on_selector_all(".map .from-cells, .map .to-cells", "all => all.length")
     assert 0 < after == every != before

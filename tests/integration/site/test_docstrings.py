@@ -46,7 +46,7 @@ def test_a_block_may_follow_its_paragraph_at_once_or_end_the_text():
 
 
 def test_every_docstring_of_the_package_is_readable():
-    """What is not a literal block has no system message, whatever stands in it."""
+    """Text outside of literal blocks has no system message, whatever it contains."""
     seen = 0
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

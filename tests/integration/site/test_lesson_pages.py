@@ -54,7 +54,7 @@ def test_the_key_knows_the_package_and_the_modules_beside(course, monkeypatch):
     assert lessons.key(lesson) == before
 
 
-def test_a_lesson_that_fails_says_what_it_said_last_and_keeps_nothing(course, tmp_path):
+def test_a_failing_lesson_prints_its_last_lines_and_keeps_nothing(course, tmp_path):
     lesson, = lessons.files()
     lesson.write_text('# %%\nprint("so far")\nraise ValueError("no more")\n')
     with pytest.raises(lessons.LessonError, match="(?s)04_gru.py failed.*so far.*no more"):
@@ -75,8 +75,8 @@ def test_a_page_has_downloads_outputs_and_answers(course):
     assert "".join(stream["text"]) == " a 2 %\nend\n"
     assert picture["data"]["image/png"] == "AAAA"
     assert code["metadata"]["mystnb"]["image"]["alt"] == "what it says"
-    told = "".join(answers["source"])
-    assert told.startswith("## Answers\n\n### 1. Why\n") and "\n# a comment\n" in told
+    text = "".join(answers["source"])
+    assert text.startswith("## Answers\n\n### 1. Why\n") and "\n# a comment\n" in text
 
 
 def test_a_lesson_that_was_not_run_says_so(course):

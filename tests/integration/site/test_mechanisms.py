@@ -1,4 +1,4 @@
-"""Equations beside lines: the pages show what stands in the sources."""
+"""Equations next to lines: the pages show the sources."""
 
 import ast
 
@@ -13,8 +13,8 @@ def classes():
 
 def test_every_class_with_a_backward_pass_has_a_page():
     there = classes()
-    for room in mechanisms.GROUPS:
-        for path in (PACKAGE / room).glob("*.py"):
+    for part in mechanisms.GROUPS:
+        for path in (PACKAGE / part).glob("*.py"):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef) and "Protocol" not in map(ast.unparse,
                                                                             node.bases):

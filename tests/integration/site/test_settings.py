@@ -31,7 +31,7 @@ def test_fields_stand_below_a_docstring_with_their_shapes(settings):
     settings.readable(None, "class", "", AdditiveAttention, None, lines)
     text = "\n".join(lines)
     assert "    W_a: Array  (Q, A)" in text and text.index("e = 1") < text.index("W_a")
-    assert "    gauss: Array     (B, S)" in settings.fields_of(PredictiveCache)
+    assert "    gauss: Array         (B, S)" in settings.fields_of(PredictiveCache)
     assert "    width: int = 10" in settings.fields_of(LocalPredictive)
     assert settings.fields_of(int) == []
 

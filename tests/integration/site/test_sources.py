@@ -1,4 +1,4 @@
-"""Sources as pages: the whole text, an anchor a line, folders with what stands in them."""
+"""Sources as pages: the whole text, an anchor for each line, folders with their contents."""
 
 import html
 import re
@@ -12,9 +12,9 @@ pytest.importorskip("pygments", reason="the site needs the extra site")
 def test_a_page_has_every_line_of_its_file_with_an_anchor():
     path = sources.PACKAGE / "attention" / "additive.py"
     lines = path.read_text(encoding="utf-8").splitlines()
-    shown = sources.highlighted(path)
-    assert re.findall(r'id="L-(\d+)"', shown) == [str(1 + n) for n in range(len(lines))]
-    text = html.unescape(re.sub(r"<[^>]+>", "", shown))
+    page = sources.highlighted(path)
+    assert re.findall(r'id="L-(\d+)"', page) == [str(1 + n) for n in range(len(lines))]
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))
     assert all(line.strip() in text for line in lines)
 
 

@@ -18,14 +18,14 @@ def at_once(monkeypatch):
 
 def test_one_rank_does_one_after_the_other():
     for ranks in (lambda do: do(SINGLE_PROCESS), lambda do: together(1, do)[0]):
-        said = []
-        found = ranks(lambda one: handed_out(one, [3, 1, 2], lambda job: job * 2, said.append))
-        assert found == [6, 2, 4] and said == []
+        calls = []
+        found = ranks(lambda one: handed_out(one, [3, 1, 2], lambda job: job * 2, calls.append))
+        assert found == [6, 2, 4] and calls == []
 
 
 @pytest.mark.parametrize("count", [2, 3, 6])
 def test_several_ranks_give_what_one_would(count):
-    said, workers = [], set()
+    calls, workers = [], set()
 
     def work(job):
         workers.add(threading.get_ident())
@@ -34,11 +34,11 @@ def test_several_ranks_give_what_one_would(count):
     def do(ranks):
         if ranks.is_first:
             workers.add(-threading.get_ident())
-        return handed_out(ranks, "abc", work, lambda *done: said.append(done))
+        return handed_out(ranks, "abc", work, lambda *done: calls.append(done))
 
     assert together(count, do) == [["aa", "bb", "cc"]] * count
-    assert [number for number, *_ in said] == [1, 2, 3]
-    assert sorted(done[1:] for done in said) == [("a", "aa"), ("b", "bb"), ("c", "cc")]
+    assert [number for number, *_ in calls] == [1, 2, 3]
+    assert sorted(done[1:] for done in calls) == [("a", "aa"), ("b", "bb"), ("c", "cc")]
     assert not {-worker for worker in workers} & workers            # rank 0 does none
 
 
@@ -73,11 +73,11 @@ def test_jobs_at_work_end_before_the_error(capsys):
 
 
 def test_an_error_of_rank_0_ends_all_too():
-    def tell(*done):
+    def report(*done):
         raise Stopped("told", 15)
 
     with pytest.raises(Stopped, match="told"):
-        together(3, lambda ranks: handed_out(ranks, "abcd", str.upper, tell))
+        together(3, lambda ranks: handed_out(ranks, "abcd", str.upper, report))
 
 
 class Scripted(Comm):

@@ -106,20 +106,20 @@ def test_what_ranks_tell_each_other():
 
 
 class Arrives:
-    """A barrier that is complete after so many looks."""
+    """A barrier that is complete after n tests."""
 
-    def __init__(self, looks):
-        self.looks = looks
+    def __init__(self, tests):
+        self.tests = tests
 
     def Test(self):
-        self.looks -= 1
-        return self.looks < 0
+        self.tests -= 1
+        return self.tests < 0
 
 
-@pytest.mark.parametrize("looks, alike", [(0, True), (3, True), (10**9, False)])
-def test_ranks_that_end_alike(monkeypatch, looks, alike):
+@pytest.mark.parametrize("tests, alike", [(0, True), (3, True), (10**9, False)])
+def test_ranks_that_end_alike(monkeypatch, tests, alike):
     monkeypatch.setattr(ranks, "ENDED", 0.1)
-    monkeypatch.setattr(Comm, "Ibarrier", lambda self: Arrives(looks), raising=False)
+    monkeypatch.setattr(Comm, "Ibarrier", lambda self: Arrives(tests), raising=False)
     aborted = []
     monkeypatch.setattr(Comm, "Abort", lambda self, code: aborted.append(code), raising=False)
     one = Ranks(Comm(0, [None], None), None)
@@ -140,7 +140,7 @@ MAKE = {
 
 
 def trained(name, count, each, folder=None, **training):
-    """Parameters and losses of a training by so many ranks of so many threads."""
+    """Parameters and losses of a training by some ranks with some threads each."""
     def train(ranks):
         made, learn, valid = MAKE[name]()
         for setting, value in training.items():
@@ -180,13 +180,13 @@ def test_a_run_goes_on_within_an_epoch_on_other_ranks(name, tmp_path):
 
     with pytest.raises(KeyboardInterrupt, match="after 3 steps, saved"):
         stop(SINGLE_PROCESS)
-    told = together(2, lambda ranks: told_on_resume(name, tmp_path, ranks))
-    assert told == [", on 2 ranks × 1 thread, 1 × 2 before: sums are bit-identical"] * 2
+    messages = together(2, lambda ranks: message_on_resume(name, tmp_path, ranks))
+    assert messages == [", on 2 ranks × 1 thread, 1 × 2 before: sums are bit-identical"] * 2
     assert trained(name, 2, 1, tmp_path) == whole_run
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.npz"]
 
 
-def told_on_resume(name, folder, ranks):
+def message_on_resume(name, folder, ranks):
     made, learn, valid = MAKE[name]()
     trainer = made.trainer(learn, valid, folder, 2, False, ranks)
     assert trainer.resume() and trainer.step == 3
@@ -271,8 +271,8 @@ def test_processors_are_shared_on_each_host(monkeypatch, cores, hosts, shares, c
         assert pools.crowded(Placed(0), 1) == ""
         cores[:] = [{0}, {1, 2, 3}]
         crowd = "each rank is bound to 1 of 4 processors"
-    told = pools.crowded(Placed(0), each)
-    assert (crowd in told) if crowd else told == ""
+    messages = pools.crowded(Placed(0), each)
+    assert (crowd in messages) if crowd else messages == ""
 
 
 def test_alone(monkeypatch):

@@ -34,7 +34,7 @@ class Counting(Ranks):
         super().add(vector)
 
 
-class Twin:
+class Gradients:
     """Three tables and a bias, side by side in a vector."""
 
     def __init__(self, vector):
@@ -50,14 +50,14 @@ def test_only_touched_rows_are_sent(monkeypatch):
 
     def add(ranks):
         counting = Counting(ranks.comm, ranks._in_place)
-        twin = Twin(np.zeros(104))
-        first, bias, last = twin.parts
+        grads = Gradients(np.zeros(104))
+        first, bias, last = grads.parts
         first[3 + ranks.rank] = [0, ranks.rank + 1]         # two rows of 20, one on each rank
         bias[...] = ranks.rank
         last[:16 - ranks.rank] = 1                          # more than half of 30
-        wanted = sum(ranks.allgather(twin.vector.copy()))
-        row_sums.add(counting, twin)
-        assert (twin.vector == wanted).all()
+        wanted = sum(ranks.allgather(grads.vector.copy()))
+        row_sums.add(counting, grads)
+        assert (grads.vector == wanted).all()
         return counting.added
 
     assert same(together(2, add)) == [2 * 2, 4 + 60]
@@ -68,9 +68,9 @@ def test_a_table_of_half_its_rows_is_sent_by_rows(monkeypatch):
 
     def add(ranks):
         counting = Counting(ranks.comm, ranks._in_place)
-        twin = Twin(np.zeros(104))
-        twin.parts[0][:10] = 1
-        row_sums.add(counting, twin)
+        grads = Gradients(np.zeros(104))
+        grads.parts[0][:10] = 1
+        row_sums.add(counting, grads)
         return counting.added
 
     assert same(together(2, add)) == [10 * 2, 4]

@@ -36,7 +36,7 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
         "large its gradient is.",
         "m after t steps is a sum with weights that add up to 1 − β₁ᵗ, not to 1.",
         "m̂ and v̂ are used in the step; m and v are kept"),
-    why=("√v̂ has the unit of the gradient, so the step has that of the rate alone: multiplying "
+    why=("√v̂ has the unit of the gradient, so the step has only that of the rate: multiplying "
          "the loss by 10 changes nothing but ε's share."),
     unseen=("Without the hats the first steps are too long by a factor of (1 − β₁)/√(1 − β₂): with "
             "the usual numbers three times. It trains, only worse."),
@@ -50,10 +50,10 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
         ("(1 - beta2) * g**2", "(1 - beta2) * g",
          "v is the mean of squares"),
         ("(np.sqrt(v_hat) + epsilon)", "np.sqrt(v_hat + epsilon)",
-         "ε stands outside of the root"),
+         "ε is outside of the root"),
         ("(1 - beta1**step)", "(1 - beta1*step)",
          "a power of the step, not a multiple"),
         ("(np.sqrt(v_hat) + epsilon), m, v", "(np.sqrt(v_hat) + epsilon), m_hat, v_hat",
-         "m and v go on to the next step as they are: m̂ and v̂ serve this step alone"),
+         "m and v go on to the next step as they are: m̂ and v̂ serve only this step"),
         ("return x - rate * m_hat", "return x + rate * m_hat",
          "a step goes against the gradient")))

@@ -35,7 +35,7 @@ last,
 with all that the steps have gathered in dmemory, adds to grads.U_a and returns ∂L/∂h (B, S, D).
 """,
     hints=(
-        "h_j is used in two ways: it is found by its key, and it is said in the context.",
+        "h_j is used in two ways: as a key in its score, and as a value in the context.",
         "Walk up: the context, the softmax, the score, the tanh, then query and keys.",
         "x = tanh(a): dα = h · dc + dα; de = α (dα − Σ α dα); da = de v_a (1 − x²); dk = da; dq = "
         "(Σ_j da_j) W_aᵀ; dh = dmemory.values + dmemory.keys U_aᵀ"),
@@ -49,7 +49,7 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
         ("dmemory.keys += da", "dmemory.keys = da",
          "every step of the decoder reads the keys: their gradients add up"),
         ("            dalpha = dalpha + dweights\n", "            pass\n",
-         "the weights have a listener besides the context: what came in as ∂L/∂α is forgotten"),
+         "the weights are an output besides the context: the given ∂L/∂α is missing"),
         ("return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
          "return alpha * dalpha", DIAGONAL_SOFTMAX),
         ("* self.v_a * (1 - x**2)", "* self.v_a",
@@ -59,6 +59,6 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
         ("total = da.sum(1)", "total = da.mean(1)",
          "the query met every word, so its gradients add up: sum, not mean"),
         ("return dmemory.values + dmemory.keys @ self.U_a.T", "return dmemory.values",
-         "a word is found as well as said: the way through its key is forgotten"),
+         "a word is a key as well as a value: the gradient through its key is missing"),
         ("return dmemory.values + dmemory.keys @ self.U_a.T", "return dmemory.keys @ self.U_a.T",
-         "a word is said as well as found: the way through the context is forgotten")))
+         "a word is a value as well as a key: the gradient through the context is missing")))

@@ -24,7 +24,7 @@ Given ∂L/∂h_t from above for every t, and ∂L/∂h_T of whatever uses the l
 grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one U and one b serve all steps.
 """,
     hints=(
-        "h_t has two listeners: what stands above it, and the next step. What they say adds up.",
+        "h_t is used twice: by the layer above and by the next step. Both gradients add up.",
         "Go from the last step to the first and carry dh, the gradient of the state that you are "
         "about to reach, along.",
         "da_t = (dys_t + dh) (1 − h_t²), and the dh for the step before is da_t Uᵀ"),
@@ -32,7 +32,7 @@ grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one 
     unseen="With T = 1 a backward that never carries dh on is right but for h_0.",
     mistakes=(
         ("            dh = dh + dys[t]\n", "            dh = dys[t]\n",
-         "h_t has two listeners: what the next step sends back is forgotten"),
+         "h_t is used twice: the gradient from the next step is missing"),
         ("grads.U += before[t].T @ da", "grads.U += after[t].T @ da",
          "U met the state before the step, h_{t−1}, not the one after it"),
         ("da = dh * (1 - after[t]**2)", "da = dh * (1 - before[t]**2)",
@@ -40,7 +40,7 @@ grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one 
         ("dh = da @ self.U.T", "dh = da @ self.U",
          "what went through U comes back through Uᵀ"),
         ("        dh = dlast\n", "        dh = np.zeros_like(dlast)\n",
-         "the last state has a listener besides: its gradient is where the loop begins"),
+         "the last state is an output, too: its gradient is where the loop begins"),
         ("da = dh * (1 - after[t]**2)", "da = dh",
          "the tanh was passed without its derivative"),
         ("grads.b += da.sum(0)", "grads.b += da[0]",

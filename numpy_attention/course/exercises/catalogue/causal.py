@@ -1,4 +1,4 @@
-"""Exercise causal: attention over one's own past."""
+"""Exercise causal: attention over the past of the same sequence."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "causal", "attention over one's own past", "11_attentive_language_model", position=1,
+    "causal", "attention over its own past", "11_attentive_language_model", position=1,
     needs=("additive",), source=Source("11_attentive_language_model", ("softmax", "PlainReader")),
     blanks=("PlainReader.backward", "PlainReader.four_roles"), cases=cases,
     text="""
@@ -25,13 +25,13 @@ EXERCISE = Exercise(
     c_t = Σ_s α_ts h_s                        y_t = tanh(h_t W_x + c_t W_r + b)
 
 Salton et al. 2017, all steps at once under the causal mask. Given ∂L/∂y (T, B, K), and ∂L/∂α of
-whoever reads the weights, add to the six parameters' gradients and return ∂L/∂h (T, B, H). That is
+the weights themselves, add to the six parameters' gradients and return ∂L/∂h (T, B, H). That is
 what four_roles returns, for `backward` to call: da is the gradient in front of the tanh of y, and
 you choose the order of the axes in which you hand it the others.
 """,
     hints=(
-        "Each state has four roles: it predicts, asks, is found, and is said.",
-        "In three of them other steps have a part: whom sums go over differs.",
+        "Each state has four roles: it predicts, and it is a query, a key and a value.",
+        "Three of them involve other steps: their sums go over different axes.",
         "dk_s is a sum over all t that look at s, dq_t a sum over all s that t looks at; the "
         "value's part of h_s is Σ_t α_ts dc_t"),
     why="The value's part takes the loss at t to h_s in one step, however far apart they are.",
@@ -39,18 +39,18 @@ you choose the order of the axes in which you hand it the others.
             "right."),
     mistakes=(
         ("        dh += dvalues                           # it is said\n", "",
-         "a state is said, too: the way through the context is forgotten"),
+         "a state is a value, too: the gradient through the context is missing"),
         ("        dh += dk @ self.W_s.T                   # it is found\n", "",
-         "a state is found, too: the way through its key is forgotten"),
+         "a state is a key, too: the gradient through its key is missing"),
         ("        dh += dq @ self.W_q.T                   # it asks\n", "",
-         "a state asks, too: the way through its query is forgotten"),
+         "a state is a query, too: the gradient through its query is missing"),
         ("dk = dz.sum(0) ", "dk = dz.mean(0) ",
          "a key is met by every later step: their gradients add up"),
         ("dq = dz.sum(2) ", "dq = dz.mean(2) ",
          "a query meets every earlier state: their gradients add up"),
         ("dalpha = (values * dc[:, :, None]).sum(3) + dalpha",
          "dalpha = (values * dc[:, :, None]).sum(3)",
-         "the weights have a listener besides the context: what came in as dα is forgotten"),
+         "the weights are an output besides the context: the given dα is missing"),
         ("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))", "de = alpha * dalpha",
          DIAGONAL_SOFTMAX),
         ("da = dy * (1 - y**2)", "da = dy", "the last tanh was passed without its derivative")))

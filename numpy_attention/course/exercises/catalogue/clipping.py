@@ -34,7 +34,7 @@ times the factor, and the norm that they had (Pascanu et al. 2013). Arrays of ze
 """,
     hints=(
         "The direction of the gradient as a whole does not change.",
-        "The norm is that of one long vector in which all arrays stand.",
+        "The norm is that of one long vector that holds all arrays.",
         "g ← g · most / norm where norm > most"),
     why=("One factor for all arrays keeps every share as it is: clipping shortens a step, it does "
          "not turn it."),

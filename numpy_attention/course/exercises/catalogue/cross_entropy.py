@@ -53,4 +53,4 @@ Given dloss, which is ∂(what comes after)/∂L, return the gradient of z (N, V
         ("    dz[rows, y] -= 1\n", "",
          "the second term of L, −z_y, is forgotten: dz = p − onehot(y)"),
         ("return dz * dloss / len(y), None", "return dz / len(y), None",
-         "dloss is forgotten: what comes after L says by how much L counts")))
+         "dloss is missing: it is the gradient of what follows L, by which L counts")))

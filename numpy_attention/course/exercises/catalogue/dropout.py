@@ -36,12 +36,12 @@ nothing has to be done when it is no training any more. What the cache holds is 
 ∂L/∂x, and None for each of keep and p.
 """,
     hints=(
-        "Where nothing went forward nothing comes back.",
+        "Where nothing went forward, the gradient is 0.",
         "y is x times a number that does not depend on x.",
         "dx = dy · keep / (1 − p)"),
-    why=("The mask is drawn once and used in both passes; drawing it anew in the backward pass is "
-         "a mistake that a gradient check with fixed draws cannot see."),
-    unseen=("A mask drawn once for all time steps, or anew for each: both have right gradients, "
+    why=("The mask is drawn once and used in both passes; drawing it again in the backward pass is"
+         " a mistake that a gradient check with fixed draws cannot see."),
+    unseen=("A mask drawn once for all time steps, or again for each: both have right gradients, "
             "and they are two different models."),
     mistakes=(
         ("return dy * scale, None, None", "return dy * (scale > 0), None, None",

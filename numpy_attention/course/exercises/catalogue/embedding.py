@@ -36,7 +36,7 @@ EXERCISE = Exercise(
     text="""
     rows = E[ids]          E (V, D), ids (N,) → (N, D)
 
-Given ∂L/∂rows (N, D), add to grads.E (V, D), and return nothing. The same id may stand in ids many
+Given ∂L/∂rows (N, D), add to grads.E (V, D), and return nothing. The same id may occur in ids many
 times. `grads` has the same arrays as the layer, and may hold gradients of other calls already.
 """,
     hints=(

@@ -36,7 +36,7 @@ where there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
     hints=(
         "The old state goes on in three ways: kept, seen by the candidate, and through both "
         "gates.",
-        "see: s is what stands on the inner side of r. Which of r and U_n comes first?",
+        "see: s is the operand on the inner side of r. Which of r and U_n comes first?",
         "after: dr = da_n s, ds = da_n r, dh = ds U_nᵀ, dU_n = hᵀ ds; before: ds = da_n U_nᵀ, dr = "
         "ds h, dh = ds r, dU_n = sᵀ da_n; dz = dh (h − n) or its negative"),
     why="The two conventions of reset differ in one function, those of update in one sign.",
@@ -47,13 +47,13 @@ where there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = np.where(runs, dh * (n - h), 0)",
          "the sign of z: keep multiplies h, 1 − keep multiplies n"),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = dh * (h - n)",
-         "past a sentence's end keep is 1 whatever z says: z gets nothing"),
+         "past a sentence's end keep is 1 for any z: the gradient of z is 0"),
         ("dh = dh * keep + dh_seen + da_r @ U_r.T", "dh = dh_seen + da_r @ U_r.T",
-         "the old state was kept, too: its way past the gates is forgotten"),
+         "the old state is kept, too: the gradient past the gates is missing"),
         ("dh_seen + da_r @ U_r.T + da_z", "dh_seen + da_z",
-         "the reset gate read the old state: its way back is forgotten"),
+         "the reset gate reads the old state: the gradient through it is missing"),
         ("dh * keep + dh_seen + da_r", "dh * keep + da_r",
-         "the candidate saw the old state: its way back is forgotten"),
+         "the candidate reads the old state: the gradient through it is missing"),
         ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * (1 - keep)",
          "the candidate's tanh was passed without its derivative"),
         ("    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n",
@@ -62,4 +62,4 @@ where there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
         ("return ds @ U_n.T, dr, h.T @ ds", "return ds @ U_n.T, dr, h.T @ da_n",
          "with reset after the product, what comes back to U_n went through r"),
         ("grads.b_n += (da_n * r).sum(0)", "grads.b_n += da_n.sum(0)",
-         "b_n stands inside of r: r is a factor of its gradient")))
+         "b_n is inside of r: r is a factor of its gradient")))

@@ -1,4 +1,4 @@
-"""Exercises input-feeding and find-in-feeding: what was found is told to the next step."""
+"""Exercises input-feeding and find-in-feeding: the next step reads what attention found."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def cases(rng, its):
 
 
 INPUT_FEEDING = Exercise(
-    "input-feeding", "what was found is told to the next step", LESSON, position=7,
+    "input-feeding", "the next step reads what attention found", LESSON, position=7,
     needs=("bptt", "dot", "softmax"), source=Source(LESSON, ("softmax", "PlainDecoder")),
     blanks=("PlainDecoder.backward",), cases=cases,
     text="""
@@ -36,7 +36,7 @@ Given ∂L/∂h̃_t and ∂L/∂α_t for every t, add to the six parameters' gra
 the first state, and dM.
 """,
     hints=(
-        "h̃_t has two listeners: its own word, and the next step. h_t has three.",
+        "h̃_t is used twice: by its own word and by the next step. h_t is used three times.",
         "Walk up from h̃_t: the layer, the context, the softmax, the score; then the step "
         "itself.",
         "h_t = tanh(k_t) and h̃_t = tanh(u_t): dh̃_t = ∂L/∂h̃_t + dk_{t+1} Fᵀ; dh_t = (through the "
@@ -45,36 +45,36 @@ the first state, and dM.
     unseen="Without input feeding in the forward and the backward, all gradients are right again.",
     mistakes=(
         ("dfed = dfeds[t] + dk @ self.F.T", "dfed = dfeds[t]",
-         "h̃_t has two listeners: the next step's is forgotten"),
+         "h̃_t is used twice: the gradient from the next step is missing"),
         ("du @ self.W_h.T + dk @ self.U.T", "du @ self.W_h.T",
-         "h_t goes on to the next step: dk Uᵀ is forgotten"),
+         "h_t goes on to the next step: dk Uᵀ is missing"),
         ("du @ self.W_h.T + dk @ self.U.T", "dk @ self.U.T",
-         "h_t meets the context in h̃_t: du W_hᵀ is forgotten"),
+         "h_t meets the context in h̃_t: du W_hᵀ is missing"),
         ("dh = (M * de[:, :, None]).sum(1) + du", "dh = du",
-         "h_t asks: its way through the scores is forgotten"),
+         "h_t is a query: the gradient through the scores is missing"),
         ("return np.array(dys[::-1])", "return np.array(dys)",
-         "the loop goes from the last step to the first, and so does what it gathers: dys is "
-         "turned round at the end"),
+         "the loop goes from the last step to the first, and so does the list that it fills: "
+         "dys is reversed at the end"),
         ("grads.F += fed_before.T @ dk", "grads.F += fed.T @ dk",
          "F met h̃ of the step before"),
         ("grads.U += h_before.T @ dk", "grads.U += h.T @ dk",
          "U met the state before the step"),
         ("dM += de[:, :, None] * h[:, None] + alpha[:, :, None] * dc[:, None]",
          "dM += alpha[:, :, None] * dc[:, None]",
-         "a word is found as well as said: the way through its score is forgotten"),
+         "a word is a key as well as a value: the gradient through its score is missing"),
         ("dM += de", "dM = de",
          "every step reads M: their gradients add up"),
         ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
          DIAGONAL_SOFTMAX),
-        ("+ dalphas[t]", "", "the weights have a listener besides the context: dα_t is forgotten")))
+        ("+ dalphas[t]", "", "the weights are an output besides the context: dα_t is forgotten")))
 
 
 FIND_IN_FEEDING = Exercise(
-    "find-in-feeding", "what is told to the next step", LESSON, position=8,
+    "find-in-feeding", "what the next step reads", LESSON, position=8,
     needs=("input-feeding",), source=Source(LESSON, ("softmax", "PlainDecoder")), cases=cases,
     text=FIND_THE_LINE,
     hints=(
-        "One parameter alone is wrong. So every gradient that flows through the steps is right.",
+        "Only one parameter is wrong. So every gradient that flows through the steps is right.",
         "It is a product of two arrays, of which dk must be right.",
         "which h̃ met F in step t?"),
     why="F met the h̃ of the step before, as U met its h.",

@@ -22,9 +22,9 @@ def four_roles(reader, h):
 
 
 def four_states(reader, softmax):
-    """The forward of a reader that is given the states of each role apart.
+    """The forward of a reader that gets the states of each role separately.
 
-    What goes through the one is told from what goes through the other: in h their gradients meet.
+    So each role has its own gradient; in h the gradients are added.
     """
     def forward(query, key, value, predict):
         back = np.subtract.outer(range(len(key)), range(len(key)))
@@ -57,7 +57,7 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
         "which?",
         "query: Σ_i dZ_ti W_hᵀ; key: Σ_t dZ_ti W_Yᵀ; value: αᵀ dr; predict: da W_xᵀ, where da is "
         "the gradient in front of the tanh of y"),
-    why="The terms stand apart, so that their conflict can be measured: lesson 12 does.",
+    why="The terms are kept apart, so that lesson 12 can measure their conflict.",
     unseen="A window that reaches the word itself is no law's business: the gradients are right.",
     mistakes=(
         ("return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
@@ -69,7 +69,7 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
         ("alpha.T @ dr", "alpha @ dr",
          "r = α v, so dv = αᵀ dr: from those who looked to what was looked at"),
         ("dalpha = dalpha + dr @ v.T", "dalpha = dr @ v.T",
-         "the weights have a listener besides r: what came in as dα is forgotten"),
+         "the weights are an output besides r: the given dα is missing"),
         ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
          DIAGONAL_SOFTMAX),
         ("grads.W_x += p.T @ da", "grads.W_x += k.T @ da",

@@ -30,9 +30,9 @@ Ba et al. 2016. Given ∂L/∂y (T, D), add to grads.g and grads.b, and return �
     unseen="Normalising over the batch instead of the row has right gradients and another meaning.",
     mistakes=(
         (" - x_hat * along) / s", ") / s",
-         "s depends on every x of the row: its path, x̂ mean(dx̂ x̂), is forgotten"),
+         "s depends on every x of the row: its path, x̂ mean(dx̂ x̂), is missing"),
         ("(dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along)", "(dx_hat - x_hat * along)",
-         "the mean depends on every x of the row: its path is forgotten"),
+         "the mean depends on every x of the row: its path is missing"),
         ("(dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s", "dx_hat / s",
          "mean and spread are no constants: they depend on every x of the row"),
         ("dx_hat = dy * self.g", "dx_hat = dy",
@@ -40,7 +40,7 @@ Ba et al. 2016. Given ∂L/∂y (T, D), add to grads.g and grads.b, and return �
         ("along = (dx_hat * x_hat).mean(1, keepdims=True)",
          "along = (dx_hat * x_hat).sum(1, keepdims=True)",
          "the variance is a mean over the row: so is what comes back through it"),
-        ("- x_hat * along) / s", "- x_hat * along)", "the division by s is forgotten"),
+        ("- x_hat * along) / s", "- x_hat * along)", "the division by s is missing"),
         ("        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
          "        return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s",
          "        along = (dx_hat * x_hat).sum(1, keepdims=True) / len(dy)\n"

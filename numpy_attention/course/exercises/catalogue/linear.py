@@ -53,6 +53,6 @@ Given ∂L/∂y (B, O), add to grads.W and grads.b, and return ∂L/∂x (B, I).
         ("grads.W += x.T @ dy", "grads.W[...] = x.T @ dy",
          "a layer may be used twice: its gradients are added to what is there"),
         ("grads.b += dy.sum(axis=0)", "grads.b += dy[0]",
-         "b was used by every row of the batch, not by the first alone"),
+         "b was used by every row of the batch, not only by the first"),
         ("grads.W += x.T @ dy", "grads.W += x.T @ dy / len(x)",
          "nothing is averaged here: a mean belongs to the loss, which has it in dy already")))

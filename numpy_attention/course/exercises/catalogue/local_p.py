@@ -1,4 +1,4 @@
-"""Exercises local-p and find-in-local-p: a window that learns where to stand."""
+"""Exercises local-p and find-in-local-p: a window that learns its position."""
 
 from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise, Source
 
@@ -14,7 +14,7 @@ def cases(rng, its):
 
 
 LOCAL_P = Exercise(
-    "local-p", "a window that learns where to stand", LESSON, position=5,
+    "local-p", "a window that learns its position", LESSON, position=5,
     needs=("dot", "softmax", "squash"),
     source=Source(LESSON, ("softmax", "windowed", "dot", "local_p", "local_p_backward"), WIDTH),
     blanks=("local_p_backward",), cases=cases,
@@ -24,27 +24,27 @@ LOCAL_P = Exercise(
     g_s = exp(−(s − p)² / 2σ²)        σ = D / 2                (S,), the bell
     α_s = a_s g_s          c = α M                             not normalised again
 
-Luong et al. 2015, equations 9 and 10. Given dc (N,) and dα (S,) of whoever reads the weights,
+Luong et al. 2015, equations 9 and 10. Given dc (N,) and dα (S,) of the weights themselves,
 return dh, dM, dW_p, dv_p.
 """,
     hints=(
         "A word whose weight should grow pulls p towards itself.",
-        "h has two uses: it scores, and it aims. Each m_s has two: it is found, and it is said. α "
+        "h has two uses: in the scores and in p. Each m_s has two: as a key and as a value. α "
         "has two factors that both depend on something.",
         "dα = M dc + dα; da = dα g; dp = Σ_s dα_s α_s (s − p) / σ²; dz = dp p (1 − p / S) with z = "
         "x · v_p"),
     why=("a does not depend on p as long as no word crosses an edge of the window; there the "
-         "weights jump, and no gradient says so."),
+         "weights jump, and no gradient shows it."),
     unseen="The jump at the window's edges: the slope is right on both sides of it.",
     mistakes=(
         ("dh = de @ M + dk @ W_p.T ", "dh = de @ M ",
-         "h aims, too: its way through p is forgotten"),
+         "h is used in p, too: the gradient through p is missing"),
         ("dh = de @ M + dk @ W_p.T ", "dh = dk @ W_p.T ",
-         "h scores, too: its way through the dot products is forgotten"),
+         "h is used in the scores, too: the gradient through them is missing"),
         ("dM = np.outer(de, h) + np.outer(alpha, dc)", "dM = np.outer(alpha, dc)",
-         "a word is found as well as said: the way through its score is forgotten"),
+         "a word is a key as well as a value: the gradient through its score is missing"),
         ("dM = np.outer(de, h) + np.outer(alpha, dc)", "dM = np.outer(de, h)",
-         "a word is said as well as found: the way through the context is forgotten"),
+         "a word is a value as well as a key: the gradient through the context is missing"),
         ("da = dalpha * g", "da = dalpha",
          "α = a g: on the way to a the bell is a factor"),
         ("* 4 / D**2", "* 2 / D**2", "1/σ² is 4/D², since σ = D/2"),
@@ -53,7 +53,7 @@ return dh, dM, dW_p, dv_p.
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p * (1 - p)",
          "p = S σ(z), so ∂p/∂z = p (1 − p / S)"),
         ("dalpha = M @ dc + dalpha", "dalpha = M @ dc",
-         "the weights have a listener besides the context: what came in as dα is forgotten"),
+         "the weights are an output besides the context: the given dα is missing"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (a * ",
          "∂α_s/∂p = α_s (s − p) / σ²: the bell's height stays as a factor")))
 
@@ -66,6 +66,6 @@ FIND_IN_LOCAL_P = Exercise(
     hints=(
         "M is right. So all that goes through scores and context is right.",
         "h, W_p and v_p have one thing in common: the way through p.",
-        "p = S σ(z), so ∂p/∂z = S σ(z) (1 − σ(z)); say that by p and S"),
+        "p = S σ(z), so ∂p/∂z = S σ(z) (1 − σ(z)); write that in terms of p and S"),
     why="∂p/∂z = p (1 − p / S).",
     planted=("dz = dp * p * (1 - p / len(M))", "dz = dp * p * (1 - p / D)"))

@@ -26,7 +26,7 @@ Given ∂L/∂h′ and, from the step after alone, ∂L/∂c′ (B, H), add to g
 return dx, and ∂L/∂h and ∂L/∂c of the state before. The loop over time is there, and calls you.
 """,
     hints=(
-        "c′ has two listeners: the next step, and h′.",
+        "c′ is used twice: by the next step and by h′.",
         "First all that reaches c′, then the four gates, then one product for each parameter.",
         "dc ← dc + dh o (1 − tanh²(c′)); da_i = dc g i (1 − i); da_f = dc c f (1 − f); da_g = dc i "
         "(1 − g²); da_o = dh tanh(c′) o (1 − o); ∂L/∂c = dc f"),
@@ -35,7 +35,7 @@ return dx, and ∂L/∂h and ∂L/∂c of the state before. The loop over time i
     unseen="With a forget gate that is 1 everywhere, da_f is 0 and any factor in it is right.",
     mistakes=(
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dh * o * (1 - tanh_c**2)",
-         "c′ has two listeners: what the next step sends back is forgotten"),
+         "c′ is used twice: the gradient from the next step is missing"),
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dc + dh * o",
          "the tanh over the memory was passed without its derivative"),
         ("da_f = dc * c * f * (1 - f)", "da_f = dc * f * (1 - f)",

@@ -27,7 +27,7 @@ Write both passes, for one query. The forward gives the scores and the cache; gi
 backward gives dh (N,) and dM (S, N).
 """,
     hints=(
-        "h met every word; each word met h alone.",
+        "h met every word; each word met only h.",
         "e = M h. What are the two gradients of a matrix times a vector?",
         "dh = Σ_s de_s m_s, dm_s = de_s h"),
     why=("The query's gradient is a sum over all words, that of each word is a multiple of the "
@@ -55,10 +55,10 @@ GENERAL = Exercise(
 Given ∂L/∂e (S,), return dh (H,), dM (S, N) and dW_a (H, N).
 """,
     hints=(
-        "What stands behind q is the dot score: its backward is there already, with q for h.",
+        "After q comes the dot score, whose backward you already have, with q for h.",
         "q = h W_a is a layer with a batch of one.",
         "dq = de M, dh = dq W_aᵀ, dW_a = h dqᵀ (outer product), dm_s = de_s q"),
-    why="The chain is walked up link by link; nothing has to be derived anew.",
+    why="The chain rule goes back link by link; nothing has to be derived again.",
     unseen="With W_a the identity, h and q are the same and so are many wrong gradients.",
     mistakes=(
         ("return dq @ W_a.T, np.outer(de, q)", "return dq @ W_a.T, np.outer(de, h @ W_a) / len(M)",
@@ -88,12 +88,12 @@ M (S, N). Given ∂L/∂e (S,), return dh, dM, dW_a, dU_a, dv_a.
         "total = Σ_s da_s; dh = total W_aᵀ, dW_a = h totalᵀ, dm_s = da_s U_aᵀ, dU_a = Mᵀ da, dv_a "
         "= Σ_s de_s x_s"),
     why="The sum over the words is made once, before the two products that need it.",
-    unseen="Checked with one word alone, the sum over words may be missing.",
+    unseen="Checked with only one word, the sum over words may be missing.",
     mistakes=(
         ("total = da.sum(0)", "total = da.mean(0)",
          "h met every word, so its gradients add up: sum, not mean"),
         ("total = da.sum(0)", "total = da[-1]",
-         "h met every word, not the last one alone"),
+         "h met every word, not only the last one"),
         ("* (1 - x**2)", "* (1 - x)", "tanh′ = 1 − tanh², not 1 − tanh"),
         (" * (1 - x**2)", "", "the tanh was passed without its derivative"),
         ("de @ x", "x.sum(0)", "v_a weighs each word's x by that word's de"),
@@ -112,7 +112,7 @@ A sentence of S words uses the first S columns. Given ∂L/∂e (S,), return dh 
 dW_a (H, longest).
 """,
     hints=(
-        "The words had no say in being found.",
+        "The scores do not depend on the words.",
         "Columns that were not used had no part in the scores.",
         "dh = W_a[:, :S] de, dM = 0, dW_a is h deᵀ in the first S columns and 0 behind"),
     why="A gradient has the shape of what it belongs to, also where nothing was read.",

@@ -89,7 +89,7 @@ FIND_IN_MASKS = Exercise(
     source=Source(__file__, ("MaskedRNN",)), cases=cases,
     text=FIND_THE_LINE,
     hints=(
-        "What is read past a sentence's end changes nothing. Which gradients say otherwise?",
+        "What is read past a sentence's end changes nothing. Which gradients contradict that?",
         "Look at the elements of xs that are wrong: in which steps, of which sentences?",
         "np.where sends a gradient to the one that was taken, and nothing to the other"),
     why="Past its end a sentence's new state was not taken: its gradient, dnew, is 0 there.",

@@ -30,7 +30,7 @@ losses (T, B) holds −log p, natural logarithms; mask (T, B) is False where a s
         "however long its texts are.",
         "It is a mean over words, not over sequences, and not over the places of padding.",
         "exp(sum of the losses where the mask is / how many that are)"),
-    why="It is the geometric mean of 1/p: so many equally likely words would be as hard.",
+    why="It is the geometric mean of 1/p: that many equally likely words would be as hard.",
     unseen=("Counting a word that is never predicted, such as each sentence's end, makes it "
             "smaller and compares with nothing."),
     mistakes=(

@@ -1,4 +1,4 @@
-"""Exercise pointing: does the largest weight stand on the right word?"""
+"""Exercise pointing: is the largest weight on the right word?"""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 def pointing(weights, links):
     """Weights (T, S), links: the set of (t, s) that are sure → the share of linked target words
-    whose largest weight stands on one of their links.
+    whose largest weight is on one of their links.
     """
     linked = sorted({t for t, _ in links})
     right = [(t, int(weights[t].argmax())) in links for t in linked]
@@ -22,7 +22,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "pointing", "does the largest weight stand on the right word?", "06_additive_attention",
+    "pointing", "is the largest weight on the right word?", "06_additive_attention",
     position=3, source=Source(__file__, ("pointing",)), blanks=("pointing",), cases=cases,
     text="""
     pointing = share of target words t with a sure link for which (t, argmax_s α_ts) is a sure link
@@ -33,7 +33,7 @@ weights (T, S): a row for each target word; links: a set of pairs (t, s), the su
         "Target words without a sure link are not asked; those with two have two right answers.",
         "First which words are asked, then how many of them point right.",
         "right / asked, with asked = {t : (t, s) in links for some s}"),
-    why="It says what the heatmap shows: where the darkest cell of a row lies.",
+    why="It measures what the heatmap shows: where the darkest cell of a row lies.",
     unseen=("Weights shifted by one word point right at the wrong time: the score is then low and "
             "everything else is as it should be."),
     mistakes=(

@@ -43,23 +43,23 @@ SCALED_DOT = Exercise(
     A = softmax(E)         weights, along the last axis
     Y = A v                (…, T, d_v)
 
-Vaswani et al. 2017, equation 1, with any axes in front. Given dY, and dA of whoever reads the
-weights, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
+Vaswani et al. 2017, equation 1, with any axes in front. Given dY, and dA of the weights
+themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
 """,
     hints=(
         "A hidden key has weight 0, and with it nothing comes back to its score.",
-        "Y = A v is a product of two matrices; so is E, but for the scale.",
+        "Y = A v is a product of two matrices; so is E, except for the scale.",
         "dv = Aᵀ dY; dA = dY vᵀ + dA; dE = A (dA − Σ A dA); dq = dE k / √d; dk = dEᵀ q / √d"),
-    why="The scale stands in both gradients, since it stands between both and the score.",
+    why="The scale is in both gradients, since it is between both and the score.",
     unseen="A softmax along the wrong axis has right gradients: its rows then do not add up to 1.",
     mistakes=(
         ("dq = dE @ k * scale", "dq = dE @ k",
-         "1/√d stands between q and the score: it is a factor of dq"),
+         "1/√d is between q and the score: it is a factor of dq"),
         ("dk = dE.swapaxes(-1, -2) @ q * scale", "dk = dE.swapaxes(-1, -2) @ q",
-         "1/√d stands between k and the score: it is a factor of dk"),
+         "1/√d is between k and the score: it is a factor of dk"),
         ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = A * dA", DIAGONAL_SOFTMAX),
         ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)",
-         "the weights have a listener besides Y: what came in as dA is forgotten"),
+         "the weights are an output besides Y: the given dA is missing"),
         ("(A * dA).sum(-1, keepdims=True)", "(A * dA).sum(-2, keepdims=True)",
          "each row of A is a softmax: the sum goes along the last axis"),
         ("return dq, dk, A.swapaxes(-1, -2) @ dY", "return dq, dk, A.swapaxes(-1, -2) @ (A @ v)",
@@ -91,14 +91,14 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
         ("shares = dweights[:, None] / self.heads", "shares = dweights[:, None]",
          "the weights that go out are a mean over the heads: each has a share of 1/h"),
         ("dk @ self.W_k.T + dv @ self.W_v.T", "dk @ self.W_k.T",
-         "M gave the values, too: their way back is forgotten"),
+         "M gives the values, too: the gradient through them is missing"),
         ("dk @ self.W_k.T + dv @ self.W_v.T", "dv @ self.W_v.T",
-         "M gave the keys, too: their way back is forgotten"),
+         "M gives the keys, too: the gradient through them is missing"),
         ("grads.b_q += dq.sum((0, 1))", "grads.b_q += dq.mean((0, 1))",
          "b_q was used by every word of every sentence: its gradients add up"),
         ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))",
          "grads.W_q += X[0].T @ dq[0]",
-         "W_q was used by every sentence of the batch, not by the first alone"),
+         "W_q was used by every sentence of the batch, not only by the first"),
         ("dparts = self.split(dy @ self.W_o.T)",
          "dparts = (dy @ self.W_o.T).reshape(len(dy), self.heads, dy.shape[1], -1)",
          "cut into heads, then the axes exchanged, as split does: a reshape alone mixes words"),

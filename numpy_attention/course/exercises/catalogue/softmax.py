@@ -50,7 +50,7 @@ parameters go: there are none here.
         ("return alpha * (dalpha - mean)", "return dalpha - mean",
          "each score moves its weight by α times as much: the α in front is left out"),
         ("return alpha * (dalpha - mean)", "return alpha * (1 - alpha) * dalpha",
-         "α (1 − α) is the diagonal alone: every weight depends on every score, for they add up "
+         "α (1 − α) is only the diagonal: every weight depends on every score, for they add up "
          "to 1"),
         ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
          "mean = dalpha.mean(axis=1, keepdims=True)",

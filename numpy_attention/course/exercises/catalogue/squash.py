@@ -6,14 +6,14 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def squash(a, b):
-    """a, b (B, H) → tanh(a), σ(b), cache: the outputs alone."""
+    """a, b (B, H) → tanh(a), σ(b), cache: only the outputs."""
     x = np.tanh(a)
     s = 1 / (1 + np.exp(-b))
     return x, s, (x, s)
 
 
 def squash_backward(dx, ds, cache, grads):
-    """∂L/∂x, ∂L/∂s → ∂L/∂a, ∂L/∂b, from the outputs alone."""
+    """∂L/∂x, ∂L/∂s → ∂L/∂a, ∂L/∂b, from only the outputs."""
     x, s = cache
     return dx * (1 - x**2), ds * s * (1 - s)
 
@@ -30,14 +30,14 @@ EXERCISE = Exercise(
     text="""
     x = tanh(a)            s = σ(b) = 1 / (1 + exp(−b))
 
-Given ∂L/∂x and ∂L/∂s, return ∂L/∂a and ∂L/∂b. The cache holds x and s alone, not a and b.
+Given ∂L/∂x and ∂L/∂s, return ∂L/∂a and ∂L/∂b. The cache holds only x and s, not a and b.
 """,
     hints=(
         "Neither derivative is ever negative, and both are largest where the input is 0: 1 and "
         "1/4.",
         "tanh′(a) = 1 − tanh(a)². Write σ′ by σ itself in the same way.",
         "da = dx (1 − x²), db = ds s (1 − s)"),
-    why=("What the forward needs no more need not be kept: the outputs say all that the "
+    why=("The inputs need not be kept after the forward: the outputs are all that the "
          "derivatives need. A network's memory in training is what its backward pass reads."),
     unseen="exp(−b) overflows for b of −1000; every check at small b passes.",
     mistakes=(

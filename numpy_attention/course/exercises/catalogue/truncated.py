@@ -61,7 +61,7 @@ over all chunks.
     mistakes=(
         ("    for first in range(0, len(xs), k):\n        dh = np.zeros_like(h)",
          "    dh = np.zeros_like(h)\n    for first in range(0, len(xs), k):\n        pass",
-         "at the end of a chunk the gradient begins anew with zeros; here it comes from another "
+         "at the end of a chunk the gradient begins again with zeros; here it comes from another "
          "chunk"),
         ("    for first in range(0, len(xs), k):\n"
          "        dh = np.zeros_like(h)                       # nothing comes from the chunk "
@@ -84,4 +84,4 @@ over all chunks.
         ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)",
          "the derivative of the tanh is taken at its output, h_t, not at h_{t−1}"),
         ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
-         "within a chunk the next step is a listener, too: this is k = 1")))
+         "within a chunk the next step uses the state, too: this is k = 1")))

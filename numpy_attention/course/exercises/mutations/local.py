@@ -20,7 +20,7 @@ from numpy_attention.gradcheck import (
 )
 
 AXES = ("0", "1", "-1", "None")
-# what is said of it, and what replaces it
+# its description, and what replaces it
 OPERATIONS: dict[type, tuple[tuple[str, str], ...]] = {
     ast.Mult: (
         ("a missing factor", "{0}"),
