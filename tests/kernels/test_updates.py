@@ -1,4 +1,4 @@
-"""The passes over the flat vectors that the trainer makes: sums of gradients, the norm in float64."""
+"""The passes over flat vectors that the trainer makes: sums of gradients, the norm in float64."""
 
 import math
 
