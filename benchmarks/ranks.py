@@ -6,9 +6,9 @@
 A batch has the same rows however many ranks share it. The ways to run it take turns, one step each,
 and a ratio is of two steps of one round; tables show medians over the rounds, and min–max. Every
 way ends with a digest of the parameters: ranks × 1 thread and 1 × 2 threads must agree, bit for
-bit, if both have two shares. After the steps: sums alone by size, a table's touched rows, and steps
-of fewer rows, from which scaling.py takes the cost of a row. --output appends all of it to a file
-of JSON lines. The models are described in sides.py; more ranks than processors take turns.
+bit, if both have two shares. After the steps: only sums, by size, and a table's touched rows.
+--output appends all of it to a file of JSON lines. The models are described in sides.py; more ranks
+than processors take turns.
 
 With --gigabits, two network namespaces stand in for two hosts, joined by a virtual cable whose
 bandwidth tc limits each way; --delay holds packets back by the kernel's netem. mpirun runs on the
@@ -77,9 +77,9 @@ def here(ranks, threads):
 # ---- processes that take turns -------------------------------------------------------------------
 
 
-def measure(model, ways, rounds, rows=None):
+def measure(model, ways, rounds):
     """A dict for each way: its name, the seconds of each round, and where they went."""
-    rows = rows or MODELS[model]["batch"]
+    rows = MODELS[model]["batch"]
     with ExitStack() as stack:
         processes = []
         for way in ways:
@@ -267,24 +267,9 @@ def steps(models, ways, options):
     steps_tables(lines)
 
 
-def fewer_rows(models, options):
-    """Measure and print a plain step of a batch's rows, and of half and less of them."""
-    lines = []
-    for model in models:
-        for part in (1, 2, 4, 8):
-            rows = MODELS[model]["batch"] // part
-            line, = measure(model, [SINGLE_PROCESS], options.rounds, rows)
-            lines.append(line | {"kind": "rows"})
-    table(["model", "rows", "ms a step", "computing, ms"],
-          [[line["model"], line["rows"], spread(line["seconds"], 1e3, 1),
-            f"{1e3 * line['parts']['computing']:.1f}"] for line in lines])
-    record(options.output, *lines)
-
-
 def on_this_machine(models, options):
     counts = [int(count) for count in options.ranks.split(",")]
     steps(models, [SINGLE_PROCESS, here(1, 2), *(here(count, 1) for count in counts)], options)
-    fewer_rows(models, options)
     lines = []
     for count in counts:
         if count > 1:

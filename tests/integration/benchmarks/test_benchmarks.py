@@ -20,7 +20,6 @@ import pytest
 import ranks
 import roles
 import same_numbers
-import scaling
 import sides
 import start
 import versus_pytorch
@@ -126,24 +125,12 @@ def test_memory_that_grows_is_reported(capsys):
 
 def test_ranks_without_mpi(capsys):
     two = ranks.SINGLE_PROCESS._replace(name="1 × 2", threads=2)
-    lines = ranks.measure("e", [ranks.SINGLE_PROCESS, two], 2, rows=4)
+    lines = ranks.measure("e", [ranks.SINGLE_PROCESS, two], 2)
     for line in lines:
-        assert line["rows"] == 4 and len(line["seconds"]) == 2
+        assert line["rows"] == 32 and len(line["seconds"]) == 2
         assert line["parts"]["computing"] > 0 and line["bytes"] == 0
     ranks.steps_tables(lines)
     assert "| e | 1 × 2 |" in capsys.readouterr().out
-
-
-def test_scaling_fits_what_made_the_figures():
-    lines = [{"kind": "sum", "ranks": count, "bytes": size, "seconds": [
-        scaling.moved(count, size) * 2e-9 + scaling.rounds(count, 1) * 3e-5]}
-        for count in (2, 4) for size in (1e5, 1e6, 1e7)]
-    ping = {"kind": "ping", "ranks": 2, "seconds": [3e-5]}
-    link = scaling.fit_link("made up", [*lines, ping])
-    assert (link.byte, link.round) == (pytest.approx(2e-9), pytest.approx(3e-5))
-    cost = scaling.Cost(64, 1_000_000, scaling.Embeddings(0, 1, 1, 0), fixed=0.001, each=0.01)
-    hosts = scaling.breaks(scaling.strong, cost, link)
-    assert scaling.strong(cost, link, hosts) < 0.5 <= scaling.strong(cost, link, hosts - 1)
 
 
 def test_the_same_training_gives_the_same_bits(monkeypatch):
