@@ -94,7 +94,7 @@ def writing(size, side, translate):
 
 
 def their_search(translator, beam):
-    """A function from sentences to translations, of PyTorch's twin with the same weights."""
+    """A function from sentences to translations, of PyTorch's model with the same weights."""
     import torch
     from pytorch import torch_luong, torch_rnnsearch
     from pytorch.torch_decoding import LuongSearcher, RNNSearcher, beam_search, greedy

@@ -33,7 +33,7 @@ def resident():
 
 
 class Watch:
-    """What a process holds, looked at every so many times."""
+    """What a process holds, now and then."""
 
     def __init__(self, what, times):
         self.what, self.every = what, max(1, times // FIGURES)

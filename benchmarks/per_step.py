@@ -117,22 +117,22 @@ def loss_and_grad(p, size, inputs, targets, states):
     caches = []
     for t in range(T):
         x = p["embedding.E"][inputs[t]]                                 # (B, E)
-        looked = []
+        attend_caches = []
         for layer, cell in enumerate(cells):
             states[layer], cache = forward(cell, x, states[layer])
-            looked.append(cache)
+            attend_caches.append(cache)
             x = states[layer][0]                                        # (B, H)
         logits = x @ E.T + p["output.b"]                                # (B, V)
         exps = np.exp(logits - logits.max(1, keepdims=True))
         probabilities = exps / exps.sum(1, keepdims=True)
         loss -= np.log(probabilities[rows, targets[t]]).sum()
-        caches.append((looked, x, probabilities))
+        caches.append((attend_caches, x, probabilities))
 
     grads = {name: np.zeros_like(array) for name, array in p.items()}
     dcells = [part(grads, name) for name in names]
     dstates = [tuple(map(np.zeros_like, state)) for state in states]
     for t in reversed(range(T)):
-        looked, h, probabilities = caches[t]
+        attend_caches, h, probabilities = caches[t]
         # −log p of the target, p = softmax(logits)
         dlogits = probabilities.copy()
         dlogits[rows, targets[t]] -= 1
@@ -143,7 +143,7 @@ def loss_and_grad(p, size, inputs, targets, states):
         for layer in reversed(range(len(cells))):
             dh, *rest = dstates[layer]
             dx, dstates[layer] = backward(
-                cells[layer], (dh + dx, *rest), looked[layer], dcells[layer])
+                cells[layer], (dh + dx, *rest), attend_caches[layer], dcells[layer])
         # x = E[ids]: a word may stand in a batch twice
         np.add.at(grads["embedding.E"], inputs[t], dx)
     return loss, grads, states

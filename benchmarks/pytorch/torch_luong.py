@@ -71,12 +71,12 @@ class TorchLuong(nn.Module):
         projected = self.U_a(annotations) if self.U_a is not None else None
         fed = annotations.new_zeros(source.shape[1], self.hidden)
         attentional = []
-        looked = []
+        all_weights = []
         for y_t in self.target_embedding(target_in):
             fed, states, weights = self.step(y_t, states, fed, annotations, projected, mask)
             attentional.append(fed)
-            looked.append(weights)
-        return torch.stack(attentional), torch.stack(looked)
+            all_weights.append(weights)
+        return torch.stack(attentional), torch.stack(all_weights)
 
     def loss(self, source, target_in, target_out):
         """Σ −log p of the target words."""

@@ -50,15 +50,15 @@ class TorchRNNSearch(nn.Module):
         embedded = self.dropout(self.target_embedding(target_in))
         states = []
         contexts = []
-        looked = []
+        all_weights = []
         for y in embedded:
             context, weights = self.attend(s, annotations, keys, mask)
             s = self.decoder(torch.cat([y, context], 1), s)
             states.append(s)
             contexts.append(context)
-            looked.append(weights)
+            all_weights.append(weights)
         t = self.read_out(torch.stack(states), embedded, torch.stack(contexts))
-        return t, torch.stack(looked)
+        return t, torch.stack(all_weights)
 
     def loss(self, source, target_in, target_out):
         """Σ −log p over the target words that are no padding, which alone get logits."""
