@@ -138,7 +138,7 @@ def heads(translator):
             for name, layer, attention in layers for head in range(attention.heads)]
 
 
-# ---- told the word -----------------------------------------------------------------------------
+# ---- weights given the word --------------------------------------------------------------------
 
 
 def posterior(model, batch):
@@ -178,7 +178,7 @@ class Only:
 
 
 @contextmanager
-def told(model):
+def posterior_weights(model):
     """Within, the model's weights are the posterior ones."""
     model.weights = lambda batch: posterior(model, batch)
     try:
@@ -187,7 +187,7 @@ def told(model):
         del model.weights
 
 
-def can_be_told(translator):
+def has_posterior(translator):
     """Whether `posterior` is one.
 
     The context of a step must reach no other step, and a step's weights sum to 1.
@@ -201,7 +201,7 @@ def can_be_told(translator):
 
 
 def later(weights, steps):
-    """The weights (T, S) of so many steps later; after the last word nothing is asked."""
+    """The weights (T, S) of `steps` steps later; after the last word nothing is asked."""
     nothing = np.zeros((steps, weights.shape[1]), weights.dtype)
     return np.concatenate([weights[steps:], nothing])
 
@@ -255,8 +255,8 @@ def main(arguments=None):
             for name, layer, attention, head in heads(translator):
                 with only(translator.model, layer, attention, head):
                     show("    " + name, both_times(translator, test))
-        if options.posterior and can_be_told(translator):
-            with told(translator.model):
+        if options.posterior and has_posterior(translator):
+            with posterior_weights(translator.model):
                 show("    told its word", figures(translator.attend(test), test))
 
 

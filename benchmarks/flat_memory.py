@@ -57,7 +57,7 @@ class Watch:
 
 
 def train(times, folder):
-    """A small translator trained for so many steps; → it, the growth."""
+    """A small translator trained for `times` steps; → it, the growth."""
     pairs = load_parallel("bible-en-es", "train", max_length=7)[:1600]
     how = TranslatorTraining(epochs=-(-times // 50), batch_size=32, learning_rate=3e-3)
     settings = dict(hidden=48, embedding=32, dropout=0.2, init="modern", readout="current")

@@ -27,7 +27,7 @@ SHOWN = ("swapped adjective", "negation", "ne", "pas", "object pronoun", "moved 
 EOS = ["</s>"]
 
 
-def looked_at(pair, weights, i, j):
+def largest_weight_on(pair, weights, i, j):
     """What the largest weight of target word j, whose gold source word is i, is on."""
     place = int(weights[j].argmax())
     if place == i:
@@ -53,10 +53,10 @@ def phenomena_and_halves(pair):
 
 
 def counts_of(phenomenon, pairs, found, weights):
-    """A Counter of what the words of one phenomenon look at, over all pairs."""
+    """A Counter of what the words of one phenomenon point at, over all pairs."""
     counts = Counter()
     for pair, links, rows in zip(pairs, found, weights):
-        counts.update(looked_at(pair, rows, i, j) for i, j in links[phenomenon])
+        counts.update(largest_weight_on(pair, rows, i, j) for i, j in links[phenomenon])
     return counts
 
 

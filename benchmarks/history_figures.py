@@ -24,18 +24,18 @@ from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 STREAMS = 20
 
 
-def label(writer):
+def label(run):
     """A run's model in a few words."""
-    settings = writer.settings
+    settings = run.settings
     name = settings.get("attention") or settings.get("cell", "lstm").upper()
     if settings.get("window"):
         return f"{name}, window {settings['window']}"
     return name
 
 
-def text_of(writer):
+def text_of(run):
     """The last split of what the run learnt from: test, or valid where there is no test."""
-    corpus = selected(writer.corpus)
+    corpus = selected(run.corpus)
     text, = corpus.load(corpus.splits[-1])
     return text
 
@@ -71,13 +71,13 @@ def main(arguments=None):
     flows = {}
     along_c = {}
     for folder in options.runs:
-        writer = LanguageModelRun.load(folder)
-        model = writer.model
-        name = label(writer)
+        run = LanguageModelRun.load(folder)
+        model = run.model
+        name = label(run)
         if name in flows:
             name = Path(folder).name
-        steps = writer.training.steps
-        batches = TextBatches(text_of(writer).stream(writer.vocabulary), STREAMS, steps)
+        steps = run.training.steps
+        batches = TextBatches(text_of(run).stream(run.vocabulary), STREAMS, steps)
         first = batches.batch(0)
         flows[name] = gradient_flow(model, first)
         print(f"{name}: {model.size:,} parameters; ‖∂L_T/∂h_t‖ {fall(flows[name])}")
@@ -85,7 +85,7 @@ def main(arguments=None):
             along_c[name] = gradient_flow(model, first, of="c")
             print(f"    ‖∂L_T/∂c_t‖ {fall(along_c[name])}")
         if hasattr(getattr(model, "reader", None), "attention"):
-            span = attention_span(model, batches, writer.settings.get("window") or steps // 2)
+            span = attention_span(model, batches, run.settings.get("window") or steps // 2)
             spans[name] = span
             print(f"    mean weight on the previous positions {np.round(span[:5], 3)}, "
                   f"on the last five {span[:5].sum():.3f}, on all {len(span)} {span.sum():.3f}")

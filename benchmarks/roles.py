@@ -4,7 +4,7 @@
     python benchmarks/roles.py roles.png --models attention,key-value --steps 600 --corpus ptb
 
 Trains a small language model with each of these readers from the same seed, on the same batches,
-and every so many steps takes the gradients of a state by its roles apart, on text of the validation
+and every --every steps takes the gradients of a state by its roles apart, on text of the validation
 split (`analysis.role_gradients`). Draws the cosines between them above and their norms, root mean
 square, below, a column a model, and prints both as they are in the end. Roles that read other parts
 of a state have no cosine.
@@ -43,7 +43,7 @@ class Measured:
         self.norms = {role: {} for role in ROLES}
 
     def look(self, step):
-        """Measure the model as it is after so many steps."""
+        """Measure the model after this number of steps."""
         found = role_gradients(self.model, self.batches, np.random.default_rng(0))
         for role, norm in found.norms.items():
             if norm is not None:
@@ -54,22 +54,22 @@ class Measured:
 
 
 def trained(name, learn, valid, options):
-    """A model trained for so many steps; → what is Measured on the way."""
+    """A model trained for --steps steps; → what is Measured on the way."""
     how = LanguageModelTraining(steps=20, batch_size=32, clip=5.0, seed=options.seed, min_count=2)
-    writer = LanguageModelRun.create(learn, "attentive-language-model", settings_of(name, options),
+    run = LanguageModelRun.create(learn, "attentive-language-model", settings_of(name, options),
                                      how)
-    ids = valid.stream(writer.vocabulary)[:LENGTH * STREAMS * how.steps + 1]
-    measured = Measured(writer.model, TextBatches(ids, STREAMS, how.steps))
+    ids = valid.stream(run.vocabulary)[:LENGTH * STREAMS * how.steps + 1]
+    measured = Measured(run.model, TextBatches(ids, STREAMS, how.steps))
     measured.look(0)
-    trainer = writer.trainer(learn, threads=1, progress=False)
+    trainer = run.trainer(learn, threads=1, progress=False)
     with Threads(1) as pool:
-        twins = [writer.model.zeros_like()]
+        grads = [run.model.zeros_like()]
         epoch = 0
         while trainer.step < options.steps:
             for place in trainer.order(trainer.seed, epoch)[:options.steps - trainer.step]:
                 if not trainer.train.carried(place):
                     trainer.state = None
-                trainer.train_step(trainer.train.batch(place), pool, twins)
+                trainer.train_step(trainer.train.batch(place), pool, grads)
                 if trainer.step % options.every == 0:
                     measured.look(trainer.step)
             epoch += 1

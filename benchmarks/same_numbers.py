@@ -61,7 +61,7 @@ EPOCH = 100             # steps
 
 
 def trained(steps, threads, seed=0):
-    """A translator trained for so many steps, in whole epochs.
+    """A translator trained for at least `steps` steps, in whole epochs.
 
     → it, [loss a token of each step], pairs to measure it on.
     """
@@ -127,7 +127,7 @@ def encoded(translator, translation):
 
 
 def padded_loss(model, batches, length=40):
-    """The loss of batches whose every sentence is padded to so many words."""
+    """The loss of batches whose every sentence is padded to `length` words."""
     def wide(ids):
         return np.pad(ids, [(0, length - len(ids)), (0, 0)])
 

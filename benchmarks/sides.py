@@ -166,10 +166,10 @@ def our_step(trainer, batch):
     """A function that makes one step of a trainer's → loss per token."""
     from numpy_attention.training.threads import Threads
     pool = Threads(trainer.threads_here(), trainer.ranks).__enter__()
-    twins = [trainer.model.zeros_like() for _ in range(pool.count)]
+    grads = [trainer.model.zeros_like() for _ in range(pool.count)]
 
     def step():
-        loss, tokens = trainer.train_step(batch, pool, twins)
+        loss, tokens = trainer.train_step(batch, pool, grads)
         return loss / tokens
     return step
 
