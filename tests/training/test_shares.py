@@ -55,10 +55,12 @@ def test_ranks_share_rows_as_their_threads_do(rows):
     assert losses == first and state == [100 + row for row in range(rows)]
 
 
-def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch):
+@pytest.mark.parametrize("small", [0, shares.SMALL])
+def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch, small):
     # the bits of a norm depend on SQUARED, and not on BLOCK
     assert updates.SQUARED == 2**15 and shares.BLOCK % updates.SQUARED == 0
     monkeypatch.setattr(shares, "BLOCK", 64)
+    monkeypatch.setattr(shares, "SMALL", small)
     vectors = np.random.default_rng(3).standard_normal((4, 1001)).astype(np.float32)
 
     def add(ranks, threads):
