@@ -56,3 +56,5 @@ def test_refused(model, batch):
         greedy(model, batch.source, batch.source_mask, -1)
     with pytest.raises(ValueError, match="empty"):
         greedy(model, batch.source, np.zeros_like(batch.source_mask))
+    with pytest.raises(TypeError, match="^model"):
+        greedy(None, batch.source, batch.source_mask)
