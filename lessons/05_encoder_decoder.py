@@ -314,7 +314,7 @@ def word_backward(ds, dc, write, c, model, grads):
 
 
 def backward(cache, model, grads, one_word=word_backward):
-    """Adds ∂L/∂ of every parameter to grads; → dc, all that the encoder is told."""
+    """Adds ∂L/∂ of every parameter to grads; → dc, the encoder's only gradient."""
     reads, c, s_0, writes = cache
     ds, dc = np.zeros((2, len(c)))      # nothing comes from after the last word
     for write in reversed(writes):

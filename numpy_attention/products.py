@@ -19,8 +19,8 @@ KERNELS = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 
 SMALL = 10**6       # multiplications of a product that OpenBLAS makes without a copy of W
 WIDTH = 64          # columns of a panel
-ROWS = (16, 32, 64)     # panels are made for up to so many rows
-PAGE = 4096         # bytes
+ROWS = (16, 32, 64)     # each set of panels is for at most one of these numbers of rows
+PAGE = 4096         # bytes; columns of W this far apart share few lines of the cache
 STEPS = 4           # fewest products that are worth the copy of W into panels
 
 _laid_out = ContextVar("laid_out", default=None)
@@ -37,7 +37,7 @@ def has_small_kernels():
 def fixed_weights():
     """While no weights change: `few_rows` makes panels once, for all products and threads.
 
-    Within another one, that one's panels are used.
+    A nested call uses the panels of the outer one.
     """
     token = _laid_out.set({} if _laid_out.get() is None else _laid_out.get())
     try:
@@ -81,7 +81,7 @@ class Panels:
         self.inner = -(-K // parts)
         self.whole = N - N % WIDTH
         if W.strides[1] % PAGE == 0:
-            # columns that lie pages apart compete for the same lines of the cache: spread them
+            # the copy below would evict its own lines: first copy W to columns of another distance
             spread = np.empty((N, K + 16), W.dtype)[:, :K].T
             spread[...] = W
             W = spread

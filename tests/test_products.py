@@ -29,10 +29,11 @@ def test_panels_give_the_plain_product(rng, rows, K, N, dtype, tolerance):
     W = rng.standard_normal((K, N)).astype(dtype)
     x = rng.standard_normal((rows, K)).astype(dtype)
     before = W.copy()
-    y = x @ Panels(W, rows)
-    assert y.dtype == dtype and y.flags.c_contiguous
-    np.testing.assert_allclose(y, x @ W, rtol=tolerance, atol=tolerance)
-    np.testing.assert_array_equal(W, before)
+    for layout in (W, np.asfortranarray(W)):        # the columns of one are pages apart
+        y = x @ Panels(layout, rows)
+        assert y.dtype == dtype and y.flags.c_contiguous
+        np.testing.assert_allclose(y, x @ W, rtol=tolerance, atol=tolerance)
+        np.testing.assert_array_equal(layout, before)
 
 
 def test_each_product_of_panels_is_small(rng):

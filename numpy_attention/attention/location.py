@@ -1,4 +1,4 @@
-"""Location-based attention: weights from only the query (Luong et al. 2015)."""
+"""Location-based attention: the weights depend only on the query (Luong et al. 2015)."""
 
 from dataclasses import dataclass
 

@@ -137,15 +137,15 @@ def _sigmoid(x):
 def row_max(row):
     """max_j row_j. It may pass over a NaN, which shows in everything made of the row itself.
 
-    LLVM does not vectorise a maximum over a row, but it does one of two rows, column by column:
-    first the blocks of LANES columns are compared, then the columns of the largest.
+    LLVM does not vectorise the maximum of one row, but it does the elementwise maximum of two. So
+    the row is cut into blocks of LANES columns, whose elementwise maximum is searched at the end.
     """
     tops = row[:LANES].copy()
     for start in range(LANES, row.shape[0], LANES):
         block = row[start:start + LANES]
         for j in range(block.shape[0]):
             tops[j] = block[j] if block[j] > tops[j] else tops[j]
-    top = tops[0]
+    top = row.dtype.type(-math.inf)
     for j in range(tops.shape[0]):
         top = tops[j] if tops[j] > top else top
     return top

@@ -5,7 +5,7 @@ import math
 from numpy_attention.kernels.elementary import kernel, reduction
 from numpy_attention.kernels.guard import guarded
 
-BLOCK = 256     # sums that are compared with the least of those found at once
+BLOCK = 256     # sums that are compared at once with the least of those found
 
 
 @reduction
@@ -23,8 +23,8 @@ def largest(so_far, log_p, rows, tokens, totals):
     """The K largest of so_far_n + log p_nv, largest first, the earlier of equals first.
 
     so_far (N,), log_p (N, V); rows, tokens and totals (K,) receive n, v and the sums. Returns how
-    many there are: fewer than K where fewer are finite. The N · V numbers are read once, and few of
-    them are larger than the last of those found, so that sorting costs next to nothing.
+    many there are: fewer than K where fewer are finite. Few blocks hold a sum above the last of
+    those found, and the others are skipped.
     """
     K = totals.shape[0]
     if K == 0:

@@ -2,7 +2,7 @@
 
 Every update reads its gradient g times `factor` (the clipping) and leaves 0 there, ready for the
 next step. All are elementwise, so that a vector may be updated slice by slice. Most rows of an
-embedding's gradient are 0: a sum and plain SGD pass over BLOCK zeros without reading the rest.
+embedding's gradient are 0: sums and plain SGD skip every BLOCK of zeros.
 """
 
 import math
@@ -19,8 +19,8 @@ SQUARED = 1 << 15       # numbers whose squares are added up before the next one
 @reduction
 def any_nonzero(row):
     """Whether some number of a row is not 0."""
-    found = row[0] != 0
-    if not found:                           # a row of a dense gradient is not read twice
+    found = row.shape[0] > 0 and row[0] != 0
+    if not found:                           # so a row of a dense gradient is not read twice
         for j in range(row.shape[0]):
             found |= row[j] != 0
     return found

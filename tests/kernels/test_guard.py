@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.kernels import gates, largest, rows, scores, softmax, updates
+from numpy_attention.kernels import elementary, gates, largest, rows, scores, softmax, updates
 from numpy_attention.kernels.guard import Guarded, guarded
 
 SIZES = dict(B=2, H=3, G=4, T=5, S=6, A=7, N=8, V=9, D=10, E=11, K=3)
@@ -80,6 +80,7 @@ def test_any_memory_order_gives_the_same(rng):
 
 def test_empty_arrays_read_nothing():
     assert largest.largest(np.zeros(1), np.zeros((1, 3)), *np.zeros((2, 0), int), np.zeros(0)) == 0
+    assert elementary.row_max(np.zeros(0)) == -np.inf and not updates.any_nonzero(np.zeros(0))
     softmax.log_softmax(np.zeros((2, 0)), np.zeros(0), np.zeros(0))
     softmax.masked_softmax(np.zeros((2, 0)), np.zeros((2, 0), bool), np.zeros((2, 0)))
 

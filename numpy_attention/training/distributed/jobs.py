@@ -52,7 +52,8 @@ def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
         ranks.comm.send((ranks.rank, place, made, failed), 0)
 
 
-def collect(ranks: Ranks, jobs: Sequence[Job], done: Callable[[int, Job, Any], None]) -> list[Any]:
+def collect(ranks: Ranks, jobs: Sequence[Job],
+            report: Callable[[int, Job, Any], None]) -> list[Any]:
     """Send the jobs to the other ranks, each to the first that is free; → their results."""
     others = range(1, ranks.count)
     free = list(others)
@@ -69,7 +70,7 @@ def collect(ranks: Ranks, jobs: Sequence[Job], done: Callable[[int, Job, Any], N
             if error is not None:
                 raise error
             results[place] = made
-            done(len(results), jobs[place], made)
+            report(len(results), jobs[place], made)
         except (Exception, KeyboardInterrupt) as error:
             at_work = len(others) - len(free)
             if failed is None and at_work:

@@ -39,8 +39,8 @@ nothing has to be done when it is no training any more. What the cache holds is 
         "Where nothing went forward, the gradient is 0.",
         "y is x times a number that does not depend on x.",
         "dx = dy · keep / (1 − p)"),
-    why=("The mask is drawn once and used in both passes; drawing it again in the backward pass is"
-         " a mistake that a gradient check with fixed draws cannot see."),
+    why=("The mask is drawn once and used in both passes; drawing it again in the backward pass "
+         "is a mistake that a gradient check with fixed draws cannot see."),
     unseen=("A mask drawn once for all time steps, or again for each: both have right gradients, "
             "and they are two different models."),
     mistakes=(

@@ -66,7 +66,7 @@ the first state, and dM.
          "every step reads M: their gradients add up"),
         ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
          DIAGONAL_SOFTMAX),
-        ("+ dalphas[t]", "", "the weights are an output besides the context: dα_t is forgotten")))
+        ("+ dalphas[t]", "", "the weights are an output besides the context: dα_t is missing")))
 
 
 FIND_IN_FEEDING = Exercise(
