@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = ROOT / "docs" / "site"            # pages that only the site has
 FEATURED = "06"                             # the lesson whose model lives in a page
 API = "api"
+RESULTS = {"results/README.md": "results/index.md"} | {
+    f"results/{name}.md": f"results/{name}.md" for name in ("claims", "tables", "speed")}
 
 
 def of_the_site():
@@ -26,8 +28,8 @@ def pages_of_texts():
     pages = {**of_the_site(),
              "README.md": "index.md",
              "lessons/README.md": "lessons/index.md", "lessons": "lessons/index.md",
-             "lessons/answers": "lessons/index.md", "results/README.md": "results/index.md",
-             "results": "results/index.md", "numpy_attention/__init__.py": "letters.md",
+             "lessons/answers": "lessons/index.md", **RESULTS, "results": "results/index.md",
+             "numpy_attention/__init__.py": "letters.md",
              "docs": "index.md"}
     for path in sorted((ROOT / "docs").glob("*.md")):
         pages[f"docs/{path.name}"] = f"docs/{path.name}"
@@ -57,7 +59,10 @@ def stage(folder, given, living=None):
         name = f"docs/{path.name}"
         texts[name] = links.changed(path.read_text(encoding="utf-8"), name, name)
     texts["lessons/index.md"] = course(links)
-    texts["results/index.md"] = results(links)
+    for name, page in RESULTS.items():
+        texts[page] = links.changed((ROOT / name).read_text(encoding="utf-8"), name, page)
+    parts = "\n".join(Path(page).stem for page in list(RESULTS.values())[1:])
+    texts["results/index.md"] += f"\n```{{toctree}}\n:hidden:\n\n{parts}\n```\n"
     texts["letters.md"] = letters()
     texts.update(mechanisms.pages())
     texts.update(api())
@@ -150,12 +155,6 @@ def course(links):
     text = links.changed((ROOT / name).read_text(encoding="utf-8"), name, "lessons/index.md")
     names = "\n".join(path.stem for path in lessons.files())
     return f"{text}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
-
-
-def results(links):
-    """What the runs say, and below it the tables."""
-    name = "results/README.md"
-    return links.changed((ROOT / name).read_text(encoding="utf-8"), name, "results/index.md")
 
 
 def letters():

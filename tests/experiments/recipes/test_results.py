@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
 from types import SimpleNamespace
 
+import claims
+import numpy as np
 import pytest
 from results_table import main as tool
 
@@ -171,7 +174,7 @@ def test_rows_in_the_order_of_the_recipes_and_baselines_beneath():
 def test_the_tool_writes_and_checks(tmp_path, capsys):
     readme = tmp_path / "README.md"
     folder = tmp_path / "results"
-    there = ["--readme", str(readme), "--results", str(folder)]
+    there = ["--page", str(readme), "--results", str(folder)]
     assert tool(there) == 2 and "README.md is missing" in capsys.readouterr().err
     readme.write_text("# Title\n\nno markers\n")
     assert tool(there) == 2 and readme.read_text() == "# Title\n\nno markers\n"
@@ -194,5 +197,33 @@ def test_markers_must_stand_once_and_in_order(text):
         results.put_tables(text, "table")
 
 
-def test_the_readme_holds_the_recorded_figures():
+def test_the_page_holds_the_recorded_figures():
     assert tool(["--check"]) == 0
+
+
+# ---- claims --------------------------------------------------------------------------------------
+
+def test_the_table_of_claims_is_current_and_links_to_its_sections():
+    assert claims.main(["--check"]) == 0
+    folder = claims.ROOT / "results"
+    headings = {claims.slug(row[3:]) for row in (folder / "claims.md").read_text().splitlines()
+                if row.startswith("## ")}
+    links = re.findall(r"claims\.md#([^)]+)", (folder / "README.md").read_text())
+    assert len(links) > 20 and set(links) <= headings
+
+
+def test_a_verdict_needs_three_seeds_that_agree():
+    claim = {"claim": "c", "verdict": "confirmed", "compare": ["a", "b"], "metric": "bleu"}
+    figures = {("a", "bleu"): {0: 10.0, 1: 11.0, 2: 12.0},
+               ("b", "bleu"): {0: 12.0, 1: 13.1, 2: 14.0}}
+    found = claims.difference(claim, figures)
+    assert found.seeds == 3 and found.mean == pytest.approx(2.1 - 0.2 / 3, abs=1e-9)
+    claims.check_verdict(claim, found)
+    with pytest.raises(ValueError, match="refuted"):
+        claims.check_verdict(claim | {"verdict": "refuted"}, found)
+    del figures["b", "bleu"][2]
+    with pytest.raises(ValueError, match="2 seeds"):
+        claims.check_verdict(claim, claims.difference(claim, figures))
+    perplexities = {("a", "perplexity"): {0: 100.0}, ("b", "perplexity"): {0: 50.0}}
+    halved = claims.difference(claim | {"metric": "perplexity"}, perplexities)
+    assert halved.mean == pytest.approx(np.log(2)) and halved.low is None
