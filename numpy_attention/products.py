@@ -9,6 +9,7 @@ out blocks of W contiguously, once for many products. Lesson 14 measures the dif
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -27,10 +28,16 @@ _laid_out = ContextVar("laid_out", default=None)
 _lock = Lock()
 
 
+def numpy_blas():
+    """Return what threadpoolctl knows of NumPy's BLAS; numba may have loaded that of SciPy too."""
+    known = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    return [one for one in known if not {"scipy", "scipy.libs"} & {*Path(one["filepath"]).parts}]
+
+
 @lru_cache
 def has_small_kernels():
     """Whether the BLAS in use multiplies small matrices without a copy."""
-    return any(library.get("architecture") in KERNELS for library in threadpool_info())
+    return any(library.get("architecture") in KERNELS for library in numpy_blas())
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core.registry import cpu_target
-from threadpoolctl import threadpool_info
 
 from numpy_attention import __version__
+from numpy_attention.products import numpy_blas
 from numpy_attention.training.distributed.ranks import SingleProcess, host
 
 try:
@@ -90,11 +90,10 @@ def digest_of(text: Iterable[Sequence[str]]) -> str:
 
 
 def blas() -> str:
-    """The library of matrix products, its version, and the processor that it has chosen."""
-    known = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    """NumPy's library of matrix products, its version, and the processor that it has chosen."""
     names = [" ".join(str(one[key]) for key in ("internal_api", "version", "architecture")
-                      if one.get(key)) for one in known]
-    return ", ".join(dict.fromkeys(names)) or "BLAS of unknown name"
+                      if one.get(key)) for one in numpy_blas()]
+    return ", ".join(sorted(set(names))) or "BLAS of unknown name"
 
 
 def processor() -> str:

@@ -46,12 +46,17 @@ def test_another_model_seed_and_number_of_threads_are_reported():
 
 def test_the_library_of_products_is_named(monkeypatch):
     assert blas()
-    monkeypatch.setattr(f"{MODULE}.threadpool_info", lambda: [
-        {"user_api": "openmp", "internal_api": "openmp", "version": None},
-        {"user_api": "blas", "internal_api": "mkl", "version": "2024.1"},
-        {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "architecture": "Zen"}])
-    assert blas() == "mkl 2024.1, openblas 0.3 Zen"
-    monkeypatch.setattr(f"{MODULE}.threadpool_info", list)
+    where = "/lib/python3/site-packages"
+    libraries = [
+        {"user_api": "openmp", "internal_api": "openmp", "filepath": "/lib/libgomp.so"},
+        {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "architecture": "Zen",
+         "filepath": f"{where}/numpy.libs/libscipy_openblas64_.so"},
+        {"user_api": "blas", "internal_api": "openblas", "version": "0.2",
+         "filepath": f"{where}/scipy.libs/libscipy_openblas.so"}]     # numba has loaded it
+    for known in (libraries, libraries[::-1]):
+        monkeypatch.setattr("numpy_attention.products.threadpool_info", lambda: known)
+        assert blas() == "openblas 0.3 Zen"
+    monkeypatch.setattr("numpy_attention.products.threadpool_info", list)
     assert blas() == "BLAS of unknown name"
 
 
