@@ -46,6 +46,7 @@ ACTIVATIONS = ("tanh", "linear")
 
 TRANSLATORS = {
     "rnnsearch": "models.rnnsearch:RNNSearch",
+    "hard-rnnsearch": "models.hard_rnnsearch:HardRNNSearch",
     "encoder-decoder": "models.encoder_decoder:EncoderDecoder",
     "luong": "models.luong:LuongTranslator",
     "transformer": "models.transformer:Transformer",
@@ -88,6 +89,11 @@ SMALL_MODEL_DEFAULTS: dict[str, dict] = {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
         "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
         "attention": "concat", "window": "global", "width": 10, "heads": 4,
+    },
+    "hard-rnnsearch": {
+        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
+        "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
+        "attention": "concat", "discount": 0.5,
     },
     "encoder-decoder": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",

@@ -41,7 +41,8 @@ def of_models(name: str, help: str, **more: Any) -> Option:
 
 TRANSLATOR = (
     Option("model", "GRUs with additive attention (Bahdanau), the same with one fixed vector, "
-           "Luong's family, or a Transformer (pre-norm)", default="rnnsearch",
+           "Luong's family, a Transformer (pre-norm), or Bahdanau's model with hard attention",
+           default="rnnsearch",
            choices=registry.TRANSLATORS),
     of_models("hidden", "size of the states", read=whole(2)),
     of_models("embedding", "size of the word vectors", read=whole(1)),
@@ -68,6 +69,8 @@ TRANSLATOR = (
     of_models("cell", "the recurrent cell", choices=registry.CELLS, custom=True),
     of_models("bidirectional", "the source is read in both directions", kind="switch"),
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
+    of_models("discount", "of the losses of later words, for which hard attention is held "
+              "responsible", read=not_negative),
     of_models("smoothing", "label smoothing", read=share),
 )
 

@@ -66,8 +66,10 @@ class Output(Module):
         """Σ −log p[target] over the rows, as a float."""
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
-    def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0):
+    def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0, each=None):
         """→ the loss Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
+
+        each (N,): where to write the loss of every row; None: nowhere.
 
         smoothing ε (Szegedy et al. 2016, section 7):
 
@@ -81,6 +83,8 @@ class Output(Module):
         dx = np.empty_like(x)                                               # (N, K)
         for rows, dlogits, losses in self._blocks(x, targets, scale, smoothing):
             loss += losses.sum()
+            if each is not None:
+                each[rows] = losses
             # logits = E x + b
             grads.b += dlogits.sum(0)
             for words in chunks(slice(0, len(self.b)), WORDS):

@@ -1,0 +1,102 @@
+"""Hard attention: the context is one value, drawn by its weight (Xu et al. 2015, section 4.1)."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numpy_attention.attention.memory import Memory, sum_of_values
+from numpy_attention.attention.softmax import masked_softmax
+from numpy_attention.kernels.rows import mix
+from numpy_attention.module import Array, Module
+from numpy_attention.validation.arguments import check_methods
+
+
+@dataclass
+class SampledMemory(Memory):
+    """A memory whose positions are drawn: a hash of key, row and step decides.
+
+    So a row draws the same position however a batch is split. `take`, for decoding, gives a Memory
+    that is not sampled.
+    """
+
+    key: int = 0
+    row_ids: Array = field(default_factory=lambda: np.zeros(0, int))    # (B,)
+
+
+class Cache(NamedTuple):
+    memory: Memory
+    weights: Array      # (B, S)    α
+    chosen: Array       # (B, S)    1 at the position that was read
+    scored: Any         # what `score` keeps
+
+
+@dataclass(eq=False)
+class HardAttention(Module):
+    """Attention that reads one position, around a mechanism with a softmax.
+
+        α   = softmax(score(q, h_j))
+        j   ~ α          of a SampledMemory; of another memory, as in evaluation, the largest
+        c   = h_j
+
+    The choice has no derivative. For a loss L that is a sum over words, the score-function
+    estimator (Williams 1992; Xu et al. 2015, equation 11) of ∂E[L]/∂e is
+
+        (R − b) ∂log α_j/∂e = (R − b) (onehot(j) − α)
+
+    where R is the loss that follows the choice and b a baseline that does not depend on it. The
+    model computes R − b, and passes (R − b) · onehot(j) as `dweights`.
+
+    Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context (B, D), weights α (B, S).
+    """
+
+    attention: Module
+
+    def __post_init__(self):
+        check_methods("attention", self.attention, "an attention with one softmax", "score")
+
+    def read(self, values, mask):
+        """values (B, S, D), mask (B, S) → Memory, the inner attention's."""
+        return self.attention.read(values, mask)
+
+    def sampled(self, memory, rng, rows):
+        """The same memory for training: positions are drawn by a key from rng.   rows (B,)."""
+        key = int(rng.integers(2**32))
+        return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)
+
+    def step(self, query, memory, t):
+        """query (B, Q) → context (B, D), weights (B, S), cache."""
+        scores, scored = self.attention.score(query, memory)                    # (B, S)
+        weights = masked_softmax(scores, memory.mask)
+        chosen = np.zeros_like(weights)
+        np.put_along_axis(chosen, self.choose(weights, memory, t)[:, None], 1, 1)
+        chosen *= memory.mask                       # a row that sees nothing reads nothing
+        return sum_of_values(chosen, memory), weights, Cache(memory, weights, chosen, scored)
+
+    def choose(self, weights, memory, t):
+        """The positions (B,) to read."""
+        if not isinstance(memory, SampledMemory):
+            return weights.argmax(1)
+        drawn = [mix(mix(np.uint32(row & 0xFFFFFFFF) ^ np.uint32(memory.key)) ^ np.uint32(t))
+                 for row in memory.row_ids.tolist()]
+        totals = weights.cumsum(1)                                              # (B, S)
+        below = np.array(drawn)[:, None] / 2**32 * totals[:, -1:]
+        return (totals > below).argmax(1)       # the first whose sum is above the draw
+
+    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
+        """dcontext (B, D) → dquery (B, Q), or None without dweights (B, S).
+
+        dweights: (R − b) at the chosen position, 0 elsewhere; None: the choice is held fixed.
+        """
+        memory, weights, chosen, scored = cache
+        # c = h_j
+        dmemory.defer("values", chosen, dcontext)
+        if dweights is None:
+            return None
+        # ∂log α_j/∂e = onehot(j) − α
+        dscores = dweights - weights * dweights.sum(1, keepdims=True)           # (B, S)
+        return self.attention.score_backward(dscores, scored, memory, dmemory, grads.attention)
+
+    def read_backward(self, memory, dmemory, grads):
+        """→ dvalues (B, S, D)."""
+        return self.attention.read_backward(memory, dmemory, grads.attention)

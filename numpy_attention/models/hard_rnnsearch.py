@@ -1,0 +1,76 @@
+"""RNNsearch that learns with hard attention, the alternative that Xu et al. (2015) compare."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.attention.hard import HardAttention
+from numpy_attention.models.rnnsearch import RNNSearch
+from numpy_attention.models.teacher_forced import check_step
+from numpy_attention.validation.arguments import check_number
+
+
+@dataclass(eq=False)
+class HardRNNSearch(RNNSearch):
+    """RNNsearch whose context is one annotation, drawn in training and the likeliest afterwards.
+
+        R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
+        b_t = the mean of R_t over the other sentences of the batch
+
+    discount 1 makes the gradient of the expected loss unbiased; less of it has less variance. The
+    gradient of a sentence alone has b = 0.
+    """
+
+    discount: float = 0.5
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_number("discount", self.discount, 0, 1)
+
+    @classmethod
+    def create(cls, rng, *vocabularies, discount=0.5, **settings):
+        """discount: of the losses of later words. Other arguments and errors: RNNSearch.create."""
+        model = super().create(rng, *vocabularies, **settings)
+        model.attention = HardAttention(model.attention)
+        model.discount = discount
+        model.__post_init__()
+        return model
+
+    def encode(self, source, mask, rng=None, rows=None):
+        """As RNNSearch; with rng, positions of the memory are drawn."""
+        memory, s_0, cache = super().encode(source, mask, rng, rows)
+        if rng is not None:
+            memory = self.attention.sampled(memory, rng, rows)
+        return memory, s_0, cache._replace(memory=memory)
+
+    def loss_and_grad(self, batch, state, scale, grads, rng=None):
+        """Σ −log p(y_t) for the drawn positions, and None for the state.
+
+        grads += an estimate of ∂(scale · E[loss])/∂parameters; without rng, the gradient of the
+        loss with every choice fixed.
+        """
+        check_step(self, scale, grads, rng)
+        x, _, cache = self.forward(batch, rng)
+        targets = batch.target_out[batch.target_mask]
+        found = np.zeros(batch.target_out.shape)                                # (T, B)
+        losses = np.empty(len(targets))
+        loss, dx = self.output.loss_and_grad(x, targets, scale, grads.output, self.smoothing,
+                                             losses)
+        dweights = None
+        if rng is not None:
+            found[batch.target_mask] = losses
+            advantage = scale * self.advantage(found, batch.target_mask)        # (T, B)
+            dweights = [(row[:, None] * attend.chosen).astype(x.dtype)
+                        for row, attend in zip(advantage, cache.attend_caches)]
+        self.backward(dx, dweights, cache, grads)
+        return loss, None
+
+    def advantage(self, losses, mask):
+        """R_t − b_t of each word.   losses, mask (T, B) → (T, B), 0 at padding."""
+        following = losses.copy()                                               # R
+        for t in reversed(range(len(losses) - 1)):
+            following[t] += self.discount * following[t + 1]
+        others = mask.sum(1, keepdims=True) - 1                                 # (T, 1)
+        total = (following * mask).sum(1, keepdims=True)
+        mean = (total - following) / np.maximum(others, 1)
+        return (following - np.where(others > 0, mean, 0)) * mask

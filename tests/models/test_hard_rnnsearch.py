@@ -1,0 +1,108 @@
+"""RNNsearch with hard attention: its gradient is that of the expected loss."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from numpy_attention.attention.hard import HardAttention
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.data.batching import pair_batch
+from numpy_attention.gradcheck import numeric_gradient
+from numpy_attention.models.hard_rnnsearch import HardRNNSearch
+
+SETTINGS = {"embedding": 2, "hidden": 3, "maxout": 2, "init": "modern", "dtype": np.float64}
+
+
+def made(discount=1.0):
+    model = HardRNNSearch.create(np.random.default_rng(0), 6, 5, discount=discount, **SETTINGS)
+    model.vector[...] = np.random.default_rng(1).normal(0, 0.8, model.size)
+    return model
+
+
+def batch_of(*pairs):
+    return pair_batch(*zip(*pairs))
+
+
+ONE = batch_of(([4, 5], [4]))           # S = 3 with </s>, T = 2
+
+
+class Chosen:
+    """Reads given positions instead of drawn ones; keeps the probability of each."""
+
+    def __init__(self, monkeypatch, positions):
+        self.p = 1.0
+        self.positions = positions
+        monkeypatch.setattr(HardAttention, "choose", self.choose)
+
+    def choose(self, weights, memory, t):
+        self.p *= weights[0, self.positions[t]]
+        return np.array([self.positions[t]])
+
+
+def expected(model, monkeypatch):
+    """The expected loss of ONE over all choices, and the mean of the estimated gradients."""
+    loss = 0.0
+    mean = np.zeros(model.size)
+    for positions in product(range(3), repeat=2):
+        chosen = Chosen(monkeypatch, positions)
+        grads = model.zeros_like()
+        found, _ = model.loss_and_grad(ONE, None, 1.0, grads, np.random.default_rng(0))
+        loss += chosen.p * found
+        mean += chosen.p * grads.vector
+    return loss, mean
+
+
+def test_the_estimate_is_unbiased(monkeypatch):
+    model = made()
+    _, mean = expected(model, monkeypatch)
+    numeric = numeric_gradient(lambda: expected(model, monkeypatch)[0], model.vector)
+    assert np.abs(mean - numeric).max() < 1e-7
+    # a choice changes the loss of its own word and of the words after it
+    _, without = expected(made(discount=0.0), monkeypatch)
+    assert np.abs(without - numeric).max() > 1e-4
+
+
+def test_the_baseline_is_the_mean_of_the_other_sentences():
+    model = made(discount=0.5)
+    losses = np.array([[1.0, 2.0, 6.0], [4.0, 2.0, 0.0]])
+    mask = np.array([[True, True, True], [True, True, False]])
+    following = np.array([[3.0, 3.0, 6.0], [4.0, 2.0, 0.0]])
+    assert np.allclose(model.advantage(losses, mask),
+                       [[3 - 4.5, 3 - 4.5, 6 - 3], [4 - 2, 2 - 4, 0]])
+    alone = model.advantage(losses[:, :1], mask[:, :1])
+    assert np.allclose(alone, following[:, :1])
+
+
+def test_a_row_draws_the_same_positions_in_any_batch():
+    model = made()
+    pairs = [([4, 5, 4], [4, 4]), ([5, 4, 4], [4]), ([4, 4, 5], [4, 4])]
+    whole = batch_of(*pairs)
+    last = batch_of(*pairs[1:])
+    last.rows = whole.rows[1:]
+
+    def chosen(batch):
+        *_, cache = model.forward(batch, np.random.default_rng(3))
+        return np.array([one.chosen for one in cache.attend_caches])
+
+    assert (chosen(whole)[:, 1:] == chosen(last)).all()
+
+
+def test_positions_are_drawn_by_their_weights():
+    model = made()
+    N = 4000
+    memory, _, _ = model.encode(np.repeat(ONE.source, N, 1), np.repeat(ONE.source_mask, N, 1),
+                                np.random.default_rng(5), np.arange(N))
+    weights = np.tile([0.1, 0.6, 0.3], (N, 1))
+    drawn = model.attention.choose(weights, memory, 1)
+    shares = np.bincount(drawn, minlength=3) / N
+    assert np.abs(shares - weights[0]).max() < 4 * np.sqrt(0.25 / N)
+    assert (drawn != model.attention.choose(weights, memory, 2)).any()
+
+
+def test_only_a_mechanism_with_one_softmax_can_be_hard():
+    heads = MultiHeadAttention.create(np.random.default_rng(0), 4, 4, 4, heads=2)
+    with pytest.raises(TypeError, match="score"):
+        HardAttention(heads)
+    with pytest.raises(ValueError, match="discount"):
+        made(discount=1.5)
