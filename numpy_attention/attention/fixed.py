@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from numpy_attention.attention.memory import Memory, sum_of_values, sum_over_steps
+from numpy_attention.attention.memory import Memory, sum_of_values
 from numpy_attention.module import Array, Module
 
 
@@ -40,4 +40,4 @@ class FixedVector(Module):
 
     def read_backward(self, memory, dmemory, grads):
         """→ dvalues (B, S, D): everything flows into the last annotation."""
-        return sum_over_steps(*dmemory.stacked("values"))
+        return dmemory.total_values()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values, sum_over_steps
+from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.initializers import check_initial, glorot
 from numpy_attention.module import Array, Module
@@ -174,6 +174,6 @@ class LocalPredictive(Window):
         """→ dvalues (B, S, D); adds to grads.W_p."""
         queries, dhidden = dmemory.stacked("W_p")
         grads.W_p += as_rows(queries).T @ as_rows(dhidden)
-        dvalues = sum_over_steps(*dmemory.stacked("values"))                    # (B, S, D)
+        dvalues = dmemory.total_values()                    # (B, S, D)
         dvalues += self.attention.read_backward(memory, dmemory.wrapped, grads.attention)
         return dvalues

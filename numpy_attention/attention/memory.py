@@ -38,13 +38,26 @@ class Memory:
 class MemoryGradient:
     """∂L/∂values, ∂L/∂keys, and factors that wait by name to be multiplied for all steps at once.
 
-    Which of these it uses is a mechanism's own affair: what its `step_backward` leaves here its
-    `read_backward` takes up. None of this package's adds to the array `values`.
+    A mechanism's `step_backward` adds to `values` and `keys`, or defers, and its `read_backward`
+    takes the sums.
     """
 
-    values: Array       # (B, S, D)
+    memory: "Memory | MemoryGradient"
     keys: Array | None  # (B, S, …)
     pending: dict = field(default_factory=dict)
+
+    @cached_property
+    def values(self):
+        """∂L/∂values (B, S, D) apart from what is deferred; 0 at first."""
+        return np.zeros_like(self.memory.values)
+
+    def total_values(self):
+        """∂L/∂values (B, S, D): what is deferred, and what was added to `values`, now 0 again."""
+        total = sum_over_steps(*self.stacked("values"))
+        if "values" in vars(self):              # nothing to add if it was never used
+            total += self.values
+            del self.values
+        return total
 
     @cached_property
     def wrapped(self):
@@ -73,9 +86,8 @@ class MemoryGradient:
 
 def zeros_like(memory):
     """A gradient of 0 for a Memory, or for another gradient of it."""
-    values = np.zeros(memory.values.shape, memory.values.dtype)
     keys = None if memory.keys is None else np.zeros(memory.keys.shape, memory.keys.dtype)
-    return MemoryGradient(values, keys)
+    return MemoryGradient(memory, keys)
 
 
 def dot_scores(query, memory):

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values, sum_over_steps
+from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arrays import as_rows, check_dtype, check_shape
@@ -89,4 +89,4 @@ class SoftmaxAttention(Module):
                 check_shape("xᵀ dy", product, dW.shape, f"for {name}",
                             f"give defer({name!r}, x, dy) the factors of y = x {name}")
                 dW += product
-        return sum_over_steps(*dmemory.stacked("values"))
+        return dmemory.total_values()

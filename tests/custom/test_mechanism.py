@@ -86,9 +86,6 @@ class DistanceAttention(SoftmaxAttention):
         dmemory.defer("W", query, dplace)
         return dplace @ self.W.T
 
-    def read_backward(self, memory, dmemory, grads):
-        return super().read_backward(memory, dmemory, grads) + dmemory.values
-
 
 @dataclass(eq=False)
 class DotHistory(HistoryAttention):
@@ -170,12 +167,23 @@ def test_a_score_in_the_table_is_built_checked_and_put_under_the_laws(monkeypatc
 
 def test_a_wrong_score_in_the_table_is_caught(monkeypatch):
     class Forgetful(DistanceAttention):
-        def read_backward(self, memory, dmemory, grads):
-            return SoftmaxAttention.read_backward(self, memory, dmemory, grads)
+        def score_backward(self, dscores, cache, memory, dmemory, grads):
+            dquery = super().score_backward(dscores, cache, memory, dmemory, grads)
+            del dmemory.values
+            return dquery
 
     monkeypatch.setitem(registry.SCORES, "distance", Forgetful)
     with pytest.raises(GradientError, match=r"wrong gradient for input\[1\]"):
         check(score_cases()["Forgetful"])
+
+
+def test_values_added_by_a_score_count_once_if_its_file_adds_them_too(monkeypatch):
+    class AsIn10(DistanceAttention):
+        def read_backward(self, memory, dmemory, grads):
+            return super().read_backward(memory, dmemory, grads) + dmemory.values
+
+    monkeypatch.setitem(registry.SCORES, "distance", AsIn10)
+    check(score_cases()["AsIn10"])
 
 
 def test_a_history_score_may_be_a_transposed_product(rng):
