@@ -43,10 +43,8 @@ Shapes in comments, docstrings and errors use one table of letters:
 Bahdanau's maxout, explains it there.
 """
 
-from importlib import import_module
-from typing import Any
-
 from numpy_attention import moved  # noqa: F401  registers the module paths of version 1.0
+from numpy_attention.lazy import exports
 
 __version__ = "1.0.0"
 
@@ -103,15 +101,4 @@ _PUBLIC = {
 }
 
 __all__ = list(_PUBLIC)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'numpy_attention' has no attribute {name!r}")
-    found = getattr(import_module(f"numpy_attention.{_PUBLIC[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_PUBLIC])
+__getattr__, __dir__ = exports(__name__, _PUBLIC)

@@ -17,6 +17,16 @@ def test_every_public_name_is_a_documented_class_or_function():
         assert found.__doc__ and not found.__doc__.startswith(f"{name}("), name
 
 
+@pytest.mark.parametrize("part", ["attention", "cells", "layers", "models", "training"])
+def test_a_package_gives_its_classes_by_name(part):
+    package = import_module(f"numpy_attention.{part}")
+    assert len(package.__all__) >= 4 and set(package.__all__) <= set(dir(package))
+    for name in package.__all__:
+        assert getattr(package, name).__name__ == name
+    with pytest.raises(AttributeError, match=f"numpy_attention.{part}' has no attribute 'Gru'"):
+        package.Gru
+
+
 def test_importing_the_package_loads_nothing_heavy():
     code = "import sys, numpy_attention; print({'numpy', 'numba', 'matplotlib'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

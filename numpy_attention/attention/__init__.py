@@ -12,3 +12,31 @@ Most mechanisms are no more than a score, and have the rest from `SoftmaxAttenti
 `AttentionConfig` makes one from its name. Attention of a language model over its own past asks all
 its questions at once: `HistoryAttention`, and the readers built on it.
 """
+
+from numpy_attention.lazy import exports
+
+_PUBLIC = {
+    "Attention": "protocol",
+    "Memory": "memory",
+    "SoftmaxAttention": "softmax_attention",
+    "AttentionConfig": "config",
+    "DotAttention": "dot",
+    "ScaledDotAttention": "dot",
+    "GeneralAttention": "general",
+    "AdditiveAttention": "additive",
+    "LocationAttention": "location",
+    "LocalMonotonic": "local",
+    "LocalPredictive": "local",
+    "FixedVector": "fixed",
+    "HardAttention": "hard",
+    "ScaledDotProductAttention": "scaled_dot",
+    "MultiHeadAttention": "multi_head",
+    "HistoryAttention": "history",
+    "Single": "single",
+    "Combined": "combined",
+    "KeyValueReadout": "key_value",
+    "NGramReadout": "ngram",
+}
+
+__all__ = list(_PUBLIC)
+__getattr__, __dir__ = exports(__name__, _PUBLIC)

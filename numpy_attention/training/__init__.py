@@ -2,3 +2,15 @@
 
 `protocols` says what a model, an optimizer and a schedule must have for it.
 """
+
+from numpy_attention.lazy import exports
+
+_PUBLIC = {
+    "Trainer": "trainer",
+    "SGD": "optimizers",
+    "Adam": "optimizers",
+    "Adadelta": "optimizers",
+}
+
+__all__ = list(_PUBLIC)
+__getattr__, __dir__ = exports(__name__, _PUBLIC)
