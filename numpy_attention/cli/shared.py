@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from numpy_attention.data.selection import Selection
+from numpy_attention.data.text_form import visible
 from numpy_attention.experiments.runs.ensemble import load_ensemble
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
@@ -48,7 +49,7 @@ def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -
         more = len(unknown) - MOST_WORDS
         rest = f" and {more:,} more" if more > 0 else ""
         print("numpy-attention: not in the run's vocabulary, read as <unk>: "
-              f"{', '.join(unknown[:MOST_WORDS])}{rest}", file=sys.stderr)
+              f"{', '.join(map(visible, unknown[:MOST_WORDS]))}{rest}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from numpy_attention.data.reading import read_lines
 from numpy_attention.data.running_text import Sentence, Text
+from numpy_attention.data.text_form import is_word
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.validation.arguments import (
     check_all,
@@ -114,7 +115,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     if text.unit != "words":
         raise ValueError(f"a text of {text.unit} has no words to leave out: give a text of words")
     ranks = {word: rank for rank, word in enumerate(vocabulary.tokens)
-             if rank >= frequent and word.isalpha() and word != NUMERAL}
+             if rank >= frequent and is_word(word) and word != NUMERAL}
     articles = [[sentence for sentence in article if len(sentence)] for article in text.articles]
     places = [(article, query, gap)
               for article in articles

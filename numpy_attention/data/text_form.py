@@ -1,24 +1,78 @@
 """How raw text becomes tokens, as in a corpus, and tokens become text again."""
 
-import functools
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import regex
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import Tokens, read_pairs
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name, check_tokens
 
+# A number; a word, which may hold an apostrophe, a hyphen or a middle dot (paral·lel); or a mark of
+# punctuation.
+NUMBER = r"\d+(?:[.,\u066b\u066c]\d+)+(?!\w)"
+TOKEN = re.compile(NUMBER + r"|\w+(?:['\-\u00b7\u2027\u058a]\w+)*|[^\w\s\x00-\x1f\x7f]")
 
-@functools.lru_cache(maxsize=None)
-def _token_pattern() -> re.Pattern[str]:
-    # Python's \w leaves out combining marks, which many scripts need inside a word.
-    characters = map(chr, range(0x300, 0x10000))
-    marks = "".join(c for c in characters if unicodedata.category(c)[0] == "M")
-    word = rf"\w+(?:[{marks}\u200c\u200d]+\w*)*"
-    return re.compile(rf"\d+(?:[.,]\d+)+(?!\w)|{word}(?:['\-]{word})*|[^\w\s]")
+# Text with marks, joiners, emoji or characters that nobody sees needs more than that: a word holds
+# its marks, and in Hebrew a geresh or a gershayim (צה״ל); everything else is a token for what is
+# seen as one character, though it may be several code points.
+CONTROLS = r"\x00-\x08\x0e-\x1f\x7f-\x9f\u2028\u2029"
+FILLERS = r"\u115f\u1160\u2800\u3164\uffa0"
+HIDDEN = rf"\p{{Cf}}\p{{Variation_Selector}}\u034f{CONTROLS}{FILLERS}"
+MARKED = regex.compile(rf"[\p{{M}}\p{{RI}}\p{{EMod}}\p{{Hebrew}}{HIDDEN}]")
+WORD = r"[\p{L}\p{N}_][\p{L}\p{N}\p{M}_\u200c\u200d]*+"
+INSIDE = r"(?:['\-\u00b7\u2027\u058a\u05f3\u05f4]|(?<=\p{Hebrew})\"(?=\p{Hebrew}))"
+MARKED_TOKEN = regex.compile(rf"{NUMBER}|{WORD}(?:{INSIDE}{WORD})*+|(?!\s)\X")
+
+WORD_OF_LETTERS = regex.compile(r"\p{L}[\p{L}\p{M}\u200c\u200d]*")
+
+# Characters that nobody sees divide words or are left out. Those are a soft hyphen, directions of
+# writing, and what selects a form or joins where there is nothing before it.
+SOME_HIDDEN = regex.compile(f"[{HIDDEN}]")
+DIVIDERS = regex.compile(rf"[\u200b{CONTROLS}{FILLERS}]")
+LEFT_OUT = regex.compile(
+    r"[\u00ad\u034f\u061c\u180e\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+    r"|(?<![^\s])[\p{Variation_Selector}\u200c\u200d\U000e0020-\U000e007f]+")
+
+
+def composed(text: str) -> str:
+    """Return text whose accented letters have their composed form (Unicode NFC)."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def lowered(text: str) -> str:
+    """Return text in lowercase; İ becomes i, where Python leaves a dot above it."""
+    return text.replace("İ", "i").lower()
+
+
+def is_word(token: str) -> bool:
+    """Whether a token consists of letters, with the marks that belong to them."""
+    return token.isalpha() or WORD_OF_LETTERS.fullmatch(token) is not None
+
+
+def visible(token: str) -> str:
+    """Return a token with the characters that nobody sees escaped, such as \\u200b.
+
+    Joiners, marks and what selects a form are part of the character before them.
+    """
+    return "".join(_escaped(character) if _unseen(character, before) else character
+                   for before, character in zip(" " + token, token))
+
+
+def _unseen(character: str, before: str) -> bool:
+    category = unicodedata.category(character)
+    if category[0] == "M" or character in "\u200c\u200d":
+        return before.isspace()
+    return category in ("Cc", "Cf", "Cs", "Zl", "Zp") or DIVIDERS.match(character) is not None
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def word_tokens(text: str, elision: bool = False) -> list[str]:
@@ -26,14 +80,21 @@ def word_tokens(text: str, elision: bool = False) -> list[str]:
 
     A word is a run of letters, marks and digits, with apostrophes and hyphens kept inside it
     (don't, well-known); a number keeps its points and commas (3,000.5). The curly apostrophe
-    becomes the straight one, and accented letters take their composed form (Unicode NFC). With
-    `elision=True` a word is cut after each inner apostrophe, as in French: l'homme → l' homme
-    (aujourd'hui is not cut).
+    becomes the straight one, a non-breaking hyphen becomes -, and accented letters take their
+    composed form (Unicode NFC). A zero width space divides words; other characters that nobody sees
+    are left out. With `elision=True` a word is cut after each inner apostrophe, as in French:
+    l'homme → l' homme (aujourd'hui is not cut).
     """
     check_kind("text", text, str, "a text")
     check_flags(elision=elision)
-    text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
-    tokens = _token_pattern().findall(text)
+    pattern: Any = TOKEN
+    if not text.isascii():
+        text = composed(text).replace("\u2019", "'").replace("\u2010", "-").replace("\u2011", "-")
+        if MARKED.search(text):
+            pattern = MARKED_TOKEN
+            if SOME_HIDDEN.search(text):
+                text = LEFT_OUT.sub("", DIVIDERS.sub(" ", text))
+    tokens = pattern.findall(text)
     if not elision or "'" not in text:
         return tokens
     cut: list[str] = []
@@ -67,8 +128,7 @@ class TextForm:
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of a raw sentence, without its line end."""
         check_kind("text", text, str, "a text")
-        if self.lowercase:
-            text = text.lower()
+        text = composed(lowered(text) if self.lowercase else text)
         return TOKENIZERS[self.tokenizer](text)
 
     def text(self, tokens: Sequence[str]) -> str:

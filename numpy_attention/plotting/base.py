@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
+from numpy_attention.data.text_form import visible
 from numpy_attention.module import Array
 from numpy_attention.validation.arguments import as_list, check_kind, check_text
 from numpy_attention.validation.messages import short_repr, typed_repr
@@ -173,17 +174,9 @@ def font_families() -> list[str]:
 
 def label_of(token: Any) -> str:
     """The token as a label: on one line, visible, at most 24 characters."""
-    label = "".join(map(_visible, str(token)))
+    label = "".join("␣" if unicodedata.category(character) == "Zs" else character
+                    for character in visible(str(token)))
     return label if len(label) <= LABEL else label[:LABEL - 1] + "…"
-
-
-def _visible(character: str) -> str:
-    category = unicodedata.category(character)
-    if category == "Zs":
-        return "␣"
-    if character.isspace() or category in ("Cc", "Cs"):
-        return repr(character)[1:-1]                                    # escaped
-    return character
 
 
 def label_width(label: str) -> int:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numpy_attention.data.text_form import TextForm, _token_pattern, word_tokens
+from numpy_attention.data.text_form import TextForm, is_word, visible, word_tokens
 
 
 @pytest.mark.parametrize("form, tokens, line", [
@@ -36,13 +36,49 @@ def test_word_tokens(text, tokens):
     assert word_tokens(text) == tokens
 
 
-def test_marks_of_every_script_stay_inside_a_word():
-    _token_pattern.cache_clear()        # so that it is made here, whatever ran before
-    # the first of all marks, on a letter that does not compose; one of the last below U+10000
-    for mark in ("\u0300", "\u0301", "\u093f", "\ufe2f"):
-        assert word_tokens(f"q{mark}a.") == [f"q{mark}a", "."]
-    assert word_tokens("ñq\u0302-a\u0308b!") == ["ñq\u0302-äb", "!"]
-    assert word_tokens("a。b→c") == ["a", "。", "b", "→", "c"]
+@pytest.mark.parametrize("text, tokens", [
+    # marks of any plane, on letters that do not compose
+    ("q\u0300a.", ["q\u0300a", "."]),
+    ("\U0001e906\U0001e944\U0001e92a!", ["\U0001e906\U0001e944\U0001e92a", "!"]),
+    ("ñq\u0302-a\u0308b!", ["ñq\u0302-äb", "!"]),
+    ("\u0915\u094d\u200d\u0937।", ["\u0915\u094d\u200d\u0937", "।"]),
+    ("a。b→c", ["a", "。", "b", "→", "c"]),
+    # characters that nobody sees divide words or are left out
+    ("a\u200bb\u2028c\x07d\u3164", ["a", "b", "c", "d"]),
+    ("soft\u00adhyphen \u200eשלום\u200f \ufeffx \ufe0f\u200d y", ["softhyphen", "שלום", "x", "y"]),
+    # what is seen as one character is one token
+    ("\u2764\ufe0f\U0001f468\u200d\U0001f469\u200d\U0001f467",
+     ["\u2764\ufe0f", "\U0001f468\u200d\U0001f469\u200d\U0001f467"]),
+    ("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7 \U0001f44d\U0001f3fd 1\ufe0f\u20e3",
+     ["\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1f7", "\U0001f44d\U0001f3fd", "1\ufe0f\u20e3"]),
+    # marks of punctuation between letters
+    ('צה״ל צה"ל "שלום"', ["צה״ל", 'צה"ל', '"', "שלום", '"']),
+    ("paral·lel ABBA·", ["paral·lel", "ABBA", "·"]),
+    ("well\u2011known co\u2010op", ["well-known", "co-op"]),
+    ("3\u202f000 ٣٫٥", ["3", "000", "٣٫٥"]),
+])
+def test_words_of_any_script(text, tokens):
+    assert word_tokens(text) == tokens
+
+
+def test_every_form_composes_letters_and_lowers_a_dotted_capital():
+    assert TextForm("spaces", False).tokens("re\u0301 x") == ["ré", "x"]
+    assert TextForm("characters", False).tokens("e\u0301a") == ["é", "a"]
+    assert TextForm("words", True).tokens("İstanbul") == ["istanbul"]
+
+
+def test_a_word_of_letters_may_have_marks():
+    assert is_word("cat") and is_word("हिन्दी") and is_word("น้ำ") and is_word("q\u0302")
+    assert not any(map(is_word, ("", "a1", "don't", "\u0301", ".")))
+
+
+@pytest.mark.parametrize("token, shown", [
+    ("cat", "cat"), ("न्\u200dद", "न्\u200dद"), ("\u2764\ufe0f", "\u2764\ufe0f"),
+    ("\u200b", "\\u200b"), ("a\u00adb", "a\\xadb"), ("\u0301", "\\u0301"), ("\u200dx", "\\u200dx"),
+    ("a\tb", "a\\tb"), ("\U000e0061", "\\U000e0061"),
+])
+def test_what_nobody_sees_is_shown_escaped(token, shown):
+    assert visible(token) == shown
 
 
 def test_elision_cuts_after_the_apostrophe():
