@@ -116,7 +116,7 @@ def test_four_changes_are_reported_and_how_many_more(saved, tmp_path, count, mor
         check_same(tmp_path, Trained(**dict.fromkeys(names, 2)))
     assert str(refused.value) == (
         f"{tmp_path} holds a run with other settings: {changes}{more}. Give the same settings to "
-        "resume it, or remove this folder, or choose another")
+        "resume it, or train again in another folder")
 
 
 def test_another_model_is_reported_first(saved, tmp_path):
