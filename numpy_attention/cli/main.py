@@ -6,8 +6,11 @@ import argparse
 import re
 import signal
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from numpy_attention.cli import streams
@@ -26,6 +29,7 @@ RENAMED = {
     "asks-previous-scaled-dot": "query-previous-scaled-dot",
     "asks-previous-*": "query-previous-*",
 }
+PACKAGE = str(Path(__file__).parents[1])
 LONG = re.compile(r"\S{150,}")          # a word, or a path, that is shortened in messages
 # SystemError is what Python raises when no memory is left even for an error
 NO_MEMORY = (MemoryError, SystemError)
@@ -110,11 +114,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     → 0; 1 for a failed gradient check or exercise; 2 for an error; 128 + n after signal n.
     """
-    with Signals() as signals:
+    with Signals() as signals, short_warnings():
         if started()[1] > 1:
             from numpy_attention.cli import ranks
             return ranks.on_all(lambda: status_of(signals, arguments))
         return status_of(signals, arguments)
+
+
+@contextmanager
+def short_warnings() -> Iterator[None]:
+    """Within it, a warning of the library is one line, without the place that raised it."""
+    usual = warnings.formatwarning
+
+    def short(message: Any, category: Any, file: str, *place: Any) -> str:
+        if file.startswith(PACKAGE):
+            return f"numpy-attention: {message}\n"
+        return usual(message, category, file, *place)
+
+    warnings.formatwarning = short
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
