@@ -123,13 +123,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def short_warnings() -> Iterator[None]:
-    """Within it, a warning of the library is one line, without the place that raised it."""
+    """Within it, a warning of the library is one line, once, without the place that raised it."""
     usual = warnings.formatwarning
+    printed = set()
 
     def short(message: Any, category: Any, file: str, *place: Any) -> str:
-        if file.startswith(PACKAGE):
-            return f"numpy-attention: {message}\n"
-        return usual(message, category, file, *place)
+        if not file.startswith(PACKAGE):
+            return usual(message, category, file, *place)
+        line = f"numpy-attention: {message}\n"
+        first = line not in printed
+        printed.add(line)
+        return line if first else ""
 
     warnings.formatwarning = short
     try:

@@ -27,7 +27,7 @@ from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.translator import Translator, vocabularies_of
 from numpy_attention.training.distributed.ranks import world
-from numpy_attention.training.lock import check_free
+from numpy_attention.training.lock import check_free, held
 from numpy_attention.training.settings import LanguageModelTraining, Training, TranslatorTraining
 from numpy_attention.validation.messages import plural
 from numpy_attention.validation.paths import exists, is_folder, make_folder, short_path
@@ -173,7 +173,8 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
         check_free(folder / CHECKPOINT)
         resumes = check_same(folder, trained, threads)
         make_folder(folder)
-        return resumes
+        with held(folder / CHECKPOINT):         # raises where nothing can be written
+            return resumes
 
     where = "resumes the run in" if ranks.first(prepare) else "saves to"
     print(*about, f"{where} {folder}", sep="\n", flush=True)
