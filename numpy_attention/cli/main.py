@@ -16,6 +16,7 @@ from typing import Any
 from numpy_attention.cli import streams
 from numpy_attention.cli.commands import COMMANDS, SUBCOMMANDS, Command
 from numpy_attention.cli.messages import in_flags, text_of
+from numpy_attention.cli.options import JOINED
 from numpy_attention.cli.parser import Option, Parser, help_of, settle
 from numpy_attention.registry import RUNS, started
 from numpy_attention.training.signals import Signals
@@ -76,7 +77,9 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
         check_command(words[0])
     parsed, unknown = parser().parse_known_args(words)
     if unknown:
-        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; see "
+        texts = any(getattr(parsed, name, None) for name in ("source", "target", "text"))
+        several = f"; an option takes one file: {JOINED}" * (texts and not unknown[0].startswith("-"))
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{several}; see "
                          f"{help_of('numpy-attention ' + parsed.command)}")
     name = " ".join(filter(None, (parsed.command, getattr(parsed, "action", ""))))
     command = COMMANDS[name]

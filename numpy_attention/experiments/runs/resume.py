@@ -47,7 +47,8 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     if threads is not None:
         before["threads"] = about["trainer"]["threads"]
         now["threads"] = threads
-    if "corpus digest" in before and "corpus digest" in now:
+    digest = now.get("corpus digest")
+    if digest and before.get("corpus digest") == digest:
         for name in FILES:          # a path stands for a text, and the digest is the text's
             before.pop(name, None)
             now.pop(name, None)

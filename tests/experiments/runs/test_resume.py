@@ -119,6 +119,18 @@ def test_four_changes_are_reported_and_how_many_more(saved, tmp_path, count, mor
         "resume it, or train again in another folder")
 
 
+def test_a_text_is_the_same_by_its_digest_wherever_it_is(saved, tmp_path):
+    before, moved, changed = Trained(), Trained(), Trained()
+    before.known["corpus"] = {"text": "/old/a.txt", "digest": "abcd"}
+    moved.known["corpus"] = {"text": "/new/b.txt", "digest": "abcd"}
+    changed.known["corpus"] = {"text": "/new/b.txt", "digest": "ef01"}
+    saved(before)
+    assert check_same(tmp_path, moved)
+    with pytest.raises(ValueError, match="text has changed, digest abcd .*/old/a.txt there") as no:
+        check_same(tmp_path, changed)
+    assert "another folder" in str(no.value) and "remove" not in str(no.value)
+
+
 def test_another_model_is_reported_first(saved, tmp_path):
     saved(Trained(model="m", a=1))
     with pytest.raises(ValueError, match="settings: model m there, n now; a 1 there, 2 now"):
