@@ -78,7 +78,8 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     parsed, unknown = parser().parse_known_args(words)
     if unknown:
         texts = any(getattr(parsed, name, None) for name in ("source", "target", "text"))
-        several = f"; an option takes one file: {JOINED}" * (texts and not unknown[0].startswith("-"))
+        texts = texts and not unknown[0].startswith("-")
+        several = f"; an option takes one file: {JOINED}" * texts
         raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{several}; see "
                          f"{help_of('numpy-attention ' + parsed.command)}")
     name = " ".join(filter(None, (parsed.command, getattr(parsed, "action", ""))))
@@ -138,7 +139,7 @@ def short_warnings() -> Iterator[None]:
         printed.add(line)
         return line if first else ""
 
-    warnings.formatwarning = short
+    warnings.formatwarning = short          # type: ignore[assignment]
     try:
         yield
     finally:

@@ -123,11 +123,11 @@ class Once(argparse.Action):
         super().__init__(*names, **about)
         self.again = again
 
-    def __call__(self, parser: argparse.ArgumentParser, values: argparse.Namespace, value: Any,
-                 flag: str | None = None) -> None:
-        if getattr(values, self.dest) is not None:
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        if getattr(namespace, self.dest) is not None:
             raise argparse.ArgumentError(self, f"it is given twice: {self.again}")
-        setattr(values, self.dest, value)
+        setattr(namespace, self.dest, values)
 
 
 def positional(name: str, help: str, metavar: str, nargs: str | None = None) -> Option:

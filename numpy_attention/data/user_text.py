@@ -54,8 +54,7 @@ class UserFiles:
         check_kind("digest", self.digest, str, "the text that a run keeps")
         if not self.digest:
             for name, path in self._paths().items():
-                existing_file(as_path(path, name))
-                setattr(self, name, _absolute(path))
+                setattr(self, name, _absolute(existing_file(path)))
             self.digest = digest_of(self._paths().values())
 
     @property
@@ -143,20 +142,16 @@ class UserFiles:
     def _fail_missing(self, path: Path) -> NoReturn:
         if os.path.lexists(path):
             bytes_of(existing_file(path))       # a folder, a device, or one that cannot be read
+        nearby = "" if self.folder is None else (
+            f", nor {_pure(path).name} in {short_path(self.folder.absolute())}, a folder above it "
+            "or the current folder")
+        advice = "bring the file back, or give its new path to the command that trained the run"
         zipped = path.suffix == ".gz"
         other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")
-        packed = self._candidates(other)
-        if packed:
-            raise FileNotFoundError(
-                f"{short_path(path)} does not exist, and a run knows a file by its bytes: "
-                f"{'pack' if zipped else 'unpack'} {short_path(packed[0])}")
-        nearby = ""
-        if self.folder is not None:
-            nearby = (f", nor {_pure(path).name} in {short_path(self.folder.absolute())}, a folder "
-                      "above it or the current folder")
-        raise FileNotFoundError(
-            f"{short_path(path)} does not exist{nearby}: bring the file back, or give its new path "
-            "to the command that trained the run")
+        for file in self._candidates(other)[:1]:
+            nearby += f"; {short_path(file)} has other bytes, and by these a run knows its text"
+            advice = "bring the packed file back" if zipped else "unpack it, under the old name"
+        raise FileNotFoundError(f"{short_path(path)} does not exist{nearby}: {advice}")
 
 
 def digest_of(paths: Iterable[Path]) -> str:

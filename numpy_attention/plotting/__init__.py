@@ -13,28 +13,20 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-# name: the module that defines it, imported when the name is first used
-_PUBLIC = {
-    "COLOURS": "base",
-    "FALLBACK_FONTS": "base",
-    "MARKERS": "base",
-    "save": "base",
-    "bleu_by_length_plot": "curves",
-    "learning_curves": "curves",
-    "Arrow": "diagram",
-    "Box": "diagram",
-    "diagram": "diagram",
-    "attention_span": "distance",
-    "gradient_flow": "distance",
-    "gradient_heatmap": "gradient",
-    "heatmap_grid": "grid",
-    "attention_heatmap": "heatmap",
-    "history_heatmap": "history",
-    "bands": "intervals",
-    "costs": "intervals",
-    "excess_loss": "intervals",
-    "course_path": "path",
+# module: the names that it defines; it is imported when one is first used
+_MODULES = {
+    "base": "COLOURS FALLBACK_FONTS MARKERS save",
+    "curves": "bleu_by_length_plot learning_curves",
+    "diagram": "Arrow Box diagram",
+    "distance": "attention_span gradient_flow",
+    "gradient": "gradient_heatmap",
+    "grid": "heatmap_grid",
+    "heatmap": "attention_heatmap",
+    "history": "history_heatmap",
+    "intervals": "bands costs excess_loss",
+    "path": "course_path",
 }
+_PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = list(_PUBLIC)
 

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -325,3 +326,23 @@ def test_the_next_command_can_be_pasted(folder, text, capsys):
         assert Path(translate.run) == Path(generate.run) == Path(folder)
         assert translate.sentence == [text] and generate.prompt == text
         assert translate.code == (("./-mine.py",) if run.own else None)
+
+
+# ---- machines -----------------------------------------------------------------------------------
+
+
+def test_matplotlib_is_imported_only_to_draw():
+    modules = ", ".join(f"numpy_attention.cli.{path.stem}"
+                        for path in (ROOT / "numpy_attention" / "cli").glob("*.py"))
+    script = (f"import sys, {modules}; print('matplotlib' in sys.modules); "
+              "from numpy_attention import plotting; import numpy_attention.plotting.diagram; "
+              "print(callable(plotting.save), callable(plotting.diagram))")
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "True", "True"]
+
+
+def test_a_warning_of_the_library_is_one_line_once():
+    files = (f"{cli.PACKAGE}/a.py", f"{cli.PACKAGE}/b.py", "mine.py")
+    with cli.short_warnings():
+        texts = [warnings.formatwarning("no folder", RuntimeWarning, file, 3) for file in files]
+    assert texts == ["numpy-attention: no folder\n", "", "mine.py:3: RuntimeWarning: no folder\n"]

@@ -149,8 +149,7 @@ class Trained:
                 ranks.first(lambda: check_same(folder, self, shares))
             if folder is not None and self.own:
                 ranks.first(lambda: keep(self.own, as_path(folder)))
-            moved = trainer.path is not None and ranks.first(
-                lambda: corpus_in(trainer.path) not in (None, self.corpus))
+            moved = ranks.first(lambda: corpus_in(trainer.path) not in (None, self.corpus))
             if trainer.resume() and trainer.progress:
                 print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs"
                       f"{how_shared(trainer)}")
@@ -239,9 +238,12 @@ def how_shared(trainer: Trainer) -> str:
     return f", on {now}, {before} × {earlier} before: sums are {sums}"
 
 
-def corpus_in(path: Path) -> dict[str, Any] | None:
+def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
     """What a checkpoint's run learned from; None: there is no checkpoint."""
-    return checkpoint.load_about(path)["about"]["corpus"] if exists(path) else None
+    if path is None or not exists(path):
+        return None
+    corpus: dict[str, Any] = checkpoint.load_about(path)["about"]["corpus"]
+    return corpus
 
 
 def run_kind(folder: str | Path) -> str:
