@@ -106,6 +106,8 @@ class UserFiles:
         They may have changed places. FileNotFoundError: one is nowhere; ValueError: changed ones.
         """
         saved = self._paths()
+        if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:
+            return saved
         found = {name: self._candidates(path) for name, path in saved.items()}
         for name, path in saved.items():
             if not found[name]:
@@ -129,13 +131,13 @@ class UserFiles:
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]
         ends = [Path(*parts[k:]) for k in range(len(parts))]
-        near = [Path.cwd()]
+        near = [Path()]
         if self.folder is not None:
             for folder in (self.folder.absolute(), self.folder.resolve()):
                 near += [folder, *folder.parents]
         found: dict[str, Path] = {}
         for file in (path, *(folder / end for folder in near for end in ends)):
-            if os.path.isfile(file) and os.access(file, os.R_OK):
+            if _readable(file):
                 found.setdefault(os.path.realpath(file), file)
         return list(found.values())
 
@@ -160,6 +162,10 @@ def digest_of(paths: Iterable[Path]) -> str:
     for path in paths:
         digest.update(bytes_of(path) + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _readable(path: Path) -> bool:
+    return os.path.isfile(path) and os.access(path, os.R_OK)
 
 
 def _pure(path: Path) -> PurePath:
