@@ -188,9 +188,10 @@ def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
         options.kind = command_run_kind(command, options)
     file, _, function = command.work.partition(":")
     # imported here, so that --help does not wait for it
+    work = getattr(import_module(f"numpy_attention.cli.{file}"), function)
     from numpy_attention.training.threads import hold_blas
     hold_blas()
-    return getattr(import_module(f"numpy_attention.cli.{file}"), function)(options) or 0
+    return work(options) or 0
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:

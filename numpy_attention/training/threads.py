@@ -9,7 +9,7 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Callable
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention.registry import MOST_THREADS
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess, host
@@ -146,8 +146,10 @@ def _content(path: str | Path) -> str:
 
 def hold_blas() -> None:
     """Hold BLAS at the threads that have time, for it counts processors and knows no quota."""
-    if cpu_quota() < math.inf:
-        threadpool_limits(len(processors()), user_api="blas")
+    most = len(processors())
+    blas = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+    if cpu_quota() < math.inf and max(blas, default=0) > most:
+        threadpool_limits(most, user_api="blas")
 
 
 def keep_freed_memory() -> None:

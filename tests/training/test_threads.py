@@ -126,6 +126,16 @@ def test_the_quota_of_a_container_limits_what_is_available(groups, files, quota,
     assert available() == {0.5: 1, 1: 1, 1.5: 2, math.inf: 64}[quota]
 
 
+@pytest.mark.parametrize("quota, held", [(1, 1), (3, 2), (math.inf, 2)])
+def test_blas_is_held_at_the_quota_and_never_given_more(quota, held, monkeypatch):
+    monkeypatch.setattr(threads, "cpu_quota", lambda: quota)
+    monkeypatch.setattr(os, "sched_getaffinity", {0: set(range(8))}.get, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    with threadpool_limits(2, user_api="blas"):
+        threads.hold_blas()
+        assert blas_threads() == {held}
+
+
 # ---- memory --------------------------------------------------------------------------------------
 
 
