@@ -116,11 +116,13 @@ class UserFiles:
         for paths in chain(product(*found.values()), permutations(first)):
             if digest_of(paths) == self.digest:
                 return dict(zip(saved, paths))
-        looked_at = dict.fromkeys(chain(*found.values()))
+        looked_at = ", ".join(map(short_path, dict.fromkeys(chain(*found.values()))))
+        what = f"{looked_at}: the text has changed since this run began"
+        for path in [path for path in saved.values() if not _readable(path)][:1]:
+            what = (f"{short_path(path)} does not exist, and {looked_at} is another text, or has "
+                    "changed since this run began")
         raise ValueError(
-            f"{', '.join(map(short_path, looked_at))}: the text has changed since this run began: "
-            "bring the old files back, or train again in another folder"
-        )
+            f"{what}: bring the old files back, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
         """Return the files that may be the one of this path, each once, its own first.
@@ -131,10 +133,11 @@ class UserFiles:
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]
         ends = [Path(*parts[k:]) for k in range(len(parts))]
-        near = [Path()]
+        near: list[Path] = []
         if self.folder is not None:
             for folder in (self.folder.absolute(), self.folder.resolve()):
                 near += [folder, *folder.parents]
+        near.append(Path())
         found: dict[str, Path] = {}
         for file in (path, *(folder / end for folder in near for end in ends)):
             if _readable(file):

@@ -158,6 +158,9 @@ def test_a_text_that_is_not_found_or_another_is_named(folder):
     (folder / "a.txt").write_text("Another.\n")
     with pytest.raises(ValueError, match=r"a\.txt: .* changed since .* bring the old files back"):
         own.load("train")
+    own.text = str(folder / "moved" / "a.txt")
+    with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is another"):
+        own.load("train")
     (folder / "a.txt").rename("a.txt.gz")
     message = r"a\.txt does not exist.*a\.txt\.gz has other bytes.*: unpack it"
     with pytest.raises(FileNotFoundError, match=message):

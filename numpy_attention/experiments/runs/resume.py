@@ -47,11 +47,16 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     if threads is not None:
         before["threads"] = about["trainer"]["threads"]
         now["threads"] = threads
-    digest = now.get("corpus digest")
-    if digest and before.get("corpus digest") == digest:
+    there, here = (one.get("corpus digest") for one in (before, now))
+    if there and here:
+        files = [before.pop(name) for name in FILES if name in before]
         for name in FILES:          # a path stands for a text, and the digest is the text's
-            before.pop(name, None)
             now.pop(name, None)
+        if there != here:
+            raise ValueError(
+                f"the text has changed since the run in {folder} began: then {', '.join(files)} "
+                f"had the digest {there}, now {here}; bring the old files back, or train again in "
+                "another folder")
     found = differences(before, now)
     if found:
         more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
@@ -92,7 +97,5 @@ def differences(before: Configuration, now: Configuration) -> list[str]:
 
 
 def difference(name: str, before: Any, now: Any) -> str:
-    if name == "corpus digest" and before and now:
-        return f"the text has changed, digest {before} there, {now} now"
     long = any(isinstance(value, list) or len(str(value)) > 60 for value in (before, now))
     return f"another {name}" if long else f"{name} {before} there, {now} now"
