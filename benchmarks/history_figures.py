@@ -17,7 +17,6 @@ import numpy as np
 from numpy_attention import plotting
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatches
-from numpy_attention.data.selection import selected
 from numpy_attention.experiments.analysis import attention_span, gradient_flow
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
@@ -35,7 +34,7 @@ def label(run):
 
 def text_of(run):
     """The last split of what the run learnt from: test, or valid where there is no test."""
-    corpus = selected(run.corpus)
+    corpus = run.selection()
     text, = corpus.load(corpus.splits[-1])
     return text
 

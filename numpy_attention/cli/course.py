@@ -1,12 +1,14 @@
 """The course: its exercises, and its lessons."""
 
 import os
+import shlex
 import subprocess
 import sys
 import time
 from argparse import Namespace
 from pathlib import Path
 
+from numpy_attention.cli.options import FOLDER
 from numpy_attention.course import lessons
 from numpy_attention.course.exercises import progress as course
 from numpy_attention.course.exercises.catalogue import EXERCISES
@@ -41,12 +43,18 @@ def progress(options: Namespace) -> None:
     following = next((name for name in EXERCISES if name not in passed), None)
     if following:
         started = exists(folder.of(EXERCISES[following]))
-        print(f"next: numpy-attention exercise {'check' if started else 'start'} {following}")
+        print(f"next: {command_of('check' if started else 'start', following, options.folder)}")
     if options.output:
         from numpy_attention import plotting
         begun = [name for name in EXERCISES if course.mark(records.get(name)) == "…"]
         picture = plotting.course_path(course.by_lesson(), passed, begun=begun)
         print(f"saved {plotting.save(picture, options.output)}")
+
+
+def command_of(action: str, exercise: str, folder: str) -> str:
+    """A command to be pasted, with --folder where it is not the default."""
+    where = [] if folder == FOLDER.default else [f"--folder={folder}"]
+    return shlex.join(["numpy-attention", "exercise", action, exercise, *where])
 
 
 def start(options: Namespace) -> None:
@@ -56,7 +64,7 @@ def start(options: Namespace) -> None:
         print("  one line of it is wrong: find it with the report of the check")
     else:
         print(f"  write {' and '.join(exercise.blanks)}, then")
-    print(f"  numpy-attention exercise check {exercise.name}")
+    print(f"  {command_of('check', exercise.name, options.folder)}")
     records = folder.records()
     missing = [one for one in exercise.needs if not records.get(one, Record()).passed]
     if missing:

@@ -1,5 +1,6 @@
 """Using a trained model: translate, generate."""
 
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -7,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from numpy_attention import plotting
-from numpy_attention.cli.shared import END, load_run, warn_of_unknown_words
-from numpy_attention.data.selection import selected
+from numpy_attention.cli.shared import END, load_run, path_word, warn_of_unknown_words
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun, Word
 from numpy_attention.experiments.runs.translator import Translation, Translator
@@ -19,11 +19,12 @@ from numpy_attention.training.threads import Threads
 
 def translate(options: Namespace) -> None:
     translator = load_run(options)
-    form = selected(translator.corpus).form(options.lowercase)
+    form = translator.selection().form(options.lowercase)
     lines = [form.tokens(text) for text in options.sentence or lines_of_input()]
     sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
     if not sentences:
-        raise ValueError(f'no sentence to translate: numpy-attention translate {options.run} "a '
+        run = shlex.quote(path_word(options.run))
+        raise ValueError(f'no sentence to translate: numpy-attention translate {run} "a '
                          'sentence", or one a line on the standard input')
     if options.heatmap and len(sentences) > 1:
         raise ValueError(f"--heatmap draws one sentence, {len(sentences)} are given: translate it "
@@ -87,7 +88,7 @@ def generate(options: Namespace) -> None:
     run = load_run(options)
     if options.heatmap:
         run.check_attention()
-    form = selected(run.corpus).form(options.lowercase)
+    form = run.selection().form(options.lowercase)
     prompt = form.tokens(options.prompt or "")
     warn_of_unknown_words(run.vocabulary, [prompt])
     words = write(run, prompt, form, options)

@@ -34,15 +34,16 @@ from numpy_attention.validation.messages import plural
 def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]:
     """→ the pairs or the text that the options name, or the run's own; its name; its split."""
     if options.text:
-        text = running_text.read(options.text, selected(run.corpus).form())
+        text = running_text.read(options.text, run.selection().form())
         return replace(text, has_articles=True), Path(
             options.text).name, None     # a file is one article
     if getattr(options, "source", None):
         name = Path(options.source).name
-        pairs = selected(run.corpus).form().pairs(options.source, options.target)
+        pairs = run.selection().form().pairs(options.source, options.target)
         return limited(pairs, name, **limits_of(options)), name, None
     writer = run.KIND == "writer"
-    selection = selected(corpus_to_measure(options, run), "text" if writer else "parallel")
+    selection = selected(corpus_to_measure(options, run), "text" if writer else "parallel",
+                         run.folder)
     data, split = part_of(selection, options.split)
     if writer and data.unit != run.training.unit:
         raise ValueError(f"{selection.label} is a text of {data.unit}, and this run's model reads "
@@ -183,7 +184,7 @@ def questions_of(options: Namespace, run: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
     """→ the questions of --questions, or made from a text; its name; its split."""
     if options.questions:
-        lowercase = selected(run.corpus).form(options.lowercase).lowercase
+        lowercase = run.selection().form(options.lowercase).lowercase
         return read_questions(options.questions, lowercase), Path(options.questions).name, None
     text, name, split = data_to_measure(options, run)
     return make_questions(text, run.vocabulary, options.number, rng), name, split

@@ -12,7 +12,6 @@ from numpy_attention.course.trace import stepping, traced
 from numpy_attention.course.trace.lessons import lesson_named, reference_cell, reference_of
 from numpy_attention.course.trace.weights import weight_gradients
 from numpy_attention.data.pairs import Pair
-from numpy_attention.data.selection import selected
 from numpy_attention.page.export import megabytes
 from numpy_attention.page.runs import page_of_runs
 
@@ -44,7 +43,7 @@ def heatmap(options: Namespace) -> None:
         figure = plotting.history_heatmap(np.nan_to_num(weights), [END, *example], [*example, END],
                                           ~np.isnan(weights))
     plotting.save(figure, options.output)
-    form = selected(run.corpus).form()
+    form = run.selection().form()
     print(*map(form.text, sentences), f"saved {options.output}", sep="\n")
 
 
@@ -54,7 +53,7 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
     if options.sentences:
         first, *others = tokens_of(options, run, 2 if pairs else 1)
         return Pair(tuple(first), tuple(others[0])) if pairs else first
-    data, split = part_of(selected(run.corpus), options.split)
+    data, split = part_of(run.selection(), options.split)
     if pairs:
         return example_of(options.index, data, split, "pairs")
     if data.unit == "characters":
@@ -70,7 +69,7 @@ def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
     if not fewest <= len(options.sentences) <= most:
         raise ValueError(f"{len(options.sentences)} sentence(s) given: expected "
                          f"{EXPECTED[fewest, most]}")
-    form = selected(run.corpus).form()
+    form = run.selection().form()
     sentences = [form.tokens(text) for text in options.sentences]
     if not all(sentences):
         raise ValueError("an empty sentence: expected at least one token")

@@ -6,13 +6,17 @@ import argparse
 import re
 import signal
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from numpy_attention.cli import streams
 from numpy_attention.cli.commands import COMMANDS, SUBCOMMANDS, Command
 from numpy_attention.cli.messages import in_flags, text_of
+from numpy_attention.cli.options import JOINED
 from numpy_attention.cli.parser import Option, Parser, help_of, settle
 from numpy_attention.registry import RUNS, started
 from numpy_attention.training.signals import Signals
@@ -26,6 +30,7 @@ RENAMED = {
     "asks-previous-scaled-dot": "query-previous-scaled-dot",
     "asks-previous-*": "query-previous-*",
 }
+PACKAGE = str(Path(__file__).parents[1])
 LONG = re.compile(r"\S{150,}")          # a word, or a path, that is shortened in messages
 # SystemError is what Python raises when no memory is left even for an error
 NO_MEMORY = (MemoryError, SystemError)
@@ -72,7 +77,10 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
         check_command(words[0])
     parsed, unknown = parser().parse_known_args(words)
     if unknown:
-        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; see "
+        texts = any(getattr(parsed, name, None) for name in ("source", "target", "text"))
+        texts = texts and not unknown[0].startswith("-")
+        several = f"; an option takes one file: {JOINED}" * texts
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{several}; see "
                          f"{help_of('numpy-attention ' + parsed.command)}")
     name = " ".join(filter(None, (parsed.command, getattr(parsed, "action", ""))))
     command = COMMANDS[name]
@@ -110,11 +118,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     → 0; 1 for a failed gradient check or exercise; 2 for an error; 128 + n after signal n.
     """
-    with Signals() as signals:
+    with Signals() as signals, short_warnings():
         if started()[1] > 1:
             from numpy_attention.cli import ranks
             return ranks.on_all(lambda: status_of(signals, arguments))
         return status_of(signals, arguments)
+
+
+@contextmanager
+def short_warnings() -> Iterator[None]:
+    """Within it, a warning of the library is one line, once, without the place that raised it."""
+    usual = warnings.formatwarning
+    printed = set()
+
+    def short(message: Any, category: Any, file: str, *place: Any) -> str:
+        if not file.startswith(PACKAGE):
+            return usual(message, category, file, *place)
+        line = f"numpy-attention: {message}\n"
+        first = line not in printed
+        printed.add(line)
+        return line if first else ""
+
+    warnings.formatwarning = short          # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
@@ -159,7 +188,10 @@ def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
         options.kind = command_run_kind(command, options)
     file, _, function = command.work.partition(":")
     # imported here, so that --help does not wait for it
-    return getattr(import_module(f"numpy_attention.cli.{file}"), function)(options) or 0
+    work = getattr(import_module(f"numpy_attention.cli.{file}"), function)
+    from numpy_attention.training.threads import hold_blas
+    hold_blas()
+    return work(options) or 0
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:

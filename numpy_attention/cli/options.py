@@ -31,7 +31,10 @@ HOW = (PLOT, SEED, JSON)
 
 # ---- texts --------------------------------------------------------------------------------------
 
-CORPUS = Option("corpus", "a corpus of `numpy-attention corpora list`")
+LISTED = "give all of them at once, with commas between them"
+JOINED = "join several files first, such as with cat a b > c"
+BOTH_JOINED = f"{JOINED}, in the same order on both sides"
+CORPUS = Option("corpus", "a corpus of `numpy-attention corpora list`", again="give one corpus")
 PART = Option("part", "a part, such as verses of bible-en-es, raw of multi30k-*",
               note="clauses of bible-en-es", excludes={"source": (), "target": ()})
 LIMITS = (
@@ -40,18 +43,21 @@ LIMITS = (
     Option("pairs", "largest number of sentence pairs of a split", whole(1)),
 )
 OWN = {"corpus": ()}        # for your own text: not with --corpus
-SOURCE = file("source", "your own text, one sentence a line", needs={"target": ()}, excludes=OWN)
-TARGET = file("target", "its translation, line by line", needs={"source": ()}, excludes=OWN)
-TEXT = file("text", "your own text, one sentence a line", excludes=OWN)
+SOURCE = file("source", "your own text, one sentence a line", needs={"target": ()}, excludes=OWN,
+              again=BOTH_JOINED)
+TARGET = file("target", "its translation, line by line", needs={"source": ()}, excludes=OWN,
+              again=BOTH_JOINED)
+TEXT = file("text", "your own text, one sentence a line", excludes=OWN, again=JOINED)
 HELD_OUT = "5 % of the pairs, held out"
 PARALLEL = (
     CORPUS, PART, *LIMITS, SOURCE, TARGET,
-    file("valid_source", "text to validate on", note=HELD_OUT, excludes=OWN),
-    file("valid_target", "its translation", note=HELD_OUT, excludes=OWN),
+    file("valid_source", "text to validate on", note=HELD_OUT, excludes=OWN, again=BOTH_JOINED),
+    file("valid_target", "its translation", note=HELD_OUT, excludes=OWN, again=BOTH_JOINED),
 )
 RUNNING = (
     CORPUS, TEXT,
-    file("valid_text", "text to validate on", note="the last 5 % of --text", excludes=OWN),
+    file("valid_text", "text to validate on", note="the last 5 % of --text", excludes=OWN,
+         again=JOINED),
     flag("characters", "predict characters instead of words"),
 )
 PREPARED = (
@@ -67,9 +73,9 @@ CASE = Option("lowercase", "lowercase the input first", note="as the run's text 
 # ---- decoding -----------------------------------------------------------------------------------
 
 ENSEMBLE = Option("ensemble", "average the probabilities with more runs of the same text, "
-                  "runs/b,runs/c", folders, metavar="RUNS")
+                  "runs/b,runs/c", folders, metavar="RUNS", again=LISTED)
 CODE = Option("code", "your own code that the run was trained with, mine.py,other.py; it is never "
-              "run unless given here", files, metavar="FILES")
+              "run unless given here", files, metavar="FILES", again=LISTED)
 BEAM = Option("beam", "hypotheses kept by the search; 1 is greedy", whole(1, 1000), 5)
 WEIGHTS = file("heatmap", "save the attention weights: .png, .pdf or .svg", read=picture)
 SAMPLING = (
@@ -177,7 +183,7 @@ PAGE: Groups = {"": (
     Option("precision", "bytes of a number: 4, 2, or 1 with a scale for each row of a matrix",
            default="float32", choices=registry.PRECISIONS),
     Option("checkpoints", "earlier checkpoints of the one run, a.npz,b.npz, to slide through",
-           files, metavar="FILES"),
+           files, metavar="FILES", again=LISTED),
     Option("examples", "number of sentences of the corpus to choose from", whole(0, 1000), 20),
     replace(CORPUS, note="the first run's own"),
     SPLIT,
@@ -188,7 +194,8 @@ TRACE: Groups = {
     "what to print, instead of every array": (
         Option("step", "only this step of a loop over time, from 0", whole(0)),
         Option("layer", "only a part of the model, such as decoder or attention, or a function"),
-        Option("names", "only arrays with these names, a,b, or patterns such as 'd*'", names),
+        Option("names", "only arrays with these names, a,b, or patterns such as 'd*'", names,
+               again=LISTED),
         Option("depth", "calls deeper than this take one line each", whole(0), note="unlimited")),
 }
 STEP: Groups = {"": (
@@ -217,7 +224,8 @@ CHECK_EXERCISE: Groups = {"": (
 PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="draw the course: .png, .pdf or .svg"))}
 COPY_LESSONS: Groups = {"": (
     positional("to", "folder, created if it does not exist", "FOLDER"),
-    Option("only", "numbers of lessons, such as 1,2", names, metavar="NUMBERS", note="all lessons"),
+    Option("only", "numbers of lessons, such as 1,2", names, metavar="NUMBERS", note="all lessons",
+           again=LISTED),
     flag("notebooks", "as notebooks, made by jupytext"),
     flag("force", "overwrite existing files"),
 )}
@@ -243,7 +251,7 @@ COMPARE: Groups = {"": (
     Option("minutes", "stop each training after this many minutes", positive),
     replace(SEED, excludes={"seeds": ()}),
     Option("seeds", "train each recipe with all of these, such as 0-2 or 0,3,5", seeds,
-           note="--seed alone"),
+           note="--seed alone", again=LISTED),
     replace(THREADS, note="chosen by its size; 1 under mpirun"),
     Option("index", "index of the test pair whose heatmaps are drawn", whole(0), 0),
     Option("output", "where the figures are saved", default="runs/compare", metavar="FOLDER"),

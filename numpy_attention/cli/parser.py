@@ -29,7 +29,8 @@ class Option:
     custom: FILE.py:CLASS is allowed besides the choices. kind: "value", "flag" (on when given),
     "switch" (--name or --no-name) or "positional". needs: {other option: the values with which
     this one has an effect}; excludes: {other option: the values with which it has none}; (): any.
-    run: the kind of run that it belongs to.
+    run: the kind of run that it belongs to. again: what to do in place of giving it twice, where
+    the last one alone must not count.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Option:
     nargs: str | None = None
     short: str = ""
     required: bool = False
+    again: str = ""
 
     @property
     def flag(self) -> str:
@@ -97,6 +99,8 @@ class Option:
                 about["metavar"] = f"{{{','.join(self.choices)},{CODE}}}"
             elif self.choices:
                 about["choices"] = list(self.choices)
+            if self.again:
+                about |= {"action": Once, "again": self.again}
         group.add_argument(*names, **about)
 
     def value(self, text: str) -> Any:
@@ -112,6 +116,20 @@ class Option:
             raise argparse.ArgumentTypeError(str(error)) from None
 
 
+class Once(argparse.Action):
+    """Stores a value, and raises when there is one already."""
+
+    def __init__(self, *names: Any, again: str, **about: Any) -> None:
+        super().__init__(*names, **about)
+        self.again = again
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, f"it is given twice: {self.again}")
+        setattr(namespace, self.dest, values)
+
+
 def positional(name: str, help: str, metavar: str, nargs: str | None = None) -> Option:
     return Option(name, help, kind="positional", metavar=metavar, nargs=nargs)
 
@@ -121,7 +139,7 @@ def flag(name: str, help: str, **rules: Any) -> Option:
 
 
 def file(name: str, help: str, **more: Any) -> Option:
-    return Option(name, help, metavar="FILE", **more)
+    return Option(name, help, **{"metavar": "FILE", "again": "give one file", **more})
 
 
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from numpy_attention.data.selection import Selection
@@ -50,6 +51,11 @@ def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -
         rest = f" and {more:,} more" if more > 0 else ""
         print("numpy-attention: not in the run's vocabulary, read as <unk>: "
               f"{', '.join(map(visible, unknown[:MOST_WORDS]))}{rest}", file=sys.stderr)
+
+
+def path_word(path: str | Path) -> str:
+    """A path as a word of a command: ./-x, which is not an option."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from numpy_attention import registry
 from numpy_attention.cli.evaluate import measure
 from numpy_attention.cli.options import BEAM
-from numpy_attention.cli.shared import limits_of, part_of
+from numpy_attention.cli.shared import limits_of, part_of, path_word
 from numpy_attention.cli.training_options import LANGUAGE_MODEL, TRANSLATOR, setting_of
 from numpy_attention.custom.kinds import ATTENTION, CELL, SCORE
 from numpy_attention.data.running_text import Text
@@ -27,7 +27,7 @@ from numpy_attention.experiments.runs.resume import check_same
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.translator import Translator, vocabularies_of
 from numpy_attention.training.distributed.ranks import world
-from numpy_attention.training.lock import check_free
+from numpy_attention.training.lock import check_free, held
 from numpy_attention.training.settings import LanguageModelTraining, Training, TranslatorTraining
 from numpy_attention.validation.messages import plural
 from numpy_attention.validation.paths import exists, is_folder, make_folder, short_path
@@ -61,7 +61,7 @@ def train(options: Namespace) -> None:
         f"measures {len(pairs):,} pairs ({selection.splits[-1]})")
     figures = measure(translator, pairs, translator.threads, BEAM.default)
     print(*lines_of_figures(figures), sep="\n")
-    print_next(translator, "translate", str(folder), selection.form().text(pairs[0].source))
+    print_next(translator, "translate", folder, selection.form().text(pairs[0].source))
 
 
 def pairs_to_train_on(options: Namespace) -> Selection:
@@ -118,7 +118,7 @@ def train_lm(options: Namespace) -> None:
         figures = measure(run, text, run.threads or 1) | {"split": split}
         print(*lines_of_figures(figures), sep="\n", flush=True)
     prompt = choices.prompt_from(valid, selection.form())
-    print_next(run, "generate", str(folder), "--prompt", prompt)
+    print_next(run, "generate", folder, "--prompt", prompt)
 
 
 def text_to_train_on(options: Namespace) -> Selection:
@@ -173,7 +173,8 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
         check_free(folder / CHECKPOINT)
         resumes = check_same(folder, trained, threads)
         make_folder(folder)
-        return resumes
+        with held(folder / CHECKPOINT):         # raises where nothing can be written
+            return resumes
 
     where = "resumes the run in" if ranks.first(prepare) else "saves to"
     print(*about, f"{where} {folder}", sep="\n", flush=True)
@@ -189,8 +190,15 @@ def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None,
     print(f"trained for {epochs}, {minutes:.1f} minutes; {then}", flush=True)
 
 
-def print_next(trained: Any, *words: str) -> None:
-    """Print the next command, quoted for the shell, with --code if the run needs it."""
-    files = dict.fromkeys(str(one.code.path) for one in trained.own.values())
+def print_next(trained: Any, command: str, folder: Path, *words: str) -> None:
+    """Print the next command, quoted for the shell, with --code if the run needs it.
+
+    words: a sentence, or an option and its value.
+    """
+    files = dict.fromkeys(path_word(one.code.path) for one in trained.own.values())
     code = ["--code", ",".join(files)] if files else []
-    print(f"next: numpy-attention {shlex.join([*words, *code])}")
+    line = [path_word(folder), *words, *code]
+    if words[-1].startswith("-"):       # it is a sentence, and not an option
+        text = ["=".join(words)] if len(words) > 1 else ["--", *words]
+        line = [*code, path_word(folder), *text]
+    print(f"next: numpy-attention {shlex.join([command, *line])}")

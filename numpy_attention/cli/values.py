@@ -46,18 +46,34 @@ def seeds(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def several(expected: str, once: bool = False) -> Callable[[str], tuple[str, ...]]:
-    """A reader of words with commas between them. ValueError: one is empty, or given twice."""
+def several(expected: str, once: bool = False,
+            paths: bool = False) -> Callable[[str], tuple[str, ...]]:
+    """A reader of words with commas between them; a path that exists may have commas in it.
+
+    ValueError: one is empty, or given twice.
+    """
     def read(text: str) -> tuple[str, ...]:
-        found = tuple(text.split(","))
+        found = tuple(paths_in(text) if paths else text.split(","))
         if not all(found) or (once and len(set(found)) < len(found)):
             raise ValueError(f"{short_repr(text)}: expected {expected}{', each once' * once}")
         return found
     return read
 
 
-folders = several("folders such as runs/b,runs/c", once=True)
-files = several("files such as mine.py,other.py")
+def paths_in(text: str) -> list[str]:
+    """The paths of "a.py,notes, 2026/b.py": the longest that exist, and else up to a comma."""
+    found = []
+    words = text.split(",")
+    while words:
+        ends = [n for n in range(len(words), 1, -1) if os.path.exists(",".join(words[:n]))]
+        taken = ends[0] if ends else 1
+        found.append(",".join(words[:taken]))
+        words = words[taken:]
+    return found
+
+
+folders = several("folders such as runs/b,runs/c", once=True, paths=True)
+files = several("files such as mine.py,other.py", paths=True)
 names = several("names such as weights,dx")
 
 

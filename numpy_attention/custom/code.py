@@ -1,16 +1,18 @@
 """A user's Python file: read first, and run only if its user has named it."""
 
+import copyreg
 import hashlib
 import inspect
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from numpy_attention.module import Module
 from numpy_attention.validation.arguments import check_kind
 from numpy_attention.validation.messages import EXPECTED, cut, format_error, short_repr
 from numpy_attention.validation.paths import as_path, existing_file, path_errors, short_path
@@ -71,7 +73,15 @@ class Code:
             self._fail(f"{where} stops with {type(error).__name__}: {error}")
         finally:
             sys.path.pop()
+        for kind in vars(module).values():
+            if (inspect.isclass(kind) and issubclass(kind, Module)
+                    and kind.__module__ == module.__name__):
+                copyreg.pickle(kind, partial(_reduced, self))
         return module
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled, it brings its text along, and is run where it is first used."""
+        return Code, (self.path.resolve(), self.text)
 
     def _fail(self, why: str) -> NoReturn:
         raise ValueError(f"{short_path(self.path)} cannot be run: {cut(why, REASON)}") from None
@@ -99,6 +109,25 @@ class CustomClass:
     name: str       # "mine.py:Bilinear"
     code: Code
     kind: type
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with its file: a process that has not run it has no module to import it from."""
+        if self.kind.__module__.startswith(f"{__package__}."):
+            return _custom_class, (self.name, self.code)
+        return CustomClass, (self.name, self.code, self.kind)
+
+
+def _custom_class(name: str, code: Code) -> CustomClass:
+    return CustomClass(name, code, code.found(parted(name)[1]))
+
+
+def _reduced(code: Code, one: Module) -> tuple[Any, ...]:
+    """How pickle and copy.deepcopy take an instance of a class of this file apart."""
+    return _instance, (code, type(one).__name__), one.__getstate__()
+
+
+def _instance(code: Code, name: str) -> Any:
+    return object.__new__(code.found(name))
 
 
 def read(path: str | Path) -> Code:

@@ -16,6 +16,7 @@ Each has a `label`, its `splits`, the `saved()` dict, the `form()` in which raw 
 """
 
 from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 from numpy_attention.data import running_text
@@ -108,17 +109,19 @@ class Unknown:
 Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown
 
 
-def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
+def selected(saved: dict[str, Any], kind: str | None = None,
+             folder: Path | None = None) -> Selection:
     """Return the selection that a run's dict describes.
 
-    kind: "parallel" or "text", where a corpus by name must be of that kind. ValueError: it is
-    of another kind, unknown, or described by missing or unknown fields.
+    kind: "parallel" or "text", where a corpus by name must be of that kind. folder: the run's, near
+    which the user's files are searched for. ValueError: it is of another kind, unknown, or
+    described by missing or unknown fields.
     """
     check_kind("saved", saved, dict, "the dict of a selection")
     if "source" in saved:
-        return _selection(UserPairs, saved)
+        return _selection(UserPairs, saved, folder)
     if "text" in saved:
-        return _selection(UserText, saved)
+        return _selection(UserText, saved, folder)
     if "name" not in saved:
         return Unknown()
     if find_corpus(saved["name"], kind).kind == "text":
@@ -126,12 +129,15 @@ def selected(saved: dict[str, Any], kind: str | None = None) -> Selection:
     return NamedPairs(saved)
 
 
-def _selection(kind: Any, saved: dict[str, Any]) -> Any:
-    known = fields(kind)
+def _selection(kind: Any, saved: dict[str, Any], folder: Path | None = None) -> Any:
+    known = [one for one in fields(kind) if one.init]
     missing = [one.name for one in known if one.default is MISSING and one.name not in saved]
     unknown = sorted(saved.keys() - {one.name for one in known})
     if missing or unknown:
         raise ValueError(f"what a run learns from, {next(iter(saved))}, is described with "
                          f"{', '.join(unknown) or 'nothing'} that is unknown and without "
                          f"{', '.join(missing) or 'nothing'}: name a corpus, or give files")
-    return kind(**saved)
+    selection = kind(**saved)
+    if folder is not None:
+        selection.folder = folder
+    return selection

@@ -1,16 +1,20 @@
 """The user's own text, as a run remembers it: its files, how they are cut, and their digest.
 
-A checkpoint keeps the fields of UserPairs for pairs and those of UserText for running text:
+A path stands for a text: the digest decides which file it is, and one that was moved is searched
+for near the run. A checkpoint keeps the fields of UserPairs for pairs and those of UserText for
+running text:
 
     {"source": "/…/en.txt", "target": "/…/es.txt", "lowercase": true, "tokenize": true, …}
     {"text": "/…/novel.txt", "valid_text": "/…/last_chapter.txt", "characters": false, …}
 """
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from itertools import chain, permutations, product
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -21,7 +25,7 @@ from numpy_attention.data.running_text import Text, read
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.validation.arguments import check_flags, check_kind
 from numpy_attention.validation.arrays import at_least, check_whole
-from numpy_attention.validation.paths import as_path, existing_file
+from numpy_attention.validation.paths import as_path, existing_file, short_path
 
 
 @dataclass(kw_only=True)
@@ -29,8 +33,10 @@ class UserFiles:
     """The user's files to learn from and to validate on; without the latter a share is held out.
 
     lowercase: lowercase the text; tokenize: cut words and punctuation apart.
-    digest: of the files when the run began, by which `load` notices that they have changed.
-    Without it they are new: their paths are made absolute, and the digest is taken.
+    digest: of the files when the run began, by which `load` finds them, and notices that they have
+    changed. Without it they are new: their paths are made absolute, and the digest is taken.
+    folder: the run's; where the files are not at their paths, `load` searches in it, in the folders
+    above it and in the current one.
     FileNotFoundError: a missing file; OSError, ValueError: not a plain file, or not readable.
     """
 
@@ -41,14 +47,15 @@ class UserFiles:
     lowercase: bool = False
     tokenize: bool = False
     digest: str = ""
+    folder: Path | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_flags(lowercase=self.lowercase, tokenize=self.tokenize)
         check_kind("digest", self.digest, str, "the text that a run keeps")
         if not self.digest:
             for name, path in self._paths().items():
-                setattr(self, name, str(path.resolve()))
-            self.digest = self._digest_now()
+                setattr(self, name, _absolute(existing_file(path)))
+            self.digest = digest_of(self._paths().values())
 
     @property
     def label(self) -> str:
@@ -57,7 +64,8 @@ class UserFiles:
 
     def saved(self) -> dict[str, Any]:
         """Return its fields as a dict that JSON can hold."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: value for name, value in asdict(self).items()
+                if value is not None and name != "folder"}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
         """Return how the files are cut; lowercase None: as they are."""
@@ -66,7 +74,8 @@ class UserFiles:
     def load(self, *splits: str) -> list:
         """Return Pairs, or a Text, for each split.
 
-        ValueError: an unknown split, or files that have changed or hold no text.
+        FileNotFoundError: a file that is nowhere near the run; ValueError: an unknown split, or
+        files that have changed or hold no text.
         """
         for split in splits:
             if split not in self.splits:
@@ -75,11 +84,8 @@ class UserFiles:
                     f"there is no {split!r} split of {self._first()}, only train and valid: choose "
                     f"one of them, or give other files as {' and '.join(names)}"
                 )
-        if self._digest_now() != self.digest:
-            raise ValueError(
-                f"the text of {self._first()} or its companions has changed since this run began: "
-                "bring the old files back, or train again in another folder"
-            )
+        for name, path in self._found().items():
+            setattr(self, name, str(path))
         parts = dict(zip(self.splits, self._parts()))
         return [parts[split] for split in splits]
 
@@ -90,17 +96,91 @@ class UserFiles:
         return Path(getattr(self, self.FILES[0]))
 
     def _paths(self) -> dict[str, Path]:
-        """Return {field: path} of the files; errors as in `existing_file`."""
-        paths = {name: getattr(self, name) for name in self.FILES}
-        return {name: existing_file(as_path(path, name)) for name, path in paths.items()
-                if path is not None or name == self.FILES[0]}
+        """Return {field: path} of the files."""
+        return {name: as_path(getattr(self, name), name) for name in self.FILES
+                if getattr(self, name) is not None or name == self.FILES[0]}
 
-    def _digest_now(self) -> str:
-        """Return the start of the sha256 of the files' bytes."""
-        digest = hashlib.sha256()
-        for path in self._paths().values():
-            digest.update(bytes_of(path) + b"\0")
-        return digest.hexdigest()[:16]
+    def _found(self) -> dict[str, Path]:
+        """Return {field: path} of files with the run's digest: at their paths, or near the run.
+
+        They may have changed places. FileNotFoundError: one is nowhere; ValueError: changed ones.
+        """
+        saved = self._paths()
+        if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:
+            return saved
+        found = {name: self._candidates(path) for name, path in saved.items()}
+        for name, path in saved.items():
+            if not found[name]:
+                self._fail_missing(path)
+        first = [paths[0] for paths in found.values()]
+        for paths in chain(product(*found.values()), permutations(first)):
+            if digest_of(paths) == self.digest:
+                return dict(zip(saved, paths))
+        looked_at = ", ".join(map(short_path, dict.fromkeys(chain(*found.values()))))
+        what = f"{looked_at}: the text has changed since this run began"
+        for path in [path for path in saved.values() if not _readable(path)][:1]:
+            what = (f"{short_path(path)} does not exist, and {looked_at} is another text, or has "
+                    "changed since this run began")
+        raise ValueError(
+            f"{what}: bring the old files back, or train again in another folder")
+
+    def _candidates(self, path: Path) -> list[Path]:
+        """Return the files that may be the one of this path, each once, its own first.
+
+        Near the run: any folder above it, with any end of the path, so a path that was relative to
+        the run's still is. Only a digest can tell.
+        """
+        pure = _pure(path)
+        parts = pure.parts[bool(pure.anchor):]
+        ends = [Path(*parts[k:]) for k in range(len(parts))]
+        near: list[Path] = []
+        if self.folder is not None:
+            for folder in (self.folder.absolute(), self.folder.resolve()):
+                near += [folder, *folder.parents]
+        near.append(Path())
+        found: dict[str, Path] = {}
+        for file in (path, *(folder / end for folder in near for end in ends)):
+            if _readable(file):
+                found.setdefault(os.path.realpath(file), file)
+        return list(found.values())
+
+    def _fail_missing(self, path: Path) -> NoReturn:
+        if os.path.lexists(path):
+            bytes_of(existing_file(path))       # a folder, a device, or one that cannot be read
+        nearby = "" if self.folder is None else (
+            f", nor {_pure(path).name} in {short_path(self.folder.absolute())}, a folder above it "
+            "or the current folder")
+        advice = "bring the file back, or give its new path to the command that trained the run"
+        zipped = path.suffix == ".gz"
+        other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")
+        for file in self._candidates(other)[:1]:
+            nearby += f"; {short_path(file)} has other bytes, and by these a run knows its text"
+            advice = "bring the packed file back" if zipped else "unpack it, under the old name"
+        raise FileNotFoundError(f"{short_path(path)} does not exist{nearby}: {advice}")
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """Return the start of the sha256 of the files' bytes."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(bytes_of(path) + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _readable(path: Path) -> bool:
+    return os.path.isfile(path) and os.access(path, os.R_OK)
+
+
+def _pure(path: Path) -> PurePath:
+    """Return the path by the rules of the system where the run was trained."""
+    return (PurePosixPath if str(path).startswith("/") else PureWindowsPath)(path)
+
+
+def _absolute(path: Path) -> str:
+    """Return the absolute path, by the names of links unless .. goes back from one."""
+    plain = os.path.abspath(path)
+    same = os.path.exists(plain) and os.path.samefile(plain, path)
+    return plain if same else str(path.resolve())
 
 
 @dataclass

@@ -27,13 +27,28 @@ def compiled(fastmath):
 
     def of(function):
         try:
-            return njit(cache=True, **how)(function)
+            made = njit(cache=True, **how)(function)
         except RuntimeError:
-            warnings.warn(
-                "numba finds no folder to keep compiled kernels in, so every process compiles them "
-                "again: set NUMBA_CACHE_DIR to a folder that you may write", RuntimeWarning)
+            _warn_of_no_folder()
             return njit(**how)(function)
+        cache = made._cache
+        save = cache.save_overload
+
+        def save_if_possible(*compiled_kernel):
+            try:
+                save(*compiled_kernel)
+            except OSError:             # the disk is full, or a quota is
+                _warn_of_no_folder()
+
+        cache.save_overload = save_if_possible
+        return made
     return of
+
+
+def _warn_of_no_folder():
+    warnings.warn(
+        "numba finds no folder to keep compiled kernels in, so every process compiles them "
+        "again: set NUMBA_CACHE_DIR to a folder that you may write", RuntimeWarning)
 
 
 kernel = compiled(FLAGS)

@@ -41,11 +41,13 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
                          "name one")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind) for folder in folders]
-    selection = selected({"name": corpus} if corpus else trained[0].corpus, CORPORA[kind])
+    first = trained[0]
+    selection = (selected({"name": corpus}, CORPORA[kind]) if corpus
+                 else first.selection(CORPORA[kind]))
     examples = examples_of(selection, split, count)
-    earlier = checkpoints_of(trained[0], checkpoints)
+    earlier = checkpoints_of(first, checkpoints)
     titles = [Path(folder).name for folder in folders]
-    models = [exported(one, title, selected(one.corpus).form(), precision, examples, earlier)
+    models = [exported(one, title, one.selection().form(), precision, examples, earlier)
               for one, title in zip(trained, titles)]
     tables = [table_of(one, title, examples) for one, title in zip(trained, titles)]
     title = " | ".join(model["title"] for model in models)

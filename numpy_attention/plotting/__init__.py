@@ -3,23 +3,58 @@
 Every function draws into the Axes it is given, or into a new figure, and returns the Axes; `save`
 writes it to a file. Nothing needs a display. A new figure belongs to pyplot if pyplot has been
 imported, or in a notebook, so that it shows inline and with `plt.show()`; otherwise it exists as
-long as there is a reference to it. Colours differ for the colour-blind and in print.
+long as there is a reference to it. Colours differ for the colour-blind and in print. matplotlib is
+imported when the first of them is used.
 """
 
-from numpy_attention.plotting.base import COLOURS, FALLBACK_FONTS, MARKERS, save
-from numpy_attention.plotting.curves import bleu_by_length_plot, learning_curves
-from numpy_attention.plotting.diagram import Arrow, Box, diagram
-from numpy_attention.plotting.distance import attention_span, gradient_flow
-from numpy_attention.plotting.gradient import gradient_heatmap
-from numpy_attention.plotting.grid import heatmap_grid
-from numpy_attention.plotting.heatmap import attention_heatmap
-from numpy_attention.plotting.history import history_heatmap
-from numpy_attention.plotting.intervals import bands, costs, excess_loss
-from numpy_attention.plotting.path import course_path
+import logging
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
-__all__ = [
-    "Arrow", "Box", "COLOURS", "FALLBACK_FONTS", "MARKERS", "attention_heatmap", "attention_span",
-    "bands", "bleu_by_length_plot", "costs", "course_path", "diagram", "excess_loss",
-    "gradient_flow", "gradient_heatmap", "heatmap_grid", "history_heatmap", "learning_curves",
-    "save",
-]
+# module: the names that it defines; it is imported when one is first used
+_MODULES = {
+    "base": "COLOURS FALLBACK_FONTS MARKERS save",
+    "curves": "bleu_by_length_plot learning_curves",
+    "diagram": "Arrow Box diagram",
+    "distance": "attention_span gradient_flow",
+    "gradient": "gradient_heatmap",
+    "grid": "heatmap_grid",
+    "heatmap": "attention_heatmap",
+    "history": "history_heatmap",
+    "intervals": "bands costs excess_loss",
+    "path": "course_path",
+}
+_PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = list(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'numpy_attention.plotting' has no attribute {name!r}")
+    found = getattr(import_module(f"numpy_attention.plotting.{_PUBLIC[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+class _Plotting(ModuleType):
+    """The package, in which `diagram` is the function and never the module of that name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _PUBLIC and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """Let matplotlib say once, and briefly, that it has no folder of its own."""
+    if "temporary cache directory" in record.msg:
+        record.args = ()
+        record.msg = ("matplotlib cannot write to its folder, and searches for fonts in every "
+                      "process: set MPLCONFIGDIR to a folder that you may write")
+    return not record.msg.startswith("mkdir -p failed")
+
+
+sys.modules[__name__].__class__ = _Plotting
+logging.getLogger("matplotlib").addFilter(_in_one_line)

@@ -1,13 +1,15 @@
 """Threads that each run the whole step on their rows, and the memory that they reuse."""
 
 import ctypes
+import math
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from pathlib import Path
 from typing import Any, Callable
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention.registry import MOST_THREADS
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess, host
@@ -19,6 +21,8 @@ M_TOP_PAD = -2
 M_MMAP_THRESHOLD = -3
 M_ARENA_MAX = -8
 
+# time and period, of version 2 and of version 1
+QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
 # parameters × tokens of a step below which two threads wait for each other longer than they work
 SMALL_STEP = 3e8
 
@@ -97,11 +101,55 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
     return ""
 
 
-def processors() -> set[int]:
-    """Return the numbers of the processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return set(range(os.cpu_count() or 1))
+def processors(quota: float | None = None) -> set[int]:
+    """Return the numbers of the processors that this process may use: no more than have time.
+
+    quota: of the container, in processors; None: what `cpu_quota` reads.
+    """
+    every = range(os.cpu_count() or 1)
+    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(every)
+    # fewer with python -X cpu_count, from 3.13 on
+    most = getattr(os, "process_cpu_count", os.cpu_count)() or 1
+    quota = cpu_quota() if quota is None else quota
+    return set(sorted(mine)[:max(1, min(most, math.ceil(min(quota, most))))])
+
+
+def cpu_quota(root: str | Path = "/sys/fs/cgroup",
+              groups: str | Path = "/proc/self/cgroup") -> float:
+    """Return how many processors' time this process's container has; inf where nothing limits it.
+
+    root: where the control groups of Linux are; groups: the file of those of this process.
+    """
+    quota = math.inf
+    for line in (_content(groups) or "0::/").splitlines():
+        controllers, _, group = line.partition(":")[2].partition(":")
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        names = [name for name in group.split("/") if name not in ("", "..")]
+        # version 2 at the root or in unified, version 1 in a folder of the controller
+        for base in (("", "unified") if not controllers else ("cpu", controllers)):
+            for k in range(len(names) + 1):         # a group has no more than those above it
+                folder = Path(root, base, *names[:k])
+                words = " ".join(_content(folder / file) for file in QUOTA_FILES).split()
+                if len(words) == 2 and words[0].isdigit():      # neither max nor -1
+                    quota = min(quota, int(words[0]) / int(words[1]))
+    return quota
+
+
+def _content(path: str | Path) -> str:
+    """Return the text of a file of the system, or "" if it has none."""
+    try:
+        return Path(path).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def hold_blas() -> None:
+    """Hold BLAS at the threads that have time, for it counts processors and knows no quota."""
+    most = len(processors())
+    blas = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+    if cpu_quota() < math.inf and max(blas, default=0) > most:
+        threadpool_limits(most, user_api="blas")
 
 
 def keep_freed_memory() -> None:

@@ -125,6 +125,12 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """
     path = as_path(path)
     make_folder(path.parent)
+    with path_errors(path, "written"):
+        mode = mode_of(path)
+    if mode is not None and stat.S_IFMT(mode) in OTHERS:
+        with path_errors(path, "written"), open(path, "wb") as file:
+            yield file          # a device or a pipe takes it as it comes, and stays what it is
+        return
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     with path_errors(path, "written"):
         try:

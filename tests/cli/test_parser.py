@@ -5,7 +5,9 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +16,10 @@ from numpy_attention.cli.commands import COMMANDS
 from numpy_attention.cli.main import main, parse
 from numpy_attention.cli.messages import in_flags
 from numpy_attention.cli.parser import Option, flag, joined, positional, settle
+from numpy_attention.cli.train import print_next
 from numpy_attention.cli.values import (
+    files,
+    folders,
     not_negative,
     picture,
     positive,
@@ -277,3 +282,67 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr(cli, "import_module", lambda name: {}["missing"])
     with pytest.raises(KeyError):
         main(["train"])
+
+
+# ---- paths, and what is given twice -------------------------------------------------------------
+
+
+def test_a_path_that_exists_may_have_commas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes, 2026").mkdir()
+    (tmp_path / "notes, 2026" / "mine.py").touch()
+    assert files("notes, 2026/mine.py") == ("notes, 2026/mine.py",)
+    assert files("a.py,notes, 2026/mine.py,b.py") == ("a.py", "notes, 2026/mine.py", "b.py")
+    assert folders("notes, 2026,b") == ("notes, 2026", "b")
+    with pytest.raises(ValueError, match="each once"):
+        folders("b,b")
+
+
+@pytest.mark.parametrize("words, advice", [
+    ("train lm --text a --text b", "--text.* given twice.* cat a b > c"),
+    ("train --source a --source b --target c", "--source.* same order on both sides"),
+    ("evaluate run --code a.py --code b.py", "--code.* with commas"),
+    ("train --corpus a --corpus b", "--corpus.* given twice"),
+    ("train lm --text a.txt b.txt", "b.txt.* one file.* cat a b > c"),
+])
+def test_a_text_given_twice_is_refused(words, advice):
+    with pytest.raises(ValueError, match=advice):
+        parse(words.split())
+
+
+def test_of_a_number_the_last_one_counts():
+    assert parse("train lm --text a --epochs 1 --epochs 2".split())[1].epochs == 2
+
+
+@pytest.mark.parametrize("folder", ["-x", "a b,c", "it's"])
+@pytest.mark.parametrize("text", ["-- no", "-x", "--help", "« é \" '", "plain"])
+def test_the_next_command_can_be_pasted(folder, text, capsys):
+    code = SimpleNamespace(code=SimpleNamespace(path=Path("-mine.py")))
+    for run in (SimpleNamespace(own={}), SimpleNamespace(own={"mine": code})):
+        print_next(run, "translate", Path(folder), text)
+        print_next(run, "generate", Path(folder), "--prompt", text)
+        translate, generate = (parse(shlex.split(line)[2:])[1]
+                               for line in capsys.readouterr().out.splitlines())
+        assert Path(translate.run) == Path(generate.run) == Path(folder)
+        assert translate.sentence == [text] and generate.prompt == text
+        assert translate.code == (("./-mine.py",) if run.own else None)
+
+
+# ---- machines -----------------------------------------------------------------------------------
+
+
+def test_matplotlib_is_imported_only_to_draw():
+    modules = ", ".join(f"numpy_attention.cli.{path.stem}"
+                        for path in (ROOT / "numpy_attention" / "cli").glob("*.py"))
+    script = (f"import sys, {modules}; print('matplotlib' in sys.modules); "
+              "from numpy_attention import plotting; import numpy_attention.plotting.diagram; "
+              "print(callable(plotting.save), callable(plotting.diagram))")
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "True", "True"]
+
+
+def test_a_warning_of_the_library_is_one_line_once():
+    files = (f"{cli.PACKAGE}/a.py", f"{cli.PACKAGE}/b.py", "mine.py")
+    with cli.short_warnings():
+        texts = [warnings.formatwarning("no folder", RuntimeWarning, file, 3) for file in files]
+    assert texts == ["numpy-attention: no folder\n", "", "mine.py:3: RuntimeWarning: no folder\n"]

@@ -124,6 +124,58 @@ def test_what_a_checkpoint_keeps(folder):
             selected(saved).load("train")
 
 
+@pytest.mark.parametrize("where", ["new/data", "new/runs", "new/runs/one", "new", "."])
+def test_a_text_that_was_moved_is_found_near_its_run(where, folder):
+    (folder / "old" / "data").mkdir(parents=True)
+    (folder / "old" / "runs" / "one").mkdir(parents=True)
+    (folder / "a.txt").rename(folder / "old" / "data" / "c.txt")
+    saved = UserText("old/data/c.txt").saved()
+    learned, _ = UserText("old/data/c.txt").load("train", "valid")
+    (folder / "old").rename(folder / "new")
+    (folder / "new" / "data" / "c.txt").rename(folder / where / "c.txt")
+    (folder / "new" / "runs" / "c.txt").touch(where != "new/runs")      # the digest decides
+    assert selected(saved, None, Path("new/runs/one")).load("train") == [learned]
+    windows = saved | {"text": "C:\\me\\data\\c.txt"}
+    assert selected(windows, None, folder / "new" / "runs" / "one").load("train") == [learned]
+
+
+def test_each_file_is_searched_for_and_two_may_have_changed_places(tmp_path):
+    (tmp_path / "en").write_text("Yes\n")
+    (tmp_path / "fr").write_text("Oui\n")
+    files = [tmp_path / name for name in ("en", "fr", "fr", "en")]
+    saved = UserPairs(*files).saved()
+    elsewhere = saved | {"valid_source": "/away/fr", "valid_target": "/away/en"}
+    learned, valid = selected(elsewhere, None, tmp_path).load("train", "valid")
+    assert (learned[0].source, valid[0].source) == (("Yes",), ("Oui",))
+    (tmp_path / "en").write_text("Oui\n")
+    (tmp_path / "fr").write_text("Yes\n")
+    assert selected(saved).load("train") == [learned]
+
+
+def test_a_text_that_is_not_found_or_another_is_named(folder):
+    own = UserText("a.txt")
+    own.folder = folder / "runs"
+    (folder / "a.txt").write_text("Another.\n")
+    with pytest.raises(ValueError, match=r"a\.txt: .* changed since .* bring the old files back"):
+        own.load("train")
+    own.text = str(folder / "moved" / "a.txt")
+    with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is another"):
+        own.load("train")
+    (folder / "a.txt").rename("a.txt.gz")
+    message = r"a\.txt does not exist.*a\.txt\.gz has other bytes.*: unpack it"
+    with pytest.raises(FileNotFoundError, match=message):
+        own.load("train")
+    os.remove("a.txt.gz")
+    with pytest.raises(FileNotFoundError, match=r"a\.txt does not exist, nor a\.txt in .*runs, a "
+                                                "folder above .* its new path to the command"):
+        own.load("train")
+
+
+def test_a_link_keeps_its_name(folder):
+    (folder / "link.txt").symlink_to("a.txt")
+    assert UserText("link.txt").text == str(folder / "link.txt")
+
+
 @pytest.mark.parametrize("settings, error, message", [
     (dict(tokenize=1), TypeError, "tokenize is 1"), (dict(digest=3), TypeError, "digest is 3"),
     (dict(max_length=0), ValueError, "max_length = 0"),

@@ -29,6 +29,19 @@ def test_without_a_folder_to_write_kernels_are_compiled_and_it_is_reported(monke
         assert elementary.kernel(double)(4.5) == 9.0
 
 
+def test_a_full_disk_is_reported_and_a_kernel_runs(monkeypatch):
+    @kernel
+    def triple(x):
+        return 3 * x
+
+    def full(*compiled):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(triple._cache), "_save_overload", full)
+    with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR"):
+        assert triple(1.5) == 4.5
+
+
 @kernel
 def all_exp(x, y):
     for i in range(x.shape[0]):

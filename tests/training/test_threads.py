@@ -1,5 +1,6 @@
 """Threads: results in order, errors passed on, BLAS held at one thread, memory kept."""
 
+import math
 import os
 import threading
 import time
@@ -101,6 +102,38 @@ def test_available_counts_what_this_process_may_use(monkeypatch):
     assert available() == 64
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert available() == 1
+
+
+@pytest.mark.parametrize("groups, files, quota", [
+    ("0::/", {"cpu.max": "max 100000"}, math.inf),
+    ("0::/", {"cpu.max": "100000 100000"}, 1),
+    ("0::/a/b", {"a/cpu.max": "150000 100000", "a/b/cpu.max": "max 100000"}, 1.5),
+    ("2:memory:/x\n1:cpu,cpuacct:/x", {"cpu/cpu.cfs_quota_us": "50000",
+                                       "cpu/cpu.cfs_period_us": "100000"}, 0.5),
+    ("1:cpu:/x", {"cpu/x/cpu.cfs_quota_us": "-1", "cpu/x/cpu.cfs_period_us": "100000"}, math.inf),
+    ("1:memory:/x", {"cpu/x/cpu.cfs_quota_us": "1", "cpu/x/cpu.cfs_period_us": "2"}, math.inf),
+])
+def test_the_quota_of_a_container_limits_what_is_available(groups, files, quota, tmp_path,
+                                                           monkeypatch):
+    (tmp_path / "groups").write_text(f"{groups}\n")
+    for name, text in files.items():
+        (tmp_path / "fs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "fs" / name).write_text(f"{text}\n")
+    assert threads.cpu_quota(tmp_path / "fs", tmp_path / "groups") == quota
+    monkeypatch.setattr(os, "sched_getaffinity", {0: set(range(64))}.get, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(threads, "cpu_quota", lambda: quota)
+    assert available() == {0.5: 1, 1: 1, 1.5: 2, math.inf: 64}[quota]
+
+
+@pytest.mark.parametrize("quota, held", [(1, 1), (3, 2), (math.inf, 2)])
+def test_blas_is_held_at_the_quota_and_never_given_more(quota, held, monkeypatch):
+    monkeypatch.setattr(threads, "cpu_quota", lambda: quota)
+    monkeypatch.setattr(os, "sched_getaffinity", {0: set(range(8))}.get, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    with threadpool_limits(2, user_api="blas"):
+        threads.hold_blas()
+        assert blas_threads() == {held}
 
 
 # ---- memory --------------------------------------------------------------------------------------

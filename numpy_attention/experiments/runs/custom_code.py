@@ -5,6 +5,7 @@ the run, and it is run only if its digest is the same.
 """
 
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
     advice = "give it as it was, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
-        advice = f"its training has kept it: look at it, and give code = {kept}"
+        advice = f"its training has kept it: look at it, and give code = {shlex.quote(str(kept))}"
     raise ValueError(f"{file} is not as it was when {folder} was trained: SHA-256 "
                      f"{known[name][:SHOWN]}… then, {now} now; {advice}")
 

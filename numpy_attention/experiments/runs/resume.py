@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from numpy_attention.custom.code import SHOWN
+from numpy_attention.data.user_text import UserPairs, UserText
 from numpy_attention.experiments.runs.saved import CHECKPOINT, kind_in, known_of, training_from
 from numpy_attention.models.registry import settings_of
 from numpy_attention.registry import LANGUAGE_MODELS, RUNS, TRANSLATORS
@@ -18,6 +19,7 @@ from numpy_attention.validation.paths import as_path, exists, is_folder
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
 Configuration = dict[str, Any]
 MOST = 4            # differences in a message
+FILES = [f"corpus {name}" for name in UserPairs.FILES + UserText.FILES]
 # what is compared besides the configuration
 COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 
@@ -45,6 +47,16 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     if threads is not None:
         before["threads"] = about["trainer"]["threads"]
         now["threads"] = threads
+    there, here = (one.get("corpus digest") for one in (before, now))
+    if there and here:
+        files = [before.pop(name) for name in FILES if name in before]
+        for name in FILES:          # a path stands for a text, and the digest is the text's
+            now.pop(name, None)
+        if there != here:
+            raise ValueError(
+                f"the text has changed since the run in {folder} began: then {', '.join(files)} "
+                f"had the digest {there}, now {here}; bring the old files back, or train again in "
+                "another folder")
     found = differences(before, now)
     if found:
         more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
@@ -55,7 +67,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
 def raise_different(folder: str | Path, what: str) -> NoReturn:
     what = " ".join(what.split())       # in one line, whatever the checkpoint has
     raise ValueError(f"{folder} holds a run with other settings: {what}. Give the same settings to "
-                     "resume it, or remove this folder, or choose another")
+                     "resume it, or train again in another folder")
 
 
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:

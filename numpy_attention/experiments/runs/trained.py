@@ -10,6 +10,7 @@ import numpy as np
 
 from numpy_attention.custom.code import CustomClass
 from numpy_attention.data.protocols import Batches
+from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.subwords import restored
 from numpy_attention.experiments.runs.custom_code import (
     by_name,
@@ -42,7 +43,7 @@ from numpy_attention.training.threads import crowded
 from numpy_attention.training.trainer import Trainer
 from numpy_attention.validation.arguments import check_kind, is_list
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.validation.paths import as_path
+from numpy_attention.validation.paths import as_path, exists
 
 One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 
@@ -69,6 +70,7 @@ class Trained:
     history: list[dict[str, Any]]
     own: dict[str, CustomClass]             # user-defined classes, by the names that settings have
     threads: int | None = None      # those that `fit` took
+    folder: Path | None = None      # the one that `load` read
 
     @classmethod
     def _checked(
@@ -147,9 +149,12 @@ class Trained:
                 ranks.first(lambda: check_same(folder, self, shares))
             if folder is not None and self.own:
                 ranks.first(lambda: keep(self.own, as_path(folder)))
+            moved = ranks.first(lambda: corpus_in(trainer.path) not in (None, self.corpus))
             if trainer.resume() and trainer.progress:
                 print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs"
                       f"{how_shared(trainer)}")
+            if moved:
+                trainer.save()      # with the paths that the text has now
             warning = crowded(ranks, trainer.threads_here()) if ranks.count > 1 else ""
             if warning and trainer.progress:
                 print(f"numpy-attention: {warning}", file=sys.stderr)
@@ -158,6 +163,10 @@ class Trained:
         if self.training.keep == "best":
             trainer.use_best()
         return self
+
+    def selection(self, kind: str | None = None) -> Selection:
+        """What it learned from; errors as in `selected`."""
+        return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
         """All but the parameters, as a dict that JSON can hold."""
@@ -202,7 +211,7 @@ class Trained:
             best = training.keep == "best" and any(name.startswith("best/") for name in arrays)
             checkpoint.restore(model, arrays, "best" if best else "parameters")
         make: Callable[..., One] = cls
-        return make(
+        loaded = make(
             model=model,
             name=known["name"],
             settings=known["settings"],
@@ -211,6 +220,8 @@ class Trained:
             own=own,
             history=about["trainer"]["history"],
             **vocabularies)
+        loaded.folder = path.parent
+        return loaded
 
 
 def how_shared(trainer: Trainer) -> str:
@@ -225,6 +236,14 @@ def how_shared(trainer: Trainer) -> str:
         sums = "bit-identical"
     now = f"{ranks} rank{'s' * (ranks > 1)} × {threads} thread{'s' * (threads > 1)}"
     return f", on {now}, {before} × {earlier} before: sums are {sums}"
+
+
+def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
+    """What a checkpoint's run learned from; None: there is no checkpoint."""
+    if path is None or not exists(path):
+        return None
+    corpus: dict[str, Any] = checkpoint.load_about(path)["about"]["corpus"]
+    return corpus
 
 
 def run_kind(folder: str | Path) -> str:

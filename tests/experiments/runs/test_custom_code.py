@@ -1,6 +1,10 @@
 """A run with a class of a reader's own: what it keeps, and that it runs code only when asked to."""
 
+import copy
 import json
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -199,3 +203,19 @@ def test_arrays_of_another_class(folder, mine, tmp_path):
     rewrite(folder, lambda about: about["own"].update({"mine.py:Mine": read(other).digest}))
     with pytest.raises(ValueError, match="is not understood .these parameters are not of this"):
         Translator.load(folder, [other])
+
+
+def test_a_run_can_be_copied_and_sent_to_another_process(mine, tmp_path):
+    run = made(custom_class(str(mine)))
+    sentence = ["a", "b", "a"]
+    expected = run.translate([sentence])[0].log_probability
+    for twin in (copy.deepcopy(run), pickle.loads(pickle.dumps(run))):
+        assert twin.translate([sentence])[0].log_probability == expected
+        assert twin.own["mine.py:Mine"].kind is run.own["mine.py:Mine"].kind
+        assert not np.shares_memory(twin.model.vector, run.model.vector)
+    (tmp_path / "run.pickle").write_bytes(pickle.dumps((run.model, run)))
+    script = ("import pickle, sys; model, run = pickle.load(open(sys.argv[1], 'rb')); "
+              "print(run.translate([['a', 'b', 'a']])[0].log_probability, model.size)")
+    found = subprocess.run([sys.executable, "-c", script, str(tmp_path / "run.pickle")],
+                           capture_output=True, text=True, check=True).stdout.split()
+    assert found == [str(expected), str(run.model.size)]

@@ -116,7 +116,19 @@ def test_four_changes_are_reported_and_how_many_more(saved, tmp_path, count, mor
         check_same(tmp_path, Trained(**dict.fromkeys(names, 2)))
     assert str(refused.value) == (
         f"{tmp_path} holds a run with other settings: {changes}{more}. Give the same settings to "
-        "resume it, or remove this folder, or choose another")
+        "resume it, or train again in another folder")
+
+
+def test_a_text_is_the_same_by_its_digest_wherever_it_is(saved, tmp_path):
+    before, moved, changed = Trained(), Trained(), Trained()
+    before.known["corpus"] = {"text": "/old/a.txt", "digest": "abcd"}
+    moved.known["corpus"] = {"text": "/new/b.txt", "digest": "abcd"}
+    changed.known["corpus"] = {"text": "/new/b.txt", "digest": "ef01"}
+    saved(before)
+    assert check_same(tmp_path, moved)
+    with pytest.raises(ValueError, match="has changed .*/old/a.txt had the digest abcd") as no:
+        check_same(tmp_path, changed)
+    assert "another folder" in str(no.value) and "remove" not in str(no.value)
 
 
 def test_another_model_is_reported_first(saved, tmp_path):

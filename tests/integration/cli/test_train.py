@@ -286,6 +286,24 @@ def test_own_pairs(own, capsys):
     assert "digest" in failure(capsys, *command)
 
 
+def test_a_run_that_was_moved_with_its_text_is_used_and_resumed(own, capsys):
+    (own / "b.txt").write_text((own / "own.txt").read_text().upper())
+    command = ["train", "--source", "own.txt", "--target", "b.txt", *SMALL, "--run", "run"]
+    assert main(command) == 0
+    (own / "new").mkdir()
+    for name in ("own.txt", "b.txt", "run"):
+        (own / name).rename(own / "new" / name)
+    capsys.readouterr()
+    for words in ("evaluate new/run", "ablate new/run", "page new/run -o page.html",
+                  "heatmap new/run --index 1 --output a.png"):
+        assert main(words.split()) == 0
+        assert capsys.readouterr().err == ""
+    command[2], command[4], command[-1] = "new/own.txt", "new/b.txt", "new/run"
+    assert main(command) == 0
+    assert "resumes the run in new/run" in capsys.readouterr().out
+    assert Translator.load("new/run").corpus["source"] == str(own / "new" / "own.txt")
+
+
 def test_what_comes_next_may_be_pasted(here, capsys):
     """The folder and the sentence are quoted for the shell, whatever they contain."""
     (here / "a.txt").write_text('say "it" for $5 `now`\n' * 30)
