@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from numpy_attention import plotting
 from numpy_attention.cli import streams
 from numpy_attention.cli.commands import COMMANDS, SUBCOMMANDS, Command
 from numpy_attention.cli.messages import in_flags, text_of
@@ -191,7 +192,15 @@ def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
     work = getattr(import_module(f"numpy_attention.cli.{file}"), function)
     from numpy_attention.training.threads import hold_blas
     hold_blas()
-    return work(options) or 0
+    found: set[str] = set()
+    token = plotting.UNDRAWN.set(found)
+    try:
+        return work(options) or 0
+    finally:
+        plotting.UNDRAWN.reset(token)
+        if found:
+            from numpy_attention.plotting.fonts import advice
+            print(f"numpy-attention: {advice(found)}", file=sys.stderr)
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:

@@ -9,13 +9,16 @@ imported when the first of them is used.
 
 import logging
 import sys
-from importlib import import_module
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
+from numpy_attention.lazy import exports
+
 # module: the names that it defines; it is imported when one is first used
 _MODULES = {
-    "base": "COLOURS FALLBACK_FONTS MARKERS save",
+    "base": "COLOURS MARKERS save",
+    "fonts": "FALLBACK_FONTS",
     "curves": "bleu_by_length_plot learning_curves",
     "diagram": "Arrow Box diagram",
     "distance": "attention_span gradient_flow",
@@ -29,14 +32,10 @@ _MODULES = {
 _PUBLIC = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = list(_PUBLIC)
+__getattr__, __dir__ = exports(__name__, _PUBLIC)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'numpy_attention.plotting' has no attribute {name!r}")
-    found = getattr(import_module(f"numpy_attention.plotting.{_PUBLIC[name]}"), name)
-    globals()[name] = found
-    return found
+# where `save` collects the characters that no font has; None: nowhere
+UNDRAWN: ContextVar[set[str] | None] = ContextVar("undrawn", default=None)
 
 
 class _Plotting(ModuleType):

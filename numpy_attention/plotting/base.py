@@ -9,7 +9,6 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -18,6 +17,8 @@ from numpy.typing import ArrayLike
 
 from numpy_attention.data.text_form import visible
 from numpy_attention.module import Array
+from numpy_attention.plotting import UNDRAWN
+from numpy_attention.plotting.fonts import font_families, undrawable
 from numpy_attention.validation.arguments import as_list, check_kind, check_text
 from numpy_attention.validation.messages import short_repr, typed_repr
 from numpy_attention.validation.paths import as_path, atomic_write, is_folder
@@ -30,16 +31,6 @@ LINESTYLES = ("-", "--", "-.", ":")
 HIDDEN: dict[str, Any] = {"facecolor": "white", "edgecolor": "#b0b0b0", "hatch": "////",
                           "linewidth": 0}
 
-# Fonts of common systems for scripts that matplotlib's own font lacks; the last draws a box that
-# names the script.
-FALLBACK_FONTS = (
-    "DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC",
-    "Noto Sans JP", "Noto Sans KR", "PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo",
-    "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
-    "Droid Sans Fallback", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari",
-    "Noto Sans Thai", "Nirmala UI", "Segoe UI", "Arial Unicode MS", "Noto Emoji", "Segoe UI Emoji",
-    "Symbola", "Unifont", "Last Resort High-Efficiency",
-)
 LABEL = 24      # characters of a token at most
 LETTER = 0.09   # inches a narrow character of a label
 
@@ -77,6 +68,9 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(file, format=suffix[1:], dpi=150, bbox_inches="tight",
                        metadata=UNDATED[suffix])
+    found = UNDRAWN.get()
+    if found is not None:
+        found |= undrawable(figure)
     return path
 
 
@@ -138,9 +132,9 @@ def curve_style(n: int) -> dict[str, Any]:
             "linestyle": LINESTYLES[n % len(LINESTYLES)]}
 
 
-def as_written() -> dict[str, Any]:
-    """Settings of a text in any script, without mathematics: $, _ and \\ are letters."""
-    return {"fontfamily": font_families(), "parse_math": False, "usetex": False}
+def as_written(*texts: str) -> dict[str, Any]:
+    """Settings of these texts in any script, without mathematics: $, _ and \\ are letters."""
+    return {"fontfamily": font_families("".join(texts)), "parse_math": False, "usetex": False}
 
 
 def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
@@ -148,9 +142,9 @@ def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
     """Set those that are given, as written; rows: labels of the y axis at 0, 1, 2 …"""
     for text, put in ((title, ax.set_title), (xlabel, ax.set_xlabel), (ylabel, ax.set_ylabel)):
         if text is not None:
-            put(text, **as_written())
+            put(text, **as_written(text))
     if rows is not None:
-        ax.set_yticks(range(len(rows)), rows, **as_written())
+        ax.set_yticks(range(len(rows)), rows, **as_written(*rows))
 
 
 def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
@@ -162,14 +156,7 @@ def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
     where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if outside else {}
     legend = ax.legend(lines, ["-"] * len(lines), **where)
     for text, name in zip(legend.get_texts(), names):
-        text.set(text=name, **as_written())
-
-
-def font_families() -> list[str]:
-    """The user's own font families, then those of FALLBACK_FONTS that are installed."""
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    chosen = list(matplotlib.rcParams["font.family"])
-    return chosen + [name for name in FALLBACK_FONTS if name in installed and name not in chosen]
+        text.set(text=name, **as_written(name))
 
 
 def label_of(token: Any) -> str:

@@ -117,7 +117,7 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
                            edgecolor=edge, facecolor=tuple(tint), zorder=2)
     ax.add_patch(patch)
     ax.text(box.column, box.row, box.text, ha="center", va="center", color="black", zorder=4,
-            **as_written())
+            **as_written(box.text))
     return patch
 
 
@@ -135,4 +135,4 @@ def _draw_arrow(ax: Axes, arrow: Arrow, boxes: Mapping[str, Box],
     x = (start.column + end.column - arrow.bend * (end.row - start.row)) / 2
     y = (start.row + end.row + arrow.bend * (end.column - start.column)) / 2
     ax.text(x, y, arrow.text, ha="center", va="center", fontsize="small", color="0.15", zorder=5,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, **as_written())
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, **as_written(arrow.text))

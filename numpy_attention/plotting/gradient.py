@@ -56,5 +56,5 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, source_tokens: It
     for ax in (left, right):
         ax.patch.set(**HIDDEN)
     if title:
-        figure.suptitle(title, **as_written())
+        figure.suptitle(title, **as_written(title))
     return figure

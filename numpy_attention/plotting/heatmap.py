@@ -134,11 +134,11 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
     too_wide = across / LETTER * size * 0.62 > cell * 72 * 0.95                     # side by side
     every = math.ceil(size / 72 / cell) if cell < 0.1 else 1        # labels for only some tokens
     ax.set_xticks(range(0, S, every), columns[::every], rotation=90 if too_wide else 0,
-                  fontsize=size, **as_written())
-    ax.set_yticks(range(0, T, every), rows[::every], fontsize=size, **as_written())
+                  fontsize=size, **as_written(*columns))
+    ax.set_yticks(range(0, T, every), rows[::every], fontsize=size, **as_written(*rows))
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
     if title:
-        ax.set_title(title, pad=14, **as_written())
+        ax.set_title(title, pad=14, **as_written(title))
     return ax, cell
 
 

@@ -1,0 +1,67 @@
+"""Which fonts a label gets, and what is said where none has its letters."""
+
+import pytest
+
+from numpy_attention import plotting
+from numpy_attention.plotting import fonts
+
+KHMER = "\u1786\u17d2\u1798\u17b6"
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Fonts by name, with their letters; DejaVu Sans stays."""
+    known = {"DejaVu Sans": frozenset(range(0x250))}
+
+    class Font:
+        fname = ""
+
+        def __init__(self, name):
+            self.name = name
+
+    def put(name, letters):
+        known[name] = frozenset(map(ord, letters))
+        monkeypatch.setattr(fonts.font_manager.fontManager, "ttflist", list(map(Font, known)))
+        fonts.families_with.cache_clear()
+
+    monkeypatch.setattr(fonts, "letters_of",
+                        lambda name: known.get("DejaVu Sans" if name == "sans-serif" else name, ()))
+    monkeypatch.setattr(fonts.font_manager, "findSystemFonts", list)
+    yield put
+    fonts.families_with.cache_clear()
+
+
+def test_any_installed_font_that_has_the_letters_is_used(installed):
+    installed("Unheard Of", KHMER)
+    installed("Last Resort High-Efficiency", KHMER)
+    families = fonts.font_families(f"cat {KHMER}")
+    assert families.index("Unheard Of") < families.index("Last Resort High-Efficiency")
+    assert "Unheard Of" not in fonts.font_families("cat é")
+    assert fonts.not_covered(KHMER, families) == frozenset()
+    # it does not take what nobody sees for a letter
+    assert fonts.not_covered("a\u200d\ufe0f\u00a0", families) == frozenset()
+
+
+def test_save_collects_what_no_font_has(monkeypatch, tmp_path):
+    monkeypatch.setattr(fonts, "letters_of", lambda name: {*range(0x250), 0x1786})
+    axes = plotting.attention_heatmap([[1.0]], ["cat"], [KHMER])
+    plotting.save(axes, tmp_path / "a.png")
+    token = plotting.UNDRAWN.set(set())
+    try:
+        plotting.save(axes, tmp_path / "b.png")
+        assert plotting.UNDRAWN.get() == set(KHMER[1:])
+    finally:
+        plotting.UNDRAWN.reset(token)
+
+
+def test_the_advice_names_scripts_and_fonts():
+    line = fonts.advice(KHMER + "中\U0001f389")
+    for words in ("Khmer, Cjk, Emoji", "Noto Sans Khmer", "fonts-noto-cjk", "fonts-symbola"):
+        assert words in line
+    assert "\n" not in line
+
+
+def test_a_real_font_has_its_letters():
+    for family in ("DejaVu Sans", "sans-serif"):
+        assert ord("é") in fonts.letters_of(family)
+    assert fonts.letters_of("No Such Font") == frozenset()
