@@ -93,7 +93,7 @@ SMALL_MODEL_DEFAULTS: dict[str, dict] = {
     "hard-rnnsearch": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
         "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
-        "attention": "concat", "discount": 0.5,
+        "attention": "concat", "discount": 0.5, "soft": 0.0,
     },
     "encoder-decoder": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",

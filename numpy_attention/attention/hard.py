@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.memory import Memory, sum_of_values
-from numpy_attention.attention.softmax import masked_softmax
+from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values
+from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.kernels.rows import mix
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arguments import check_methods
+from numpy_attention.validation.arguments import check_methods, check_number
+
+SOFT_STEP = 2**31       # no target word has this number
 
 
 @dataclass
@@ -23,11 +25,18 @@ class SampledMemory(Memory):
     key: int = 0
     row_ids: Array = field(default_factory=lambda: np.zeros(0, int))    # (B,)
 
+    def uniform(self, step):
+        """Numbers in [0, 1), one for each row (B,), that depend on key, row and step alone."""
+        drawn = [mix(mix(np.uint32(row & 0xFFFFFFFF) ^ np.uint32(self.key)) ^ np.uint32(step))
+                 for row in self.row_ids.tolist()]
+        return np.array(drawn) / 2**32
+
 
 class Cache(NamedTuple):
     memory: Memory
     weights: Array      # (B, S)    α
-    chosen: Array       # (B, S)    1 at the position that was read
+    chosen: Array       # (B, S)    1 at the position that was read; of a soft row, α
+    soft: Array         # (B,)      whether a row is soft
     scored: Any         # what `score` keeps
 
 
@@ -45,15 +54,18 @@ class HardAttention(Module):
         (R − b) ∂log α_j/∂e = (R − b) (onehot(j) − α)
 
     where R is the loss that follows the choice and b a baseline that does not depend on it. The
-    model computes R − b, and passes (R − b) · onehot(j) as `dweights`.
+    model computes R − b, and passes (R − b) · onehot(j) as `dweights`. In training, a share `soft`
+    of the sentences reads the expected value Σ_j α_j h_j instead, which has a derivative.
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context (B, D), weights α (B, S).
     """
 
     attention: Module
+    soft: float = 0.0
 
     def __post_init__(self):
         check_methods("attention", self.attention, "an attention with one softmax", "score")
+        check_number("soft", self.soft, 0, 1)
 
     def read(self, values, mask):
         """values (B, S, D), mask (B, S) → Memory, the inner attention's."""
@@ -71,16 +83,23 @@ class HardAttention(Module):
         chosen = np.zeros_like(weights)
         np.put_along_axis(chosen, self.choose(weights, memory, t)[:, None], 1, 1)
         chosen *= memory.mask                       # a row that sees nothing reads nothing
-        return sum_of_values(chosen, memory), weights, Cache(memory, weights, chosen, scored)
+        soft = self.is_soft(memory)
+        chosen[soft] = weights[soft]
+        context = sum_of_values(chosen, memory)
+        return context, weights, Cache(memory, weights, chosen, soft, scored)
+
+    def is_soft(self, memory):
+        """Which rows (B,) read the expected value, of a sampled memory."""
+        if not isinstance(memory, SampledMemory):
+            return np.zeros(len(memory.mask), bool)
+        return memory.uniform(SOFT_STEP) < self.soft
 
     def choose(self, weights, memory, t):
         """The positions (B,) to read."""
         if not isinstance(memory, SampledMemory):
             return weights.argmax(1)
-        drawn = [mix(mix(np.uint32(row & 0xFFFFFFFF) ^ np.uint32(memory.key)) ^ np.uint32(t))
-                 for row in memory.row_ids.tolist()]
         totals = weights.cumsum(1)                                              # (B, S)
-        below = np.array(drawn)[:, None] / 2**32 * totals[:, -1:]
+        below = memory.uniform(t)[:, None] * totals[:, -1:]
         return (totals > below).argmax(1)       # the first whose sum is above the draw
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
@@ -88,13 +107,16 @@ class HardAttention(Module):
 
         dweights: (R − b) at the chosen position, 0 elsewhere; None: the choice is held fixed.
         """
-        memory, weights, chosen, scored = cache
-        # c = h_j
+        memory, weights, chosen, soft, scored = cache
+        # c = Σ_j chosen_j h_j
         dmemory.defer("values", chosen, dcontext)
         if dweights is None:
             return None
         # ∂log α_j/∂e = onehot(j) − α
         dscores = dweights - weights * dweights.sum(1, keepdims=True)           # (B, S)
+        if soft.any():
+            dalpha = dot_scores(dcontext, memory)
+            dscores[soft] = masked_softmax_backward(dalpha, weights)[soft]
         return self.attention.score_backward(dscores, scored, memory, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):

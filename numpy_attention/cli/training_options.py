@@ -71,6 +71,8 @@ TRANSLATOR = (
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
     of_models("discount", "of the losses of later words, for which hard attention is held "
               "responsible", read=not_negative),
+    of_models("soft", "share of sentences that learn with soft weights in place of hard ones",
+              read=not_negative),
     of_models("smoothing", "label smoothing", read=share),
 )
 

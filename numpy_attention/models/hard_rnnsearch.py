@@ -18,7 +18,8 @@ class HardRNNSearch(RNNSearch):
         b_t = the mean of R_t over the other sentences of the batch
 
     discount 1 makes the gradient of the expected loss unbiased; less of it has less variance. The
-    gradient of a sentence alone has b = 0.
+    gradient of a sentence alone has b = 0. soft: the share of sentences that read the expected
+    annotation while the model learns; Xu et al. (2015, section 4.1) have 0.5.
     """
 
     discount: float = 0.5
@@ -28,10 +29,10 @@ class HardRNNSearch(RNNSearch):
         check_number("discount", self.discount, 0, 1)
 
     @classmethod
-    def create(cls, rng, *vocabularies, discount=0.5, **settings):
+    def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):
         """discount: of the losses of later words. Other arguments and errors: RNNSearch.create."""
         model = super().create(rng, *vocabularies, **settings)
-        model.attention = HardAttention(model.attention)
+        model.attention = HardAttention(model.attention, soft)
         model.discount = discount
         model.__post_init__()
         return model
@@ -60,7 +61,7 @@ class HardRNNSearch(RNNSearch):
         if rng is not None:
             found[batch.target_mask] = losses
             advantage = scale * self.advantage(found, batch.target_mask)        # (T, B)
-            dweights = [(row[:, None] * attend.chosen).astype(x.dtype)
+            dweights = [(row[:, None] * attend.chosen * ~attend.soft[:, None]).astype(x.dtype)
                         for row, attend in zip(advantage, cache.attend_caches)]
         self.backward(dx, dweights, cache, grads)
         return loss, None

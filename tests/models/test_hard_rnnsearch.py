@@ -10,6 +10,7 @@ from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.gradcheck import numeric_gradient
 from numpy_attention.models.hard_rnnsearch import HardRNNSearch
+from numpy_attention.models.rnnsearch import RNNSearch
 
 SETTINGS = {"embedding": 2, "hidden": 3, "maxout": 2, "init": "modern", "dtype": np.float64}
 
@@ -86,6 +87,20 @@ def test_a_row_draws_the_same_positions_in_any_batch():
         return np.array([one.chosen for one in cache.attend_caches])
 
     assert (chosen(whole)[:, 1:] == chosen(last)).all()
+
+
+def test_soft_sentences_have_the_gradient_of_soft_attention():
+    hard = HardRNNSearch.create(np.random.default_rng(0), 6, 5, soft=1.0, **SETTINGS)
+    soft = RNNSearch.create(np.random.default_rng(0), 6, 5, **SETTINGS)
+    hard.vector[...] = soft.vector[...] = np.random.default_rng(1).normal(0, 0.8, hard.size)
+    batch = batch_of(([4, 5, 4], [4, 4]), ([5, 4], [4]))
+    found = []
+    for model in (hard, soft):
+        grads = model.zeros_like()
+        loss, _ = model.loss_and_grad(batch, None, 1.0, grads, np.random.default_rng(2))
+        found.append((loss, grads.vector))
+    assert found[0][0] == pytest.approx(found[1][0])
+    assert np.allclose(found[0][1], found[1][1], rtol=1e-10, atol=1e-12)
 
 
 def test_positions_are_drawn_by_their_weights():
