@@ -19,7 +19,7 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             encoding = stream.encoding if stream.isatty() else "utf-8"
-            stream.reconfigure(encoding=encoding, errors="replace")     # ? where a terminal lacks it
+            stream.reconfigure(encoding=encoding, errors="replace")     # ? where it lacks a letter
 
 
 def print_error(line: str) -> None:
