@@ -9,6 +9,8 @@ import re
 import unicodedata
 
 MARK = b"\xef\xbb\xbf"      # U+FEFF in UTF-8
+# WikiText-2 has it as a word between spaces, which stays; anywhere else it is no text
+MARKED = re.compile(rb"(?<! )\xef\xbb\xbf|\xef\xbb\xbf(?! )")
 # byte order marks; that of UTF-32 begins like that of UTF-16
 MARKS = {
     b"\xff\xfe\0\0": "UTF-32",
@@ -37,7 +39,8 @@ EXPORT = "export it as plain text (UTF-8), and give that"
 OTHER = "give a file of plain text"
 SIGNATURES = (
     (rb"\x1f\x8b", "gzip data", "unpack it (gunzip, or tar xf), or let its name end with .gz"),
-    (rb"BZh[1-9]1AY&SY", "bzip2 data", "unpack it (bunzip2, or tar xf), or let its name end with .bz2"),
+    (rb"BZh[1-9]1AY&SY", "bzip2 data",
+     "unpack it (bunzip2, or tar xf), or let its name end with .bz2"),
     (rb"\xfd7zXZ\0", "xz data", "unpack it (unxz, or tar xf), or let its name end with .xz"),
     (rb"\x28\xb5\x2f\xfd", "Zstandard data", "unpack it: unzstd FILE"),
     (rb"\x1f\x9d", "compressed data", "unpack it: uncompress FILE"),
@@ -97,7 +100,7 @@ def lines_of(data: bytes, name: str) -> list[str]:
     # a search for one byte takes a twentieth of one for several
     if b"\0" in data or b"\x1b" in data and JAPANESE in data:
         raise ValueError(explain(data, name))
-    text = data.replace(MARK, b"") if MARK[:1] in data else data
+    text = MARKED.sub(b"", data) if MARK[:1] in data and MARK in data else data
     rows = text.split(b"\n" if b"\n" in text else b"\r")
     if not rows[-1]:
         rows.pop()

@@ -88,6 +88,10 @@ def test_files_of_other_kinds_are_named(data, kind):
 
 
 @pytest.mark.parametrize("data", [
-    b"\xef\xbb\xbfa\xef\xbb\xbf b\r\n\xef\xbb\xbfc\r\n", b"a b\rc\r", b"a b\r\r\nc"])
+    b"\xef\xbb\xbf\xef\xbb\xbfa\xef\xbb\xbf b\r\n\xef\xbb\xbfc\r\n", b"a b\rc\r", b"a b\r\r\nc"])
 def test_marks_and_carriage_returns_are_no_text(data):
     assert lines_of(data, "a.txt") == ["a b", "c"]
+
+
+def test_a_mark_that_wikitext_has_as_a_word_stays():
+    assert lines_of("° W \ufeff / 51\n".encode(), "a.txt") == ["° W \ufeff / 51"]
