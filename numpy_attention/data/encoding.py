@@ -7,6 +7,7 @@ other text.
 import csv
 import re
 import unicodedata
+from contextlib import suppress
 
 MARK = b"\xef\xbb\xbf"      # U+FEFF in UTF-8
 # WikiText-2 has it as a word between spaces, which stays; anywhere else it is no text
@@ -75,11 +76,11 @@ MARKUP = (
      "save the page as text, for instance with: pandoc -t plain FILE -o NEW"),
     (r"<(srcset|refset|tstset|mteval)\b|<!doctype mteval", "SGML of WMT",
      r"take the sentences out: sed -nE 's|.*<seg[^>]*> *(.*)</seg>.*|\1|p' FILE > NEW"),
-    (r"<\?xml|<!doctype|<(tmx|tei|teicorpus|xliff|mediawiki|rss|doc|url)\b[^<]*>", "XML",
-     SENTENCES),
+    (r"<\?xml|<!doctype|<(tmx|tei|teicorpus|xliff|mediawiki|rss)\b[^<]*>|<doc \w+=|<url>http",
+     "XML", SENTENCES),
     (r'[\[\s]*\{\s*"[^"\n]*"\s*:', "JSON",
      "take the text out of the entry that has it: jq -r .ENTRY FILE > NEW"),
-    (r"webvtt\b|\d+\s*\n\d+:\d\d:\d\d[,.]\d+ -->|\[script info\]", "subtitles",
+    (r"(?-i:WEBVTT)(\n| -)|\d+\s*\n\d+:\d\d:\d\d[,.]\d+ -->|\[script info\]", "subtitles",
      "take out numbers and times: sed '/-->/d; /^[0-9]*[[:space:]]*$/d; /^WEBVTT/d' FILE > NEW"),
     (r'(#[^\n]*\n|\s)*msgid "', "a PO catalogue",
      "write its msgid and msgstr texts to two files, one a line"),
@@ -130,7 +131,9 @@ def check_not_markup(lines: list[str], name: str) -> None:
         if re.match(start, head, re.IGNORECASE):
             raise ValueError(f"{name} is {kind}, not plain text: {advice}")
     if name.endswith(".csv") and len(lines) > 1:
-        columns = {len(row) for row in csv.reader(lines[:MOST]) if row}
+        columns = set()
+        with suppress(csv.Error):       # a long field, say: this is no CSV
+            columns = {len(row) for row in csv.reader(lines[:MOST]) if row}
         if len(columns) == 1 and columns != {1}:
             raise ValueError(f"{name} is CSV, not plain text: {COLUMNS}")
 

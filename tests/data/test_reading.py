@@ -75,7 +75,7 @@ def test_markup_is_no_text_except_for_characters(text, tmp_path):
 
 @pytest.mark.parametrize("text", [
     "<s> the cat </s>\n", "{ a set }\n", '"Yes," he said.\n', "1\nis one\n", "a, b\nc\n",
-    "<g> a\n", "[a] b\n"])
+    "<g> a\n", "[a] b\n", "<url> is here\n", "WebVTT is a format\n", "a,b\rc\na,b\n"])
 def test_text_that_begins_with_a_sign_is_text(text, tmp_path):
     assert read_text(write(tmp_path / "a.csv", text))
 
