@@ -48,9 +48,9 @@ SIGNATURES = (
     (rb"\x04\x22\x4d\x18", "LZ4 data", "unpack it: unlz4 FILE"),
     (rb"PK\x03\x04.{26}mimetypeapplication/epub", "an EPUB book", EXPORT),
     (rb"PK\x03\x04.{26}mimetypeapplication/vnd", "an OpenDocument file", EXPORT),
-    (rb"PK\x03\x04.*word/", "a Word document (.docx)", EXPORT),
-    (rb"PK\x03\x04.*xl/", "an Excel workbook (.xlsx)", EXPORT),
-    (rb"PK\x03\x04.*ppt/", "a PowerPoint file (.pptx)", EXPORT),
+    (rb"PK\x03\x04.*word/document", "a Word document (.docx)", EXPORT),
+    (rb"PK\x03\x04.*xl/workbook", "an Excel workbook (.xlsx)", EXPORT),
+    (rb"PK\x03\x04.*ppt/presentation", "a PowerPoint file (.pptx)", EXPORT),
     (rb"PK\x03\x04.{26}[^/]{1,99}\.npy", "NumPy arrays (.npz)", OTHER),
     (rb"PK(\x03\x04|\x05\x06)", "a zip archive", UNPACK),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
@@ -118,7 +118,7 @@ def check_signature(data: bytes, name: str, but: str = "") -> None:
 
     but: a kind that is expected.
     """
-    head = data[:HEAD]
+    head = data[:HEAD] + data[-HEAD:]       # a zip archive lists its files at its end
     for signature, kind, advice in SIGNATURES:
         if kind != but and re.match(signature, head, re.DOTALL):
             raise ValueError(f"{name} is {kind}, not plain text: {advice}")
@@ -188,14 +188,14 @@ def is_wide(data: bytes, encoding: str) -> bool:
     """Whether data without a mark are text in UTF-16 or UTF-32, by spaces, letters and line ends.
     """
     unit = 4 if "32" in encoding else 2
+    errors = "strict" if unit == 4 else "replace"       # the sample may end within a pair of UTF-16
     try:
-        text = data[:len(data) // unit * unit].decode(encoding, "strict" if unit == 4 else
-                                                      "replace")
+        text = data[:len(data) // unit * unit].decode(encoding, errors)
     except UnicodeDecodeError:
         return False
     odd = sum(unicodedata.category(c) in ("Cc", "Cn", "Co") and c not in "\t\n\r" for c in text)
     usual = sum(c in " \n\r" for c in text)
-    return usual > 0 and odd + text.count("\ufffd") <= len(text) // 20 + ("�" in text[-1:])
+    return usual > 0 and odd + text[:-1].count("\ufffd") <= len(text) // 20
 
 
 def cut_letter(data: bytes, name: str) -> str:
