@@ -9,6 +9,7 @@ import numpy as np
 
 from numpy_attention import plotting
 from numpy_attention.cli.shared import END, load_run, path_word, warn_of_unknown_words
+from numpy_attention.data.encoding import check_not_markup, lines_of
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun, Word
 from numpy_attention.experiments.runs.translator import Translation, Translator
@@ -70,15 +71,12 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
 
 
 def lines_of_input() -> list[str]:
-    """The lines of the standard input, ended by line ends only. ValueError: it is not UTF-8."""
+    """The lines of the standard input, read as a file is. ValueError: it is not UTF-8 text."""
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence a line; end with Ctrl-D", file=sys.stderr)
-    try:
-        text = sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"the standard input is not UTF-8 text (byte {error.start + 1}): convert "
-                         "it, for instance with: iconv -f ISO-8859-1 -t UTF-8") from None
-    return text.removesuffix("\n").split("\n") if text else []
+    lines = lines_of(sys.stdin.buffer.read(), "the standard input")
+    check_not_markup(lines, "the standard input")
+    return lines
 
 
 # ---- generate -----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from numpy_attention.cli.values import (
     seed,
     seeds,
     share_kept,
+    text,
     thread_count,
     whole,
 )
@@ -90,7 +91,7 @@ SAMPLED = {"sample": (True,)}
 TRANSLATE: Groups = {"": (
     RUN,
     positional("sentence", "sentences to translate; default: the lines of the standard input",
-               "SENTENCE", "*"),
+               "SENTENCE", "*", text),
     ENSEMBLE,
     CODE,
     replace(BEAM, excludes=SAMPLED),
@@ -108,7 +109,7 @@ GENERATE: Groups = {"": (
     RUN,
     ENSEMBLE,
     CODE,
-    Option("prompt", "beginning of the text; one with a hyphen as --prompt=-like-this"),
+    Option("prompt", "beginning of the text; one with a hyphen as --prompt=-like-this", text),
     Option("length", "words, or characters, to write; without --window in training, attention sees "
            "at most the last 64", whole(1), 60),
     Option("sentences", "stop after this many sentences", whole(1)),
@@ -171,7 +172,7 @@ HEATMAP: Groups = {"": (
     RUN,
     CODE,
     positional("sentences", "a source and a target sentence, or one sentence for a language model",
-               "SENTENCE", "*"),
+               "SENTENCE", "*", text),
     Option("index", "index of the pair, or sentence, in the split", whole(0), 0, excludes=GIVEN),
     replace(SPLIT, excludes=GIVEN),
     replace(PLOT, help="the picture: .png, .pdf or .svg", required=True),
@@ -190,7 +191,7 @@ PAGE: Groups = {"": (
 )}
 TRACE: Groups = {
     "": (RUN, CODE, positional("sentences", "a sentence; for a translator a translation may "
-                               "follow, default: its own", "SENTENCE", "+")),
+                               "follow, default: its own", "SENTENCE", "+", text)),
     "what to print, instead of every array": (
         Option("step", "only this step of a loop over time, from 0", whole(0)),
         Option("layer", "only a part of the model, such as decoder or attention, or a function"),

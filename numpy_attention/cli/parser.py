@@ -88,7 +88,7 @@ class Option:
         names.append(flag_of(self.name))
         if self.kind == "positional":
             names = [self.name]
-            about |= {"nargs": self.nargs, "metavar": self.metavar}
+            about |= {"nargs": self.nargs, "metavar": self.metavar, "type": self.value}
         elif self.kind == "flag":
             about |= {"action": "store_true", "default": None}
         elif self.kind == "switch":
@@ -130,8 +130,9 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def positional(name: str, help: str, metavar: str, nargs: str | None = None) -> Option:
-    return Option(name, help, kind="positional", metavar=metavar, nargs=nargs)
+def positional(name: str, help: str, metavar: str, nargs: str | None = None,
+               read: Callable[[str], Any] = str) -> Option:
+    return Option(name, help, read, kind="positional", metavar=metavar, nargs=nargs)
 
 
 def flag(name: str, help: str, **rules: Any) -> Option:

@@ -10,14 +10,16 @@ LEFT = 128 + 13     # the exit status after SIGPIPE, which ends most programs wi
 def prepare() -> None:
     """Let every stream take any text, and open the null device for one that is closed.
 
-    Otherwise a file that is opened later would get its number, and receive what is printed.
+    Otherwise a file that is opened later would get its number, and receive what is printed. Files
+    and pipes get UTF-8 in any locale.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")    # ? for a letter that the terminal lacks
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="replace")     # ? where it lacks a letter
 
 
 def print_error(line: str) -> None:

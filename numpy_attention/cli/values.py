@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from numpy_attention.data.encoding import lines_of
 from numpy_attention.training import settings
 from numpy_attention.training.settings import Values
 from numpy_attention.validation.messages import short_repr
@@ -44,6 +45,15 @@ def seeds(text: str) -> tuple[int, ...]:
             f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
             f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
     return tuple(found)
+
+
+def text(word: str) -> str:
+    """A text of the command line, without byte order marks. ValueError: it is not UTF-8."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:      # bytes that Python could not decode in this locale
+        return "\n".join(lines_of(word.encode("utf-8", "surrogateescape"), "this text"))
+    return word.replace("\ufeff", "")
 
 
 def several(expected: str, once: bool = False,

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from numpy_attention.data.encoding import explain, first_wrong
 from numpy_attention.module import Module
 from numpy_attention.validation.arguments import check_kind
 from numpy_attention.validation.messages import EXPECTED, cut, format_error, short_repr
@@ -53,9 +54,11 @@ class Code:
         try:
             compiled = compile(self.text, path, "exec", dont_inherit=True)
         except SyntaxError as error:
+            self._check_bytes()
             line = f"line {error.lineno}" if error.lineno else "it"
             self._fail(f"{line} is not Python: {error.msg}")
         except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+            self._check_bytes()
             self._fail(f"it is not Python: {error}")
         place = hashlib.sha256(path.encode("utf-8", "surrogatepass") + self.text).hexdigest()
         module = ModuleType(f"{__package__}.{self.path.stem}_{place[:SHOWN]}")
@@ -82,6 +85,11 @@ class Code:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled, it brings its text along, and is run where it is first used."""
         return Code, (self.path.resolve(), self.text)
+
+    def _check_bytes(self) -> None:
+        """Raise ValueError for bytes that are not UTF-8, unless the file names its encoding."""
+        if first_wrong(self.text) >= 0 and b"coding" not in self.text[:REASON]:
+            raise ValueError(explain(self.text, short_path(self.path))) from None
 
     def _fail(self, why: str) -> NoReturn:
         raise ValueError(f"{short_path(self.path)} cannot be run: {cut(why, REASON)}") from None

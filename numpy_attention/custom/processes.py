@@ -16,10 +16,13 @@ FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)
 
 def ended(command: list[str], seconds: float, **how: Any) -> int:
     """Return the exit status of a command, which is killed, with all that it has started, after
-    `seconds` at the latest. how: further arguments of `subprocess.Popen`.
+    `seconds` at the latest. It prints in the encoding of this process. how: further arguments of
+    `subprocess.Popen`.
     """
     sys.stdout.flush()
-    process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL, **how)
+    environment = {**os.environ, "PYTHONIOENCODING": f"{sys.stdout.encoding or 'utf-8'}:replace"}
+    process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL,
+                               env=environment, **how)
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:

@@ -1,53 +1,53 @@
 """Readers of text files: lines, sentence pairs, running text.
 
-They take UTF-8 text, plain or gzipped (`.gz`); errors name the file and the line.
+They take UTF-8 text, plain or compressed (`.gz`, `.bz2`, `.xz`); errors name the file and the line.
 """
 
+import bz2
 import gzip
+import lzma
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from numpy_attention.data.encoding import check_not_markup, check_signature, lines_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.validation.arguments import check_flags, check_function, check_tokens
 from numpy_attention.validation.paths import existing_file, path_errors
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
+COMPRESSED = {
+    ".gz": ("gzip data", gzip.decompress),
+    ".bz2": ("bzip2 data", bz2.decompress),
+    ".xz": ("xz data", lzma.decompress),
+}
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a UTF-8 text file, plain or `.gz`, without their line ends.
+    """Return the lines of a UTF-8 text file, plain or compressed, without their line ends.
 
-    Only a newline (with or without carriage return) ends a line. Errors as `existing_file` has
-    them, or ValueError with file and line number for text that is not UTF-8 or holds
-    NUL characters, or for a damaged `.gz`.
+    Errors as `existing_file` and `lines_of` have them, or ValueError for a damaged `.gz`, `.bz2` or
+    `.xz`.
     """
     path = existing_file(path)
     data = bytes_of(path)
-    if path.suffix == ".gz":
+    if path.suffix in COMPRESSED:
+        kind, unpack = COMPRESSED[path.suffix]
         try:
-            data = gzip.decompress(data)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            data = unpack(data)
+        except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+            check_signature(data, str(path), but=kind)
             raise ValueError(
-                f"{path} is damaged or not gzip data ({error}); copy or download it again"
+                f"{path} is damaged or not {kind} ({error}); copy or download it again, or "
+                f"take {path.suffix} off the name of a file that is not compressed"
             ) from None
-    rows = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")      # a byte order mark is not text
-    if not rows[-1]:
-        rows.pop()
-    lines = []
-    for number, row in enumerate(rows, 1):
-        try:
-            line = row.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path}, line {number}: byte {error.start + 1} (0x{row[error.start]:02x}) is not "
-                "UTF-8; convert the file, for instance with: iconv -f ISO-8859-1 -t UTF-8 FILE"
-            ) from None
-        if "\0" in line:
-            raise ValueError(
-                f"{path}, line {number}: a NUL character; not UTF-8 text (UTF-16?), convert it"
-            )
-        lines.append(line.removesuffix("\r"))
+    return lines_of(data, str(path))
+
+
+def sentence_lines(path: str | Path) -> list[str]:
+    """Return the lines of a text file. ValueError: as `read_lines`, or it is HTML or the like."""
+    lines = read_lines(path)
+    check_not_markup(lines, str(path))
     return lines
 
 
@@ -64,8 +64,8 @@ def read_pairs(source_path: str | Path, target_path: str | Path,
     tokens: cuts a line. Raises ValueError for files of unequal length, an empty line, an empty
     file, or text that is not UTF-8.
     """
-    sources = read_lines(source_path)
-    targets = read_lines(target_path)
+    sources = sentence_lines(source_path)
+    targets = sentence_lines(target_path)
     if len(sources) != len(targets):
         raise ValueError(
             f"{source_path} has {len(sources):,} lines but {target_path} has {len(targets):,}; "
@@ -95,7 +95,7 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
     sentence, and for an empty file.
     """
     pairs = []
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(sentence_lines(path), 1):
         columns = line.split("\t")
         if len(columns) not in (2, 3):
             raise ValueError(
@@ -119,7 +119,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
     line as a token). Raises ValueError for a file without any token, or text that is not UTF-8.
     """
     check_flags(blank_lines=blank_lines)
-    sentences = [list(_cut(line, tokens)) for line in read_lines(path)]
+    sentences = [list(_cut(line, tokens)) for line in sentence_lines(path)]
     if not any(sentences):
         raise ValueError(f"{path} holds no text; it needs one sentence a line")
     return [sentence for sentence in sentences if sentence or blank_lines]

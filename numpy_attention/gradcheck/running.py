@@ -71,7 +71,7 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
         words = [name, str(seed), str(seconds), str(place), *(["full"] if full else []),
                  os.pathsep.join(sys.path)]
         status = ended([sys.executable, "-c", START, *words], seconds + PATIENCE)
-        text = place.read_text(errors="replace") if place.exists() else ""
+        text = place.read_text("utf-8", errors="replace") if place.exists() else ""
     if status == STOPPED:
         raise ValueError(text)
     if text:
@@ -92,7 +92,7 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
     """Run the code and check it; → the exit status. An error is written to the file `place`."""
     from numpy_attention.gradcheck.cases.custom import checks_of
-    with open(place, "w") as file:
+    with open(place, "w", encoding="utf-8", errors="replace") as file:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
         try:
             status = PASSED + show_checks(checks_of(target_of(name)), int(seed),

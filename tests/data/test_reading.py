@@ -1,6 +1,8 @@
 """Reading text files, and errors for malformed ones."""
 
+import bz2
 import gzip
+import lzma
 import os
 
 import pytest
@@ -25,8 +27,11 @@ def test_only_newlines_end_a_line(tmp_path):
     assert read_lines(path) == ["one", "two\u2028more\x0bstill", "three"]
 
 
-def test_read_pairs_and_gzip(tmp_path):
-    source = write(tmp_path / "a.en.gz", gzip.compress("The cat .\nA Dog, now\n".encode()))
+@pytest.mark.parametrize("compress, suffix", [
+    (gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")])
+def test_read_pairs_of_a_compressed_file(tmp_path, compress, suffix):
+    data = compress("The cat .\nA Dog, now\n".encode())
+    source = write(tmp_path / f"a.en.{suffix}", data)
     target = write(tmp_path / "a.fr", "Le chat .\nUn chien !\n")
     assert read_pairs(source, target) == [
         Pair(("The", "cat", "."), ("Le", "chat", ".")),
@@ -43,13 +48,36 @@ def test_read_pairs_and_gzip(tmp_path):
         ("a\n\nc\n", "x\ny\nz\n", r"a.txt, line 2: empty; remove this line from both files"),
         ("a\nb\n", "x\n \n", r"b.txt, line 2: empty"),
         ("", "", "are empty; they need one sentence a line"),
-        (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8; convert"),
-        ("a\n".encode("utf-16-le"), "x\n", r"a.txt, line 1: a NUL character"),
+        (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8.*naïve"),
+        ("a\n".encode("utf-16-le"), "x\n", r"a.txt looks like UTF-16LE"),
+        ("ab\nabcdefghi\0j\n", "x\ny\n", r"a.txt, line 2: a NUL character \(1 in all\)"),
     ],
 )
 def test_bad_parallel_files(tmp_path, source, target, message):
     with pytest.raises(ValueError, match=message):
         read_pairs(write(tmp_path / "a.txt", source), write(tmp_path / "b.txt", target))
+
+
+MARKUP = {
+    "<!DOCTYPE html>\n": "HTML", '<?xml version="1.0"?>\n<tmx>': "XML", '{"text": "a"}\n': "JSON",
+    "1\n00:00:01,000 --> 00:00:02,000\nHi\n": "subtitles", "WEBVTT\n": "subtitles",
+    '<refset setid="a">\n': "SGML", '# x\nmsgid ""\n': "PO", "en,de\nI see,ja\n": "CSV",
+}
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_is_no_text_except_for_characters(text, tmp_path):
+    path = write(tmp_path / "a.csv", "\n" + text)
+    with pytest.raises(ValueError, match=f"a.csv is .*{MARKUP[text]}.*, not plain text"):
+        read_text(path)
+    assert "".join(running_text.read(path, TextForm("characters")).sentences[0]).strip()
+
+
+@pytest.mark.parametrize("text", [
+    "<s> the cat </s>\n", "{ a set }\n", '"Yes," he said.\n', "1\nis one\n", "a, b\nc\n",
+    "<g> a\n", "[a] b\n", "<url> is here\n", "WebVTT is a format\n", "a,b\rc\na,b\n"])
+def test_text_that_begins_with_a_sign_is_text(text, tmp_path):
+    assert read_text(write(tmp_path / "a.csv", text))
 
 
 def test_missing_folder_and_damaged_files(tmp_path):

@@ -20,7 +20,8 @@ def among_the_runs(runs, monkeypatch):
 
 
 def typed(monkeypatch, text):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    data = text if isinstance(text, bytes) else text.encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="ascii"))
 
 
 # ---- translate ----------------------------------------------------------------------------------
@@ -70,9 +71,13 @@ def test_the_lines_of_the_standard_input(capsys, monkeypatch):
     assert len(capsys.readouterr().out.split("\n")) == 3
     typed(monkeypatch, "\n \n")
     assert "no sentence to translate" in failure(capsys, "translate", "copy")
-    broken = io.TextIOWrapper(io.BytesIO(b"3 1\n\xff"), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", broken)
-    assert "the standard input is not UTF-8 text (byte 5)" in failure(capsys, "translate", "copy")
+    typed(monkeypatch, "\ufeff3 1 4\n\ufeff2\n")
+    assert main(["translate", "copy", "\ufeff3", "--beam", "1"]) == 0
+    assert main(["translate", "copy", "--beam", "1"]) == 0
+    assert "unk" not in capsys.readouterr().err
+    typed(monkeypatch, b"3 1\n\xe9")
+    assert "the standard input, line 2: byte 1 (0xe9)" in failure(capsys, "translate", "copy")
+    assert "this text, line 1: byte 4 (0xe9)" in failure(capsys, "translate", "copy", "3 1\udce9")
 
 
 def test_many_unknown_words_are_counted(capsys, monkeypatch):
