@@ -72,6 +72,41 @@ def check_elements(arrays):
                              "elements are NaN: fill it with numbers, randomize fills parameters")
 
 
+def check_inputs(inputs, variables):
+    """TypeError: an input has a derivative that cannot be checked, or there is nothing to check."""
+    problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
+    if variables:
+        problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
+    elif not inputs:
+        problems = ["pass the arguments of forward after the target"]
+    if problems or not variables:
+        nothing = "" if variables else "nothing can be checked: "
+        raise TypeError(nothing + "; ".join(problems))
+
+
+def is_uncheckable(value):
+    """Whether it is an array of complex numbers, or one of objects with floats among them."""
+    if not isinstance(value, np.ndarray):
+        return False
+    return value.dtype.kind == "c" or value.dtype.kind == "O" and any(
+        isinstance(item, (float, complex, np.inexact)) for item in value.flat)
+
+
+def problem_of(value, name):
+    """Why an input has no gradient to check, and the way out."""
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
+        return (f"{name} is {value.dtype}: pass its real and its imaginary part as two arrays of "
+                "float64")
+    if isinstance(value, np.ndarray):
+        return f"{name} is {value.dtype}: convert it with astype(np.float64)"
+    if isinstance(value, (int, float, np.generic)):
+        return f"{name} is {typed_repr(value)}: make it an array with np.array([…], np.float64)"
+    if isinstance(value, (list, tuple)):
+        kind = type(value).__name__
+        return f"{name} is a {kind} without arrays: convert it with np.array(…, dtype=np.float64)"
+    return f"{name} is {typed_repr(value)}: pass the arrays of float64 in it as inputs"
+
+
 # ---- what backward returns ----------------------------------------------------------------------
 
 
@@ -79,6 +114,8 @@ def gradients_of_inputs(dinputs, inputs):
     """Return {name: gradient} of the inputs. GradientError: not one for each float input."""
     if len(inputs) == 1 or not isinstance(dinputs, tuple):
         dinputs = (dinputs,)
+    # NumPy makes a number of an array without axes
+    dinputs = tuple(np.asarray(one) if isinstance(one, np.floating) else one for one in dinputs)
     found = dict(float_arrays(list(dinputs), "input"))
     expected = dict(float_arrays(list(inputs), "input"))
     if found.keys() == expected.keys():
@@ -120,15 +157,22 @@ def returned(dinputs, inputs):
 
 
 def warn_of_numbers(check, stacklevel):
-    """Warn of a float, or a list of them, in a user-defined Module that the loss depends on.
+    """Warn of a float, or a list of them, that the loss depends on.
+
+    It may be an input, or in a user-defined Module.
 
     Fields of this package's modules, the usual settings (`SETTINGS`), ClassVars, integers and a
     field(metadata={"fixed": True}) are left out.
     """
+    for i, value in enumerate(check.inputs):
+        if is_number(value) and moves(check, check.inputs, i):
+            warnings.warn(f"input[{i}] is a {type(value).__name__}, and forward computes with it: "
+                          "its gradient is not checked. Make it an array of float64, if it has "
+                          "one", NotAParameter, stacklevel)
     if check.model is None:
         return
     for name, module, field in numbers_of(check.model):
-        if moves(check, module, field):
+        if moves(check, module.__dict__, field):
             value = getattr(module, field)
             what = f"a {type(value).__name__}"
             warnings.warn(f"{name}{where(module, field)} is {what}, and forward computes with it: "
@@ -166,18 +210,18 @@ def is_number(value):
     return isinstance(value, (float, np.floating))
 
 
-def moves(check, module, name):
-    """Whether the loss depends on the number: twice the step, twice the change."""
-    kept = getattr(module, name)
+def moves(check, holder, key):
+    """Whether the loss depends on the number holder[key]: twice the step, twice the change."""
+    kept = holder[key]
     losses = []
     try:
         for step in (0, STEP, 2 * STEP):
-            module.__dict__[name] = moved(kept, step)
+            holder[key] = moved(kept, step)
             losses.append(check.loss())
     except Exception:                       # a number that may not be moved is none to train
         return False
     finally:
-        module.__dict__[name] = kept
+        holder[key] = kept
     once, twice = losses[1] - losses[0], losses[2] - losses[0]
     return abs(once) > 1e-12 * abs(losses[0]) and abs(twice - 2 * once) < 0.1 * abs(once)
 
