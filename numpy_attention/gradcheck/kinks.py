@@ -71,9 +71,9 @@ def doubtful(report, name, bends):
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
     with np.errstate(invalid="ignore"):
-        explains = ~(bends < FELT * np.abs(analytic - numeric)) & ~np.isnan(analytic)
+        smooth = np.isfinite(analytic) & (bends < FELT * np.abs(analytic - numeric))
         largest = max(BENT * np.nanmax(np.abs(numeric), initial=0), 1e4 * report.noise)
-        return np.where(wrong, explains, bends > largest)
+        return np.where(wrong, ~smooth & ~np.isnan(analytic), bends > largest)
 
 
 def measured(check, flat, i, analytic, middle, wrong):
@@ -89,7 +89,7 @@ def measured(check, flat, i, analytic, middle, wrong):
         off = abs(analytic - slope)
         found.append((step, around, bent))
         allowed = max(check.tolerance * abs(slope), ROUNDING * abs(middle) / step)
-        if factor < 1 and wrong and (off < allowed or bent < FELT * off):
+        if factor < 1 and wrong and np.isfinite(off) and (off < allowed or bent < FELT * off):
             return slope, None
         if bent < 0.1 * found[0][-1] and not wrong:
             return None
@@ -103,11 +103,14 @@ def at_kink(found, analytic, middle):
     with np.errstate(invalid="ignore", divide="ignore"):
         growth = np.divide(bends[1:], bends[:-1])
     low, high = slopes = left[-1], right[-1]
-    slack = 10 * ROUNDING * abs(middle) / steps[-1]
+    noise = ROUNDING * abs(middle) / np.array(steps)
+    slack = 10 * noise[-1]
     if np.isnan(low) != np.isnan(high):
         side = right if np.isnan(low) else left
         low = high = side[-1]
         what = "edge" if abs(side[-1] - side[-2]) < BENT * abs(side[-1]) else "steep"
+    elif not np.all(bends > 100 * noise):
+        return None
     elif np.all((0.3 < growth) & (growth < 1.7)):
         what = "kink"
     elif np.all((9 < growth) & (growth < 11)):
