@@ -89,7 +89,8 @@ class Report:
 
     def check_measured(self):
         """ValueError: no element is left whose difference is much more than rounding."""
-        moving = {name: np.abs(numeric) > 1e3 * self.noise for name, numeric in self.numeric.items()}
+        moving = {name: np.abs(numeric) > 1e3 * self.noise
+                  for name, numeric in self.numeric.items()}
         for name, found in self.kinks.items():
             for at in found:
                 moving[name][at] = False
