@@ -24,8 +24,8 @@ from numpy_attention.validation.messages import plural
 COLUMNS = (1, 2, 5, 10, 20)     # distances in the table of recoveries
 EXAMPLES = 3                    # of a corpus
 MANY_UNKNOWN = 0.2              # share of the words to predict
-NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, and no translation, or "
-                 "no reference, has four; look at chrF instead")
+NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, and no translation, "
+                 "or no reference, has four; look at chrF instead")
 
 # ---- runs ---------------------------------------------------------------------------------------
 
