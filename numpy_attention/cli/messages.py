@@ -68,7 +68,8 @@ def memory_message(error: BaseException, options: Sequence[Option],
     sizes = {name: factors(values.get(name), shape) for name in SMALLER if name in flags}
     if "max_vocabulary" in sizes and len(shape) > 1:    # a size that no option explains
         sizes["max_vocabulary"] = set(shape).difference(*sizes.values())
-    names = sorted(sizes, key=lambda name: not sizes[name])[:MOST_FLAGS]
+    names = sorted(sizes, key=lambda name: -(values.get(name) or 1) if sizes[name] else 0)
+    names = names[:MOST_FLAGS]
     if "threads" in reason:
         names = ["threads"]
     elif len(shape) == 1 and "hidden" not in flags:     # parameters are one vector

@@ -71,8 +71,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     line. TypeError: arrays that are not float64, a forward that computes in float32, a target
     without the two passes. ValueError: arrays without elements, NaN, outputs that are not finite,
     or nothing that could be measured.
-    Warns (NotAParameter) of a float in a user-defined Module, or among the inputs, that the forward
-    computes with.
+    Warns (NotAParameter) of a float in a user-defined Module that the forward computes with.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")

@@ -157,22 +157,15 @@ def returned(dinputs, inputs):
 
 
 def warn_of_numbers(check, stacklevel):
-    """Warn of a float, or a list of them, that the loss depends on.
-
-    It may be an input, or in a user-defined Module.
+    """Warn of a float, or a list of them, in a user-defined Module that the loss depends on.
 
     Fields of this package's modules, the usual settings (`SETTINGS`), ClassVars, integers and a
     field(metadata={"fixed": True}) are left out.
     """
-    for i, value in enumerate(check.inputs):
-        if is_number(value) and moves(check, check.inputs, i):
-            warnings.warn(f"input[{i}] is a {type(value).__name__}, and forward computes with it: "
-                          "its gradient is not checked. Make it an array of float64, if it has "
-                          "one", NotAParameter, stacklevel)
     if check.model is None:
         return
     for name, module, field in numbers_of(check.model):
-        if moves(check, module.__dict__, field):
+        if moves(check, module, field):
             value = getattr(module, field)
             what = f"a {type(value).__name__}"
             warnings.warn(f"{name}{where(module, field)} is {what}, and forward computes with it: "
@@ -210,18 +203,18 @@ def is_number(value):
     return isinstance(value, (float, np.floating))
 
 
-def moves(check, holder, key):
-    """Whether the loss depends on the number holder[key]: twice the step, twice the change."""
-    kept = holder[key]
+def moves(check, module, name):
+    """Whether the loss depends on the number: twice the step, twice the change."""
+    kept = getattr(module, name)
     losses = []
     try:
         for step in (0, STEP, 2 * STEP):
-            holder[key] = moved(kept, step)
+            module.__dict__[name] = moved(kept, step)
             losses.append(check.loss())
     except Exception:                       # a number that may not be moved is none to train
         return False
     finally:
-        holder[key] = kept
+        module.__dict__[name] = kept
     once, twice = losses[1] - losses[0], losses[2] - losses[0]
     return abs(once) > 1e-12 * abs(losses[0]) and abs(twice - 2 * once) < 0.1 * abs(once)
 

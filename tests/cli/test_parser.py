@@ -277,7 +277,7 @@ def test_errors_become_one_line(error, status, line, capsys, monkeypatch):
 
 @pytest.mark.parametrize("command, values, shape, flags", [
     ("train lm", {"hidden": 20000, "batch_size": 20}, (20000, 80000), "--hidden"),
-    ("train lm", {"hidden": 512, "batch_size": 2000}, (200000, 1000), "--batch-size or --hidden"),
+    ("train lm", {"hidden": 512, "batch_size": 2000}, (200000, 2048), "--batch-size or --hidden"),
     ("train lm", {"hidden": 512, "batch_size": 20}, (171009, 512), "--hidden or --max-vocabulary"),
     ("train lm", {}, (7,), "--batch-size or --hidden or --embedding"),
     ("evaluate", {}, (7, 7), "--max-length or --pairs or --beam"),
