@@ -35,21 +35,26 @@ Link = tuple[int, int]                  # source position, target position
 MOST_WORDS = 100                        # in an n-gram of chrF
 
 
-class Score(NamedTuple):
-    """A corpus score from 0 to 100, and sacreBLEU's signature, which says how it was computed.
-
-    low, high: where it lies at 95 % confidence, by a bootstrap over the sentences (Koehn 2004), if
-    that was asked for.
-    """
-
+class _Score(NamedTuple):
     name: str
     score: float
     signature: str
     low: float | None = None
     high: float | None = None
 
+
+class Score(_Score):
+    """A corpus score from 0 to 100, and sacreBLEU's signature, which says how it was computed.
+
+    low, high: where it lies at 95 % confidence, by a bootstrap over the sentences (Koehn 2004), if
+    that was asked for and there are two or more. note: why the score says little, or "".
+    """
+
+    note: str = ""
+
     def __str__(self) -> str:
-        return f"{self.name} = {self.score:.2f} ({self.signature})"
+        note = f"; {self.note}" if self.note else ""
+        return f"{self.name} = {self.score:.2f} ({self.signature}){note}"
 
 
 class LengthBucket(NamedTuple):
@@ -76,7 +81,7 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     split at white space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, for
     untokenised strings, or to cut tokens, joined by spaces, once more. The figure is only
     comparable with others of the same signature. Where no sentence has four tokens BLEU is 0,
-    however good they are.
+    however good they are; the Score's note says so.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
         raise ValueError(f"unknown tokeniser {short_repr(tokenize)} for BLEU: "
@@ -84,7 +89,9 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
     metric = BLEU(tokenize=tokenize, force=tokenised)       # force: without a warning of that
-    return _score("BLEU", metric, hypotheses, references, rng)
+    score = _score("BLEU", metric, hypotheses, references, rng)
+    score.note = _short_texts(metric, hypotheses, references)
+    return score
 
 
 def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
@@ -310,6 +317,8 @@ def _lists(hypotheses: Iterable[Sentence],
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")
     _same_count("hypotheses", hypotheses, "references", references)
+    if all(isinstance(one, (str, list, tuple)) and not one for one in references):
+        raise ValueError("every reference is empty: there is nothing to compare with")
     return hypotheses, references
 
 
@@ -321,7 +330,7 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
     wanted = [[_text(sentence) for sentence in references]]
     result = metric.corpus_score(found, wanted)
     score = Score(name, float(result.score), str(metric.get_signature()))
-    if rng is None:
+    if rng is None or len(found) == 1:
         return score
     # sacreBLEU's own bootstrap stops at a draw in which nothing of chrF is right
     counts = np.array(metric._extract_corpus_statistics(found, wanted))     # (sentences, counts)
@@ -331,6 +340,19 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
         draws.append(metric._compute_score_from_stats(counts[chosen].sum(0).tolist()).score)
     low, high = ends(draws)
     return score._replace(low=low, high=high)
+
+
+def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
+                 references: Sequence[Sentence]) -> str:
+    """Say which side has no 4-grams, without which BLEU measures nothing; "": both have some."""
+    for name, sentences in (("translation", hypotheses), ("reference", references)):
+        texts = [_text(sentence) for sentence in sentences]
+        if not any(texts):
+            return f"every {name} is empty"
+        if not any(metric.corpus_score([text], [[text]]).totals[3] for text in texts):
+            return (f"no {name} has four tokens, and BLEU counts groups of four: look at chrF "
+                    "instead")
+    return ""
 
 
 def _text(sentence: Sentence) -> str:

@@ -424,3 +424,20 @@ def test_an_interval_of_nothing_right_and_of_all(rng):
     assert metrics.bleu(right, right, rng=rng)[3:] == pytest.approx((100.0, 100.0))
     with pytest.raises(TypeError, match="rng"):
         metrics.chrf(right, right, rng=3)
+
+
+def test_bleu_without_groups_of_four_says_why():
+    three, four = [["a", "b", "c"]] * 2, [["a", "b", "c", "d"]] * 2
+    assert metrics.bleu(four, four).note == ""
+    for found, wanted, word in ((three, three, "no translation"), (four, three, "no reference"),
+                                ([[], []], four, "every translation is empty")):
+        score = metrics.bleu(found, wanted)
+        assert word in score.note and str(score).endswith(score.note)
+    assert "chrF" in metrics.bleu(three, three).note
+    assert metrics.bleu(["abcd"], ["abcd"], "char").note == ""
+    with pytest.raises(ValueError, match="every reference is empty"):
+        metrics.chrf(four, [[], []])
+
+
+def test_one_sentence_has_no_interval(rng):
+    assert metrics.bleu([["a"] * 5], [["a"] * 5], rng=rng).low is None

@@ -12,6 +12,7 @@ from numpy_attention.experiments import compare as comparison
 from numpy_attention.experiments.compare import COLUMNS, Job, Outcome, Texts
 from numpy_attention.experiments.recipes import RECIPES, recipe_with_attention
 from numpy_attention.experiments.recipes.recipe import Recipe
+from numpy_attention.experiments.reports import NO_FOUR_WORDS
 from numpy_attention.registry import is_custom_code
 from numpy_attention.training.distributed.ranks import world
 from numpy_attention.validation.paths import make_folder
@@ -44,6 +45,8 @@ def compare(options: Namespace) -> None:
     print(f"BLEU: {metrics.signature(metrics.bleu)}\nchrF: {metrics.signature(metrics.chrf)}\n"
           f"beam {', '.join(map(str, beams))}; perplexity and AER of the reference's words, "
           "pointing of its sure links")
+    if any(figures.get("bleu_empty") for seeds in rows.values() for figures in seeds):
+        print(NO_FOUR_WORDS)
     first = {name: outcomes[0] for name, outcomes in found.items()}
     for file in ranks.first(lambda: comparison.draw(first, texts, folder)):
         print("saved", file)

@@ -83,7 +83,7 @@ def evaluate(options: Namespace) -> None:
             threads = options.threads or 1
     figures |= measure(run, data, threads, options.beam)
     if options.known:
-        figures["known"] = measure(run, data, threads, options.beam, known=True)
+        figures["known"] = measure(run, data, threads, options.beam, known=True) | {"unknown": 0.0}
     figures["depends_on"] = provenance(run, run.sentences(data), threads * world().count)
     report(options, run, reports.describe_data(data, run, 1), figures)
 
@@ -102,7 +102,8 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
     do = run.evaluate_without_unk if known else run.measure
     found = do(data, beam, threads, ranks=world(), rng=rng)
     unit = "pieces" if run.training.subwords else "words"
-    return {"beam": beam, "pairs": len(data), "unit": unit} | found | {
+    unknown = run.target_vocabulary.unknown_share([pair.target for pair in data])
+    return {"beam": beam, "pairs": len(data), "unit": unit, "unknown": unknown} | found | {
         "bleu_signature": metrics.signature(metrics.bleu),
         "chrf_signature": metrics.signature(metrics.chrf)}
 

@@ -16,7 +16,7 @@ from typing import Any
 from numpy_attention import plotting
 from numpy_attention.cli import streams
 from numpy_attention.cli.commands import COMMANDS, SUBCOMMANDS, Command
-from numpy_attention.cli.messages import in_flags, text_of
+from numpy_attention.cli.messages import in_flags, memory_message, text_of
 from numpy_attention.cli.options import JOINED
 from numpy_attention.cli.parser import Option, Parser, help_of, settle
 from numpy_attention.registry import RUNS, started
@@ -150,9 +150,10 @@ def short_warnings() -> Iterator[None]:
 def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
     """Run one command; → its exit status, however it ends."""
     options: list[Option] = []
+    values: dict[str, Any] = {}
     try:
         streams.prepare()
-        status = run(arguments, options)
+        status = run(arguments, options, values)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt as stop:
@@ -162,9 +163,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:                         # the reader of the output has left: `… | head`
         return streams.LEFT
     except NO_MEMORY as error:
-        reason = f" ({error})" if str(error) else ""
-        return report(f"not enough memory{reason}: choose smaller sizes, or a smaller batch_size",
-                      options)
+        return report(memory_message(error, options, values), options)
     except ImportError as error:
         return report(f"a library cannot be loaded ({error}): install it, or leave it more memory",
                       options)
@@ -174,8 +173,9 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
         streams.abandon_if_broken(sys.stdout)
 
 
-def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
-    """Do what a command line asks for; → the exit status. `known` receives the command's options.
+def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, Any]) -> int:
+    """Do what a command line asks for; → the exit status. `known` and `values` receive the
+    command's options and their values.
     """
     try:
         command, options = parse(arguments)
@@ -183,6 +183,7 @@ def run(arguments: Sequence[str] | None, known: list[Option]) -> int:
         sys.stdout.flush()
         raise
     known += command.options
+    values |= vars(options)
     if not command.ranks and started()[1] > 1:
         raise ValueError(f"{options.command} cannot run on several ranks: start it without mpirun")
     if command.runs:

@@ -2,7 +2,9 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
 
 from numpy_attention.cli.parser import Option
 from numpy_attention.validation.messages import EXPECTED, format_error
@@ -23,6 +25,12 @@ ADVICE = {
     "tokenize cuts text into words, and characters into letters":
         "--tokenize cuts text into words, and --characters into letters",
 }
+# options that make arrays smaller, those that help most first
+SMALLER = ("batch_size", "hidden", "embedding", "max_vocabulary", "max_length", "steps", "pairs",
+           "beam", "length", "number", "threads")
+MOST_FLAGS = 3
+LEAST_FACTOR = 8
+LARGEST_MULTIPLE = 1000     # gates, heads, or steps times a value
 CALL = re.compile(r"(\w+\([^()]*=[^()]*\))")     # Adam(learning_rate=0.1) stays as it is
 
 
@@ -43,6 +51,49 @@ def in_flags(message: str, options: Sequence[Option]) -> str:
             parts[::2] = [argument.sub(lambda found: option.flag + " " * bool(found[1]), part)
                           for part in parts[::2]]
     return "".join(parts)
+
+
+def memory_message(error: BaseException, options: Sequence[Option],
+                   values: Mapping[str, Any]) -> str:
+    """What did not fit into the memory, and which options of the command make it smaller.
+
+    values: those of the options. An option whose value is a factor of the shape comes first.
+    """
+    reason = str(error) or f"the process holds {held():.1f} GB"
+    shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
+    if dtype is not None:                               # NumPy's error
+        size = prod(shape) * dtype.itemsize / 1e9
+        reason = f"an array of shape {shape} and type {dtype} takes {size:.3g} GB"
+    flags = {option.name: option.flag for option in options if option.kind != "positional"}
+    sizes = {name: factors(values.get(name), shape) for name in SMALLER if name in flags}
+    if "max_vocabulary" in sizes and len(shape) > 1:    # a size that no option explains
+        sizes["max_vocabulary"] = set(shape).difference(*sizes.values())
+    names = sorted(sizes, key=lambda name: -(values.get(name) or 1) if sizes[name] else 0)
+    names = names[:MOST_FLAGS]
+    if "threads" in reason:
+        names = ["threads"]
+    elif len(shape) == 1 and "hidden" not in flags:     # parameters are one vector
+        names = []
+    found = " or ".join(flags[name] for name in names)
+    advice = f"choose a smaller {found}" if found else "use a smaller model or text"
+    return f"not enough memory, {reason}: {advice}, or take a machine with more memory"
+
+
+def factors(value: Any, shape: Sequence[int]) -> set[int]:
+    """The sizes in a shape that are multiples of a value, as 4 × hidden is."""
+    if not isinstance(value, int) or value < LEAST_FACTOR:
+        return set()
+    return {size for size in shape if size % value == 0 and size // value <= LARGEST_MULTIPLE}
+
+
+def held() -> float:
+    """The most memory that the process has held so far, in GB; 0 where it is unknown."""
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ImportError:                                 # Windows
+        return 0.0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return getrusage(RUSAGE_SELF).ru_maxrss * unit / 1e9
 
 
 def text_of(error: Exception) -> str:

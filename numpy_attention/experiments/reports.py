@@ -23,6 +23,9 @@ from numpy_attention.validation.messages import plural
 
 COLUMNS = (1, 2, 5, 10, 20)     # distances in the table of recoveries
 EXAMPLES = 3                    # of a corpus
+MANY_UNKNOWN = 0.2              # share of the words to predict
+NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, and no translation, "
+                 "or no reference, has four; look at chrF instead")
 
 # ---- runs ---------------------------------------------------------------------------------------
 
@@ -111,6 +114,11 @@ def lines_of_translator(figures: Mapping[str, Any]) -> Iterator[str]:
             ("AER", "aer", 3, "alignment error rate")]
     for title, name, digits, note in rows:
         yield f"  {title:<10}  {value_of(figures, name, digits)}   {note}"
+    if figures.get("bleu_empty"):
+        yield ("every translation is empty" if figures.get("empty") else NO_FOUR_WORDS)
+    yield from lines_on_unknown(figures)
+    if figures["pairs"] == 1:
+        yield "one pair: there is no interval"
     if "known" in figures:
         known = figures["known"]
         yield (f"without unknown words: {known['pairs']:,} pairs contain none, and <unk> is not "
@@ -131,6 +139,17 @@ def lines_of_writer(figures: Mapping[str, Any]) -> Iterator[str]:
     if "perplexity_skip_first" in figures:
         yield (f"{'':{len(split)}}            {value_of(figures, 'perplexity_skip_first')}   with "
                "first words of sentences counted but not predicted")
+    yield from lines_on_unknown(figures)
+    if "perplexity_low" not in figures:
+        yield "one sentence, or one stretch of text: there is no interval"
+
+
+def lines_on_unknown(figures: Mapping[str, Any]) -> Iterator[str]:
+    """A line if many of the predicted words are <unk>, which makes perplexity small."""
+    if figures.get("unknown", 0) >= MANY_UNKNOWN:
+        yield (f"{100 * figures['unknown']:.0f} % of the words to predict are <unk>, which is easy "
+               "to predict: this perplexity is too small, and compares only with that of models of "
+               "the same vocabulary; train with more words in the vocabulary, or with subwords")
 
 
 def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:

@@ -1,6 +1,6 @@
 """Check a hand-written backward pass against central differences, and report where it is wrong.
 
-    check.py    the check; `differences`, `harness` and `faults` are its parts
+    check.py    the check; `differences`, `kinks`, `harness` and `faults` are its parts
     laws/       properties of the two passes that central differences cannot see
     locate/     the search for the first wrong line: instrumented passes, compared value by value
     edits/      small edits of a statement, tried to see which one makes the gradients correct
@@ -19,6 +19,7 @@ _MODULE_OF = {
     "gradcheck": "check",
     "GradientError": "errors",
     "NotAParameter": "errors",
+    "NotChecked": "errors",
     "Report": "report.report",
     "EPSILON": "differences",
     "TOLERANCE": "differences",

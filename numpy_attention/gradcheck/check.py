@@ -18,6 +18,7 @@ if some are wrong, `locate.search` looks for the line. Correct gradients must al
 
 import contextlib
 import linecache
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,20 +26,22 @@ import numpy as np
 from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copy_arrays, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import EPSILON, ROUNDING, TOLERANCE, check_epsilon
-from numpy_attention.gradcheck.errors import GradientError
+from numpy_attention.gradcheck.errors import GradientError, NotChecked
 from numpy_attention.gradcheck.faults import (
     check_elements,
+    check_inputs,
     check_passes,
     gradients_of_inputs,
     warn_of_numbers,
 )
 from numpy_attention.gradcheck.harness import protocol
+from numpy_attention.gradcheck.kinks import low_precision, resolve
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.laws.masking import check_causal
 from numpy_attention.gradcheck.laws.no_mutation import first_nan
 from numpy_attention.gradcheck.locate.rewriting import failing_place
 from numpy_attention.gradcheck.locate.watching import Watch, arrays_within
-from numpy_attention.gradcheck.passes import describe_place, source_line
+from numpy_attention.gradcheck.passes import describe_place, join_words, source_line
 from numpy_attention.gradcheck.report.report import Report, explain, explain_forward, stop_error
 from numpy_attention.module import Module
 from numpy_attention.validation.arguments import check_generator, check_number
@@ -59,11 +62,15 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     causal: the time axis of the first input and of the outputs with as many steps. No step of an
     output may read a later step of that input. None: no axis is time.
 
+    Elements that lie on a kink, as 0 does for max(x, 0), are left out, with a warning (NotChecked);
+    their gradients must still lie between the slopes on the two sides.
+
     Raises GradientError if gradients are wrong: it reports which are correct and which are wrong,
     the first wrong line if the source can be traced, and the likely kind of mistake. It is also
     raised if a law is broken that differences cannot see (`laws`); report.laws has the law and the
-    line. TypeError: arrays that are not float64, a target without the two passes. ValueError:
-    arrays without elements, NaN, outputs that are not finite.
+    line. TypeError: arrays that are not float64, a forward that computes in float32, a target
+    without the two passes. ValueError: arrays without elements, NaN, outputs that are not finite,
+    or nothing that could be measured.
     Warns (NotAParameter) of a float in a user-defined Module that the forward computes with.
     """
     check_generator(rng)
@@ -83,7 +90,10 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     check.draw(rng)
     check_causal(check)
     warn_of_numbers(check, 3)
-    return check.compare()
+    report = check.compare()
+    for line in report.left_out:
+        warnings.warn(f"{check.title}: {line}", NotChecked, 2)
+    return report
 
 
 # kinds of laws that are reported whatever else is wrong
@@ -133,6 +143,7 @@ class Check:
 
     def draw(self, rng):
         """Draw the upstream gradient of the outputs."""
+        check_inputs(self.inputs, self.variables)
         check_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
         held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
         try:
@@ -143,6 +154,11 @@ class Check:
             raise stop_error(str(error), self) from error
         held.restore()
         self.upstream = [random_like(output, rng) for output in outputs]
+        if not any(array.size for _, array in arrays_within(self.upstream, "output")):
+            shapes = [getattr(output, "shape", None) for output in outputs]
+            raise ValueError(f"{self.title}: nothing can be checked, for the outputs of forward "
+                             f"have no elements (their shapes: {join_words(map(str, shapes))}): "
+                             "return arrays with elements")
 
     def loss(self):
         *outputs, _ = self.forward(*self.inputs)
@@ -179,7 +195,8 @@ class Check:
         broken = broken_conditions(self)
         if broken:
             raise GradientError(Report(self.title, laws=broken))
-        noise = ROUNDING * abs(self.loss()) / self.epsilon
+        middle = self.loss()
+        noise = ROUNDING * abs(middle) / self.epsilon
         if not np.isfinite(noise):
             place = first_nan(self)
             where = f"; NaN comes first from {describe_place(place)}" if place else ""
@@ -192,11 +209,15 @@ class Check:
             analytic, _ = self.gradients()
         except GradientError as error:
             stops = str(error)
-        numeric = {name: differences.numeric_gradient(self.loss, array, self.epsilon)
-                   for name, array in self.variables.items()}
+        bends = {}
         report = Report(self.title, {}, self.tolerance, noise, stops=stops)
-        for name in numeric:
-            report.add(name, analytic.get(name), numeric[name])
+        for name, array in self.variables.items():
+            numeric, bends[name] = differences.gradient_and_bends(
+                self.loss, array, self.epsilon, middle)
+            report.add(name, analytic.get(name), numeric)
+        if report.wrong:
+            self.check_precision()
+        resolve(self, report, bends, middle)
         if report.wrong:
             explain(report, self)
         report.laws = [one for one in [*broken_laws(self), *report.laws]
@@ -204,4 +225,12 @@ class Check:
         explain_forward(report, self)
         if report.wrong or report.laws:
             raise GradientError(report)
+        report.check_measured()
         return report
+
+    def check_precision(self):
+        """TypeError: the forward computes with fewer digits than float64 has."""
+        problem = low_precision(self)
+        if problem:
+            raise TypeError(f"{self.title}: {problem}, which is too coarse for differences: "
+                            "compute in float64, without random numbers")

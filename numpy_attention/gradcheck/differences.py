@@ -25,31 +25,64 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
     check_epsilon(epsilon)
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
         raise TypeError(f"array is {typed_repr(array)}: expected an array of floats")
-    numeric = np.empty_like(array)
+    return gradient_and_bends(loss, array, epsilon)[0]
+
+
+def gradient_and_bends(loss, array, epsilon, middle=0.0):
+    """→ ∂loss/∂array by central differences, and how much the slopes around each element bend.
+
+    middle: the loss at the array, which only the second result needs.
+    """
+    numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
     if array.size and not np.shares_memory(flat, array):
         raise ValueError("the array must be contiguous, so that its elements can be changed "
                          "in place: copy it first")
     for i in range(array.size):
-        kept = flat[i]
-        around = {}
-        for step in (-2, -1, 1, 2):
-            flat[i] = kept + step * epsilon
-            around[step] = number(loss())
-        flat[i] = kept
-        near = around[1] - around[-1]
-        far = around[2] - around[-2]
-        numeric.flat[i] = (8 * near - far) / (12 * epsilon)
-    return numeric
+        around = losses_around(loss, flat, i, epsilon)
+        numeric.flat[i] = central(around, epsilon)
+        bends.flat[i] = bend(around, middle, epsilon)
+    return numeric, bends
+
+
+def losses_around(loss, flat, i, epsilon):
+    """{step: the loss with element i moved by it}, steps in ε: -2, -1, 1, 2."""
+    kept = flat[i]
+    around = {}
+    for step in (-2, -1, 1, 2):
+        flat[i] = kept + step * epsilon
+        around[step] = number(loss())
+    flat[i] = kept
+    return around
+
+
+def central(around, epsilon):
+    """The slope by the four-point central difference."""
+    near = around[1] - around[-1]
+    far = around[2] - around[-2]
+    return (8 * near - far) / (12 * epsilon)
+
+
+def bend(around, middle, epsilon):
+    """The largest second difference of the four slopes between −2ε and 2ε.
+
+    O(ε²) of a smooth loss; of one with a kink at least a third of the change of its slope.
+    """
+    left = around[-2] - 3 * around[-1] + 3 * middle - around[1]
+    right = around[-1] - 3 * middle + 3 * around[1] - around[2]
+    return max(abs(left), abs(right)) / epsilon
 
 
 def relative_errors(analytic, numeric, smallest=1e-9):
-    """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN is infinite."""
+    """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN is infinite.
+
+    max|n| is that of the finite elements, for at √0 the slope is infinite.
+    """
     largest = np.maximum(np.abs(analytic), np.abs(numeric))
-    floor = 1e-3 * np.abs(numeric).max(initial=0)
+    floor = 1e-3 * np.abs(numeric).max(initial=0, where=np.isfinite(numeric))
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(analytic - numeric) / np.maximum(largest, max(floor, smallest))
-    return np.where(np.isnan(errors), np.inf, errors)
+    return np.where(np.isnan(errors), np.where(analytic == numeric, 0, np.inf), errors)
 
 
 def number(loss):

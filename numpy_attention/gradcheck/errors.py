@@ -20,3 +20,7 @@ class GradientError(AssertionError):
 
 class NotAParameter(UserWarning):
     """A number that looks like something to learn, but is neither checked nor trained."""
+
+
+class NotChecked(UserWarning):
+    """Elements of an input at which a gradient check cannot measure: they lie on a kink."""

@@ -72,6 +72,41 @@ def check_elements(arrays):
                              "elements are NaN: fill it with numbers, randomize fills parameters")
 
 
+def check_inputs(inputs, variables):
+    """TypeError: an input has a derivative that cannot be checked, or there is nothing to check."""
+    problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
+    if variables:
+        problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
+    elif not inputs:
+        problems = ["pass the arguments of forward after the target"]
+    if problems or not variables:
+        nothing = "" if variables else "nothing can be checked: "
+        raise TypeError(nothing + "; ".join(problems))
+
+
+def is_uncheckable(value):
+    """Whether it is an array of complex numbers, or one of objects with floats among them."""
+    if not isinstance(value, np.ndarray):
+        return False
+    return value.dtype.kind == "c" or value.dtype.kind == "O" and any(
+        isinstance(item, (float, complex, np.inexact)) for item in value.flat)
+
+
+def problem_of(value, name):
+    """Why an input has no gradient to check, and the way out."""
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
+        return (f"{name} is {value.dtype}: pass its real and its imaginary part as two arrays of "
+                "float64")
+    if isinstance(value, np.ndarray):
+        return f"{name} is {value.dtype}: convert it with astype(np.float64)"
+    if isinstance(value, (int, float, np.generic)):
+        return f"{name} is {typed_repr(value)}: make it an array with np.array([…], np.float64)"
+    if isinstance(value, (list, tuple)):
+        kind = type(value).__name__
+        return f"{name} is a {kind} without arrays: convert it with np.array(…, dtype=np.float64)"
+    return f"{name} is {typed_repr(value)}: pass the arrays of float64 in it as inputs"
+
+
 # ---- what backward returns ----------------------------------------------------------------------
 
 
@@ -79,6 +114,8 @@ def gradients_of_inputs(dinputs, inputs):
     """Return {name: gradient} of the inputs. GradientError: not one for each float input."""
     if len(inputs) == 1 or not isinstance(dinputs, tuple):
         dinputs = (dinputs,)
+    # NumPy makes a number of an array without axes
+    dinputs = tuple(np.asarray(one) if isinstance(one, np.floating) else one for one in dinputs)
     found = dict(float_arrays(list(dinputs), "input"))
     expected = dict(float_arrays(list(inputs), "input"))
     if found.keys() == expected.keys():

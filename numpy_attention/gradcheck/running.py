@@ -8,6 +8,7 @@ import faulthandler
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from numpy_attention.custom.code import parted, read, text_of
 from numpy_attention.custom.kinds import cases, class_in
 from numpy_attention.custom.processes import ended, where
-from numpy_attention.gradcheck import GradientError
+from numpy_attention.gradcheck import GradientError, NotChecked
 from numpy_attention.gradcheck.differences import TOLERANCE
 
 PASSED, FAILED, STOPPED, LEFT = 40, 41, 42, 43     # exit statuses of the process
@@ -39,7 +40,9 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
     passed = 0
     for name, check in checks.items():
         try:
-            report = check(np.random.default_rng(seed))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotChecked)     # printed below, from the report
+                report = check(np.random.default_rng(seed))
         except GradientError as error:
             failures.append(error)
             line = f"{'':9}  FAILED"
@@ -47,6 +50,7 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
             passed += 1
             worst = max(report.errors, key=report.errors.__getitem__)
             line = f"{len(report.errors):9}  {report.worst:.1e}  {worst}"
+            line = "\n  ".join([line, *report.left_out])
         print(f"{head}{name:<{width}}  {line}", flush=True)
         head = ""
         if failures and until_one_fails:

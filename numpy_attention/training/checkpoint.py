@@ -72,9 +72,10 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
     """Turn errors while a checkpoint is interpreted into a ValueError that names both versions."""
     try:
         yield
-    except MemoryError:
-        raise ValueError(f"{path} describes a model that does not fit into the memory; "
-                         f"{versions(about)}: use another copy, or train again") from None
+    except MemoryError as error:
+        raise ValueError(f"{path} describes a model that does not fit into the memory ({error}); "
+                         f"{versions(about)}: use another copy, or a machine with more memory, or "
+                         "train a smaller model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
         raise ValueError(f"{path} is not understood ({reason}); {versions(about)}: use that "

@@ -9,12 +9,13 @@ import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from numpy_attention.cli import main as cli
 from numpy_attention.cli.commands import COMMANDS
 from numpy_attention.cli.main import main, parse
-from numpy_attention.cli.messages import in_flags
+from numpy_attention.cli.messages import in_flags, memory_message
 from numpy_attention.cli.parser import Option, flag, joined, positional, settle
 from numpy_attention.cli.train import print_next
 from numpy_attention.cli.values import (
@@ -261,8 +262,9 @@ def test_a_command_knows_only_its_own_flags():
 @pytest.mark.parametrize("error, status, line", [
     (KeyboardInterrupt(), 130, "numpy-attention: interrupted\n"),
     (KeyboardInterrupt("stopped, saved to x"), 130, "numpy-attention: stopped, saved to x\n"),
-    (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory (9 TiB): choose smaller "
-                              "sizes, or a smaller --batch-size\n"),
+    (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory, 9 TiB: choose a smaller "
+                              "--batch-size or --hidden or --embedding, or take a machine with "
+                              "more memory\n"),
     (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x): install "
                              "it, or leave it more memory\n"),
     (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x: look\n"),
@@ -276,6 +278,33 @@ def test_errors_become_one_line(error, status, line, capsys, monkeypatch):
     monkeypatch.setattr(cli, "import_module", lambda name: argparse.Namespace(train=fails))
     assert main(["train"]) == status
     assert capsys.readouterr().err == line
+
+
+@pytest.mark.parametrize("command, values, shape, flags", [
+    ("train lm", {"hidden": 20000, "batch_size": 20}, (20000, 80000), "--hidden"),
+    ("train lm", {"hidden": 512, "batch_size": 2000}, (200000, 2048), "--batch-size or --hidden"),
+    ("train lm", {"hidden": 512, "batch_size": 20}, (171009, 512), "--hidden or --max-vocabulary"),
+    ("train lm", {}, (7,), "--batch-size or --hidden or --embedding"),
+    ("evaluate", {}, (7, 7), "--max-length or --pairs or --beam"),
+    ("generate", {}, (7, 7), "--length"),
+])
+def test_a_large_array_is_named_with_options_of_the_command(command, values, shape, flags):
+    error = MemoryError()
+    error.shape, error.dtype = shape, np.dtype(np.float32)
+    message = memory_message(error, COMMANDS[command].options, values)
+    assert f"{4 * np.prod(shape, dtype=float) / 1e9:.3g} GB" in message
+    assert f"choose a smaller {flags}" in message
+    known = {one.flag for one in COMMANDS[command].options}
+    assert set(re.findall(r"--[\w-]+", message)) <= known
+
+
+def test_memory_that_no_option_of_the_command_makes_smaller():
+    threads = MemoryError("64 threads cannot be started")
+    assert "smaller --threads, or" in memory_message(threads, COMMANDS["train"].options, {})
+    assert "--" not in memory_message(MemoryError(), COMMANDS["heatmap"].options, {})
+    error = MemoryError()
+    error.shape, error.dtype = (36000000,), np.dtype(np.float32)
+    assert "smaller model" in memory_message(error, COMMANDS["evaluate"].options, {})
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch):

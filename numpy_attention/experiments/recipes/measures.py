@@ -54,7 +54,7 @@ def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: 
             list(map(len, sources)), length_edges(wanted), rng=rng):
         name = metric_of(bucket.low, bucket.high)
         known[name] = bucket.bleu
-        if rng is not None:
+        if bucket.bleu_low is not None:
             known |= {f"{name}_low": bucket.bleu_low, f"{name}_high": bucket.bleu_high}
     return known
 

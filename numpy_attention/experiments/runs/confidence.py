@@ -3,7 +3,8 @@
 Intervals are bootstraps over sentences (of BLEU and chrF in `metrics`): the variation between texts
 of the same kind. The variation between trainings shows only over several seeds.
 
-Each function returns {metric: value}; with a generator also `…_low` and `…_high` of each.
+Each function returns {metric: value}; with a generator also `…_low` and `…_high` of each, if there
+are two sentences or more.
 """
 
 import math
@@ -43,13 +44,19 @@ def of_likelihood(found: Evaluation, rng: Generator | None = None,
         return {name: perplexity}
     assert found.rows is not None
     losses, tokens = found.rows
+    if len(losses) == 1:
+        return {name: perplexity}
     interval = mean_interval(losses, tokens if words is None else np.asarray(words), rng)
     return with_ends(name, perplexity, (math.exp(interval.low), math.exp(interval.high)))
 
 
 def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
-    """BLEU and chrF of the translations of a beam; of greedy ones BLEU, and the share exact."""
+    """BLEU and chrF of the translations of a beam; of greedy ones BLEU, and the share exact.
+
+    `bleu_empty` is 1 where BLEU measures nothing, for no sentence has four tokens; then `empty` is
+    1 if every translation is empty.
+    """
     references = [pair.target for pair in pairs]
     scores = {
         "bleu_greedy": metrics.bleu(greedy, references, rng=rng),
@@ -61,6 +68,8 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
     for name, score in scores.items():
         ends = None if score.low is None or score.high is None else (score.low, score.high)
         known |= with_ends(name, score.score, ends)
+    if scores["bleu"].note:
+        known |= {"bleu_empty": 1, "empty": float(not any(map(len, found)))}
     greedy = list(map(tuple, greedy))
     exact = [one == tuple(reference) for one, reference in zip(greedy, references)]
     return known | share("exact", metrics.exact_match(greedy, references), exact,
@@ -95,7 +104,7 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
 def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
           rng: Generator | None) -> Figures:
     """A share of the whole text, with its interval from each sentence's own share and count."""
-    if rng is None:
+    if rng is None or len(counts) == 1:
         return {name: whole}
     sizes = np.asarray(counts, float)
     interval = mean_interval(np.fromiter(shares, float) * sizes, sizes, rng)

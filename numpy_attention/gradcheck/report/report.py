@@ -7,6 +7,7 @@ import numpy as np
 from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.edits.repairs import quiet
 from numpy_attention.gradcheck.errors import GradientError
+from numpy_attention.gradcheck.kinks import lines_of_kinks
 from numpy_attention.gradcheck.laws import FORWARD_LAWS, judged
 from numpy_attention.gradcheck.locate.reruns import reruns
 from numpy_attention.gradcheck.locate.search import Search, find_broken_law, find_stop
@@ -34,6 +35,7 @@ class Report:
 
     stops: the exception that ended the backward pass. laws: broken laws that differences cannot
     see. declined: {function: why it could not be traced}. reruns: smaller checks that pass.
+    kinks: {name: {index: Kink}} of the elements that were left out.
     letters: {input: letters of its axes}. smallest: a wrong gradient of the smallest input that
     still fails.
     """
@@ -52,6 +54,7 @@ class Report:
     reruns: list[str] = field(default_factory=list)
     smallest: Smallest | None = None
     letters: dict[str, tuple] = field(default_factory=dict)
+    kinks: dict[str, dict] = field(default_factory=dict)
 
     def add(self, name, analytic, numeric):
         """Compare one gradient, or None, with its central differences."""
@@ -59,9 +62,16 @@ class Report:
         self.numeric[name] = numeric
         self.errors[name] = np.inf
         if analytic is not None and np.shape(analytic) == numeric.shape:
-            smallest = max(self.noise / self.tolerance, 1e-9)
-            self.errors[name] = float(
-                relative_errors(analytic, numeric, smallest).max(initial=0.0))
+            self.errors[name] = float(self.element_errors(name).max(initial=0.0))
+
+    def element_errors(self, name):
+        """The relative error of each element of a gradient."""
+        smallest = max(self.noise / self.tolerance, 1e-9)
+        return relative_errors(self.analytic[name], self.numeric[name], smallest)
+
+    def is_wrong(self, name):
+        """Whether each element of a gradient is wrong."""
+        return ~(self.element_errors(name) < self.tolerance)
 
     @property
     def worst(self):
@@ -71,6 +81,24 @@ class Report:
     def wrong(self):
         """The names of the gradients that are wrong."""
         return [name for name, error in self.errors.items() if not error < self.tolerance]
+
+    @property
+    def left_out(self):
+        """A line for each kink at which nothing could be compared."""
+        return list(lines_of_kinks(self.kinks, self.numeric))
+
+    def check_measured(self):
+        """ValueError: no element is left whose difference is much more than rounding."""
+        moving = {name: np.abs(numeric) > 1e3 * self.noise
+                  for name, numeric in self.numeric.items()}
+        for name, found in self.kinks.items():
+            for at in found:
+                moving[name][at] = False
+        if not any(array.any() for array in moving.values()):
+            why = "; ".join(self.left_out) or (
+                f"the outputs do not change with {names(list(moving))}, or not by more than "
+                "their rounding: give values near which they do")
+            raise ValueError(f"{self.title}: nothing was checked: {why}")
 
     @property
     def right(self):
@@ -90,7 +118,7 @@ class Report:
                  f"largest relative error {self.worst:.1e}"]
         for name, error in self.errors.items():
             lines.append(f"  {name:<{width}}  {error:.1e}")
-        return "\n".join(lines)
+        return "\n".join(lines + self.left_out)
 
     @property
     def full(self):
@@ -191,6 +219,7 @@ def lines_of(report, brevity=0):
     else:
         yield (f"{report.title}: wrong gradient for {names(wrong)}; "
                f"right: {names(report.right) if report.right else 'none'}")
+    yield from report.left_out
     yield from map(str, report.laws)
     whole = [len(report.findings), WHOLE, WHOLE, 1][brevity]
     for finding, kinds in zip(report.findings[:whole], report.kinds):

@@ -122,7 +122,7 @@ def test_a_translator_measures_with_intervals_if_it_is_given_a_generator():
                              training=TranslatorTraining(batch_size=3))
     plain = made.measure(PAIRS, 2, 1)
     found = made.measure(PAIRS, 2, 1, rng=rng())
-    names = plain.keys() - {"tokens"}
+    names = plain.keys() - {"tokens", "bleu_empty", "empty"}
     assert found.keys() == plain.keys() | {f"{name}_{end}" for name in names
                                            for end in ("low", "high")}
     for name in plain:
@@ -151,3 +151,14 @@ def test_a_writer_does_too(state):
     assert found["perplexity_low"] < found["perplexity"] < found["perplexity_high"]
     with pytest.raises(TypeError, match="rng"):
         made.measure(text, rng=3)
+
+
+def test_short_sentences_and_single_ones_have_no_number_without_a_reason():
+    short = [Pair(["a", "b", "c"], ["x", "y", "z"])] * 2
+    words = [pair.target for pair in short]
+    found = confidence.of_text(words, words, short, rng())
+    assert (found["bleu"], found["bleu_empty"], found["chrf"]) == (0, 1, pytest.approx(100))
+    four = [Pair(["a"], ["x", "y", "z", "w"])]
+    found = confidence.of_text([four[0].target], [four[0].target], four, rng())
+    assert found == {"bleu_greedy": pytest.approx(100), "bleu": pytest.approx(100),
+                     "bleu_13a": pytest.approx(100), "chrf": pytest.approx(100), "exact": 1}

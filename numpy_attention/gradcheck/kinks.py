@@ -1,0 +1,217 @@
+"""Kinks: elements of an input where the slopes on the left and on the right differ.
+
+A central difference is the mean of the two slopes there, and no gradient: max(x, 0) at 0 has 0.5.
+A backward pass may return any number between the two slopes. So an element whose gradient disagrees
+with the central difference is measured again with smaller steps. A kink next to the element is then
+out of reach. One at the element stays, and the gradient must lie between the slopes. A jump stays
+too, and its difference grows as 1/ε. Such elements are left out of the check, and reported.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.gradcheck.differences import ROUNDING, bend, central, losses_around
+from numpy_attention.gradcheck.locate.watching import first_line_with
+from numpy_attention.gradcheck.passes import describe_place, forward_of
+
+FACTORS = 1, 1e-1, 1e-2, 1e-3       # of ε
+FELT = 0.1                          # a kink bends the slopes by more, relative to the disagreement
+BENT = 1e-2                         # of the largest gradient: a kink where the difference is right
+CELL = 5e-6                         # between two losses of a scan over several kinks
+MOST = 200                          # elements that are scanned
+STILL = 1.37e-8                     # below float32's precision, far above float64's
+WHAT = {"kink": "the function has a kink", "jump": "the function jumps",
+        "steep": "the slope of the function is infinite",
+        "edge": "the function is defined on one side only"}
+
+
+@dataclass(frozen=True)
+class Kink:
+    """An element that is left out: a key of `WHAT`, and the slopes on the left and the right."""
+
+    what: str
+    left: float
+    right: float
+
+
+def resolve(check, report, bends, middle):
+    """Measure the doubtful elements of a Report again; fills report.kinks, changes its numeric.
+
+    bends: {name: array}, by how much the slopes around each element bend. middle: the loss.
+    """
+    variables = {name: array.reshape(-1) for name, array in check.variables.items()
+                 if np.shape(report.analytic[name]) == array.shape}
+    found = {name: {} for name in variables}
+    for name, flat in variables.items():
+        wrong = report.is_wrong(name).flat
+        for i in np.flatnonzero(doubtful(report, name, bends[name])):
+            result = measured(check, flat, i, report.analytic[name].flat[i], middle, wrong[i])
+            if result is not None:
+                report.numeric[name].flat[i], kink = result
+                found[name] |= {i: kink} if kink else {}
+    if any(found.values()):
+        for name, flat in variables.items():
+            for i in np.flatnonzero(report.is_wrong(name))[:MOST]:
+                analytic, kink = report.analytic[name].flat[i], found[name].get(i)
+                if kink is None or kink.what == "kink":
+                    kink = among_kinks(check, flat, i, analytic, middle)
+                    if kink:
+                        report.numeric[name].flat[i], found[name][i] = analytic, kink
+    for name, kinks in found.items():
+        report.add(name, report.analytic[name], report.numeric[name])
+        wrong = report.is_wrong(name)
+        report.kinks[name] = {np.unravel_index(i, wrong.shape): kinks[i] for i in sorted(kinks)
+                              if not wrong.flat[i]}
+
+
+def doubtful(report, name, bends):
+    """Whether a kink may be why an element disagrees; or why it agrees, as that of |x| does at 0.
+    """
+    analytic, numeric = report.analytic[name], report.numeric[name]
+    wrong = report.is_wrong(name)
+    with np.errstate(invalid="ignore"):
+        smooth = np.isfinite(analytic) & (bends < FELT * np.abs(analytic - numeric))
+        largest = max(BENT * np.nanmax(np.abs(numeric), initial=0), 1e4 * report.noise)
+        return np.where(wrong, ~smooth & ~np.isnan(analytic), bends > largest)
+
+
+def measured(check, flat, i, analytic, middle, wrong):
+    """→ the gradient of an element by smaller steps, and its Kink or None; None: as it was.
+
+    At a kink it is the number between the slopes that is next to the analytic one.
+    """
+    found = []
+    for factor in FACTORS:
+        step = factor * check.epsilon
+        around = losses_around(check.loss, flat, i, step)
+        slope, bent = central(around, step), bend(around, middle, step)
+        off = abs(analytic - slope)
+        found.append((step, around, bent))
+        allowed = max(check.tolerance * abs(slope), ROUNDING * abs(middle) / step)
+        if factor < 1 and wrong and np.isfinite(off) and (off < allowed or bent < FELT * off):
+            return slope, None
+        if bent < 0.1 * found[0][-1] and not wrong:
+            return None
+    return at_kink(found[:3], analytic, middle)
+
+
+def at_kink(found, analytic, middle):
+    """→ the gradient at a kink that stays with smaller steps, and the Kink; None: it is none."""
+    steps, around, bends = zip(*found)
+    left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        growth = np.divide(bends[1:], bends[:-1])
+    low, high = slopes = left[-1], right[-1]
+    noise = ROUNDING * abs(middle) / np.array(steps)
+    slack = 10 * noise[-1]
+    if np.isnan(low) != np.isnan(high):
+        side = right if np.isnan(low) else left
+        low = high = side[-1]
+        what = "edge" if abs(side[-1] - side[-2]) < BENT * abs(side[-1]) else "steep"
+    elif not np.all(bends > 100 * noise):
+        return None
+    elif np.all((0.3 < growth) & (growth < 1.7)):
+        what = "kink"
+    elif np.all((9 < growth) & (growth < 11)):
+        what = "jump"
+        losses = around[-1]
+        slopes = (losses[-1] - losses[-2]) / steps[-1], (losses[2] - losses[1]) / steps[-1]
+        low, high = slopes
+        slack += 1e-4 * max(abs(low), abs(high))
+    elif np.all((1.7 < growth) & (growth < 9)):
+        what = "steep"
+    else:
+        return None
+    tiny = 1e-6 * max(abs(low), abs(high))
+    kink = Kink(what, *(0.0 if abs(slope) < tiny else slope for slope in slopes))
+    if what == "steep":
+        return analytic, kink
+    return np.clip(analytic, min(low, high) - slack, max(low, high) + slack), kink
+
+
+def among_kinks(check, flat, i, analytic, middle):
+    """→ the Kink of an element where several kinks meet, as those of all units at an input of 0.
+
+    Each unit's slope may be counted or not, so the gradient may lie outside of the slopes on the
+    left and the right. All variables are moved a little, which takes the kinks apart: the slopes
+    rise and fall at them one by one. None: the gradient is wrong.
+    """
+    left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
+    rng = np.random.default_rng(0)
+    kept = {name: array.copy() for name, array in check.variables.items()}
+    rises, falls = 0.0, 0.0
+    for _ in range(3):
+        for name, array in check.variables.items():
+            array[...] = kept[name] + 4 * CELL * rng.standard_normal(array.shape)
+        start = flat[i]
+        losses = []
+        for k in range(-40, 41):
+            flat[i] = start + k * CELL
+            losses.append(check.loss())
+        changes = np.diff(losses, 2) / CELL
+        changes[np.abs(changes) < 10 * np.median(np.abs(changes)) + CELL * abs(analytic)] = 0
+        rises = max(rises, changes[changes > 0].sum())
+        falls = min(falls, changes[changes < 0].sum())
+    for name, array in check.variables.items():
+        array[...] = kept[name]
+    if rises - falls < 1.001 * abs(right - left):         # all to one side: between the slopes
+        return None
+    slack = (rises - falls) / 2         # kinks behind kinks
+    if not left + falls - slack < analytic < left + rises + slack:
+        return None
+    return Kink("kink", left, right)
+
+
+def one_sided(losses, middle, step):
+    """The slopes on the left and on the right, each from three losses."""
+    return ((3 * middle - 4 * losses[-1] + losses[-2]) / (2 * step),
+            (4 * losses[1] - 3 * middle - losses[2]) / (2 * step))
+
+
+def lines_of_kinks(kinks, variables):
+    """A line for each kind of kink of each variable: where, the slopes, and what to do."""
+    for name, found in kinks.items():
+        for what, text in WHAT.items():
+            places = [at for at, kink in found.items() if kink.what == what]
+            if not places:
+                continue
+            first = found[places[0]]
+            size = np.size(variables[name])
+            yield (f"{text} at {len(places)} of {size} elements of {name}, the first at "
+                   f"{[int(n) for n in places[0]]} (slope {first.left:.3g} on the left, "
+                   f"{first.right:.3g} on the right): left out of the check; move {name}, for "
+                   "instance by 0.1, or draw it from a continuous distribution")
+
+
+# ---- numbers with too few digits ----------------------------------------------------------------
+
+
+def low_precision(check):
+    """Describe why the loss is too coarse for differences; "": it is not.
+
+    The variables are moved by less than float32 resolves. In float64 the loss then lies on a line.
+    """
+    variables = check.variables.values()
+    kept = [array.copy() for array in variables]
+    ragged = []
+    for sign in (1, -1):
+        losses = []
+        for k in range(1, 13):
+            for array, before in zip(variables, kept):
+                array[...] = before + sign * k * STILL * (np.abs(before) + 1)
+            losses.append(check.loss())
+        bends = np.diff(losses, 2)
+        least = 1e-13 * np.abs(losses).max()
+        ragged.append(bends.max() > least and bends.min() < -least)
+    for array, before in zip(variables, kept):
+        array[...] = before
+    if not all(ragged):
+        return ""
+    if check.loss() != check.loss():
+        return "two calls with the same inputs give different values"
+    place = first_line_with(lambda: forward_of(check, check.inputs),
+                            lambda _, array: array.dtype in (np.float32, np.float16))
+    if place is not None:
+        return f"the function computes in float32, {describe_place(place)}"
+    return "the function computes in float32, or with as few digits"
