@@ -31,7 +31,9 @@ def compiled(fastmath):
         except RuntimeError:
             _warn_of_no_folder()
             return njit(**how)(function)
-        cache = made._cache
+        cache = getattr(made, "_cache", None)
+        if cache is None:               # a plain function, with NUMBA_DISABLE_JIT
+            return made
         save = cache.save_overload
 
         def save_if_possible(*compiled_kernel):

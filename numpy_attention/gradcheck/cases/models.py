@@ -14,6 +14,7 @@ from numpy_attention.gradcheck.cases.case import SEED, B, Case, V, array, check_
 from numpy_attention.layers.output import Output
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.encoder_decoder import EncoderDecoder
+from numpy_attention.models.hard_rnnsearch import HardRNNSearch
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.rnnsearch import RNNSearch
@@ -202,6 +203,8 @@ CASES = {
     "Transformer first": partial(translation, model=Transformer, create=transformer, pre_norm=True,
                                  tied=False),
     "Transformer loss": partial(loss, create=transformer, batch=PAIRS),
+    # all sentences soft, for the choice has no derivative
+    "HardRNNSearch loss": partial(translator_loss, model=HardRNNSearch, soft=1.0, **PAPER),
     "RNNSearch loss": partial(translator_loss, model=RNNSearch, **PAPER),
     "RNNSearch modern loss": partial(translator_loss, model=RNNSearch, **SMALL_MODEL_DEFAULTS),
 }
