@@ -12,7 +12,7 @@ import numpy as np
 
 from numpy_attention import metrics, plotting
 from numpy_attention.bootstrap import Interval
-from numpy_attention.cli.shared import limits_of, load_run, part_of, print_json
+from numpy_attention.cli.shared import limits_of, load_run, part_of, print_json, target_of
 from numpy_attention.data import running_text
 from numpy_attention.data.cloze import Question, make_questions, read_questions, write_questions
 from numpy_attention.data.pairs import limited
@@ -39,7 +39,8 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
             options.text).name, None     # a file is one article
     if getattr(options, "source", None):
         name = Path(options.source).name
-        pairs = run.selection().form().pairs(options.source, options.target)
+        pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
+                                             options.skip_blank)
         return limited(pairs, name, **limits_of(options)), name, None
     writer = run.KIND == "writer"
     selection = selected(corpus_to_measure(options, run), "text" if writer else "parallel",

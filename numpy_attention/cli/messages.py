@@ -21,6 +21,13 @@ ADVICE = {
     "write over them with force": "write over them with --force",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
+    "two of them with columns": "two of them with --columns",
+    "punctuation with tokenize": "punctuation with --tokenize",
+    "pieces with subwords": "pieces with --subwords 4000",
+    "pieces with characters": "characters with --characters",
+    "leave out subwords": "leave out --subwords",
+    "leave them out with max_length": "leave them out with --max-length",
+    "with a lower min_count": "with a lower --min-count",
     "train again in another folder": "train again in another folder with --run",
     "tokenize cuts text into words, and characters into letters":
         "--tokenize cuts text into words, and --characters into letters",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from numpy_attention import registry
 from numpy_attention.cli.parser import Option, file, flag, positional
 from numpy_attention.cli.values import (
+    columns,
     files,
     folders,
     names,
@@ -41,17 +42,21 @@ PART = Option("part", "a part, such as verses of bible-en-es, raw of multi30k-*"
 LIMITS = (
     Option("max_length", "longest sentence, in tokens, on both sides", whole(1),
            note="bible-en-es: 12 for clauses and 50 for verses"),
-    Option("pairs", "largest number of sentence pairs of a split", whole(1)),
+    Option("pairs", "largest number of sentence pairs of a split; of your own text, drawn by the "
+           "seed", whole(1)),
 )
 OWN = {"corpus": ()}        # for your own text: not with --corpus
-SOURCE = file("source", "your own text, one sentence a line", needs={"target": ()}, excludes=OWN,
-              again=BOTH_JOINED)
+SOURCE = file("source", "your own text, one sentence a line", excludes=OWN, again=BOTH_JOINED)
 TARGET = file("target", "its translation, line by line", needs={"source": ()}, excludes=OWN,
               again=BOTH_JOINED)
 TEXT = file("text", "your own text, one sentence a line", excludes=OWN, again=JOINED)
 HELD_OUT = "5 % of the pairs, held out"
+COLUMNS = Option("columns", "read these columns of tab-separated files, the source's and the "
+                 "target's, such as 1,2; of --source alone, or of both files", columns,
+                 needs={"source": ()})
+SKIP_BLANK = flag("skip_blank", "leave out pairs in which a line is empty", needs={"source": ()})
 PARALLEL = (
-    CORPUS, PART, *LIMITS, SOURCE, TARGET,
+    CORPUS, PART, *LIMITS, SOURCE, TARGET, COLUMNS, SKIP_BLANK,
     file("valid_source", "text to validate on", note=HELD_OUT, excludes=OWN, again=BOTH_JOINED),
     file("valid_target", "its translation", note=HELD_OUT, excludes=OWN, again=BOTH_JOINED),
 )
@@ -124,7 +129,8 @@ GENERATE: Groups = {"": (
 OF_FILES = {"source": (), "target": (), "text": ()}
 DATA = {"what to measure on; default: the run's own corpus": (
     replace(CORPUS, excludes=OF_FILES),
-    *(replace(option, note="", run="translator") for option in (PART, *LIMITS, SOURCE, TARGET)),
+    *(replace(option, note="", run="translator")
+      for option in (PART, *LIMITS, SOURCE, TARGET, COLUMNS, SKIP_BLANK)),
     replace(TEXT, run="writer"),
     replace(SPLIT, excludes=OF_FILES),
 )}

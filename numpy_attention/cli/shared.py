@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from numpy_attention.data.reading import columns_of, sentence_lines
 from numpy_attention.data.selection import Selection
 from numpy_attention.data.text_form import visible
 from numpy_attention.experiments.runs.ensemble import load_ensemble
@@ -41,6 +42,16 @@ def limits_of(options: Namespace) -> dict[str, Any]:
     """--max-length and --pairs, where they are given, by the names of the library."""
     limits = {"max_length": options.max_length, "count": options.pairs}
     return {name: value for name, value in limits.items() if value}
+
+
+def target_of(options: Namespace) -> str:
+    """The file of --target; of --source, if that has both as columns. ValueError: neither."""
+    if options.target:
+        return options.target
+    if not options.columns:
+        columns_of(options.source, sentence_lines(options.source), None)    # raises for columns
+        raise ValueError("--source needs --target: add it, or leave --source out")
+    return options.source
 
 
 def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -> None:

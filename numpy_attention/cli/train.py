@@ -1,17 +1,21 @@
 """Training: `train` for translators, `train lm` for language models."""
 
 import shlex
+import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from numpy_attention import registry
 from numpy_attention.cli.evaluate import measure
+from numpy_attention.cli.messages import in_flags
 from numpy_attention.cli.options import BEAM
-from numpy_attention.cli.shared import limits_of, part_of, path_word
+from numpy_attention.cli.shared import limits_of, part_of, path_word, target_of
 from numpy_attention.cli.training_options import LANGUAGE_MODEL, TRANSLATOR, setting_of
 from numpy_attention.custom.kinds import ATTENTION, CELL, SCORE
+from numpy_attention.data import text_report
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.user_text import UserPairs, UserText
@@ -46,6 +50,10 @@ def train(options: Namespace) -> None:
     parts = selection.load(*selection.splits)
     vocabularies = vocabularies_of(parts[0], training)
     settings = choices.with_longest(settings_of(options), vocabularies[0], parts)
+    if isinstance(selection, UserPairs):
+        print_findings(options, text_report.of_pairs(
+            parts[0], parts[1], vocabularies, bool(options.valid_source), options.max_length,
+            options.tokenize))
     translator = Translator.create(parts[0], options.model, settings, training, selection.saved(),
                                    vocabularies)
     name = choices.translator_name(options.model, settings)
@@ -71,8 +79,10 @@ def pairs_to_train_on(options: Namespace) -> Selection:
         return selected({"name": options.corpus} | part | limits_of(options), "parallel")
     if not options.source:
         raise nothing_to_learn_from("--source FILE and --target FILE")
-    return UserPairs(options.source, options.target, options.valid_source, options.valid_target,
-                     options.seed, **limits_of(options), lowercase=options.lowercase,
+    return UserPairs(options.source, target_of(options), options.valid_source, options.valid_target,
+                     options.seed, **limits_of(options), drawn=bool(options.pairs),
+                     columns=options.columns and list(options.columns),
+                     skip_blank=options.skip_blank, lowercase=options.lowercase,
                      tokenize=options.tokenize)
 
 
@@ -101,6 +111,10 @@ def train_lm(options: Namespace) -> None:
     training = training_for(options, learn)
     name, settings = model_of(options, learn, training)
     run = LanguageModelRun.create(learn, name, settings, training, selection.saved())
+    if isinstance(selection, UserText) and not options.characters:
+        print_findings(options, text_report.of_text(
+            learn.sentences, valid.sentences, run.vocabulary, bool(options.valid_text),
+            options.tokenize))
     run.batches(learn)           # raises for a short text, before a folder is made
     try:
         run.batches(valid)
@@ -179,6 +193,14 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
     where = "resumes the run in" if ranks.first(prepare) else "saves to"
     print(*about, f"{where} {folder}", sep="\n", flush=True)
     return folder
+
+
+def print_findings(options: Namespace, findings: Iterator[str]) -> None:
+    """Print what looks wrong in the user's text, once: before its run begins."""
+    if options.run and exists(Path(options.run) / CHECKPOINT) or world().rank:
+        return
+    for finding in findings:
+        print(f"numpy-attention: {in_flags(finding, [])}", file=sys.stderr)
 
 
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:

@@ -82,6 +82,14 @@ def paths_in(text: str) -> list[str]:
     return found
 
 
+def columns(text: str) -> tuple[int, ...]:
+    """Two columns, from 1. ValueError: anything else."""
+    found = text.split(",")
+    if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
+        raise ValueError(f"{short_repr(text)}: expected two columns, counted from 1, such as 1,2")
+    return tuple(map(int, found))
+
+
 folders = several("folders such as runs/b,runs/c", once=True, paths=True)
 files = several("files such as mine.py,other.py", paths=True)
 names = several("names such as weights,dx")

@@ -7,13 +7,16 @@ import bz2
 import gzip
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from numpy_attention.data.encoding import check_not_markup, check_signature, lines_of
 from numpy_attention.data.pairs import Pair
 from numpy_attention.validation.arguments import check_flags, check_function, check_tokens
+from numpy_attention.validation.arrays import check_whole
 from numpy_attention.validation.paths import existing_file, path_errors
+
+TABBED = 0.9        # share of lines with a tab from which they have columns
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
 COMPRESSED = {
@@ -57,15 +60,20 @@ def bytes_of(path: Path) -> bytes:
         return path.read_bytes()
 
 
-def read_pairs(source_path: str | Path, target_path: str | Path,
-               tokens: Tokens = str.split) -> list[Pair]:
+def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens = str.split,
+               columns: Sequence[int] | None = None, skip_blank: bool = False) -> list[Pair]:
     """Return sentence pairs from two files, line k of one next to line k of the other.
 
-    tokens: cuts a line. Raises ValueError for files of unequal length, an empty line, an empty
-    file, or text that is not UTF-8.
+    tokens: cuts a line. columns: of lines with tab-separated columns, those of the source and of
+    the target, from 1; the files may be one and the same. skip_blank: leave out pairs in which a
+    line is empty. Raises ValueError for files of unequal length, empty lines, lines with columns
+    where none are asked for, an empty file, or text that is not UTF-8.
     """
-    sources = sentence_lines(source_path)
-    targets = sentence_lines(target_path)
+    check_flags(skip_blank=skip_blank)
+    paths = source_path, target_path
+    sides = [columns_of(path, sentence_lines(path), column)
+             for path, column in zip(paths, columns or (None, None))]
+    sources, targets = sides
     if len(sources) != len(targets):
         raise ValueError(
             f"{source_path} has {len(sources):,} lines but {target_path} has {len(targets):,}; "
@@ -76,15 +84,40 @@ def read_pairs(source_path: str | Path, target_path: str | Path,
         raise ValueError(
             f"{source_path} and {target_path} are empty; they need one sentence a line"
         )
-    pairs = []
-    for number, (source, target) in enumerate(zip(sources, targets), 1):
-        for path, line in ((source_path, source), (target_path, target)):
-            if not line.strip():
-                raise ValueError(
-                    f"{path}, line {number}: empty; remove this line from both files, or fill it in"
-                )
-        pairs.append(Pair(_cut(source, tokens), _cut(target, tokens)))
-    return pairs
+    rows = [(_cut(source, tokens), _cut(target, tokens)) for source, target in zip(*sides)]
+    kept = [row for row in rows if all(row)]
+    if len(kept) < len(rows) and not skip_blank:
+        blank = [[k for k, row in enumerate(rows, 1) if not row[side]] for side in (0, 1)]
+        counts = ", ".join(f"{path} has {len(lines):,} (first: line {lines[0]})"
+                           for path, lines in zip(paths, blank) if lines)
+        raise ValueError(
+            f"empty lines: {counts}; fill them in, or leave out these {len(rows) - len(kept):,} of "
+            f"{len(rows):,} pairs with skip_blank"
+        )
+    if not kept:
+        raise ValueError(f"{source_path} and {target_path} have no pair without an empty line")
+    return [Pair(*row) for row in kept]
+
+
+def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[str]:
+    """Return a column, from 1, of tab-separated lines; None: the lines, which have no columns.
+
+    ValueError: a line has too few columns, or nearly every line has columns and none is asked for.
+    """
+    if column is None:
+        tabs = [line.count("\t") for line in lines if line.strip()]
+        if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
+            raise ValueError(
+                f"{path}: its lines have {max(tabs) + 1} columns with tabs between them; read two "
+                "of them with columns, such as 1,2, or cut one out first: cut -f1 FILE > NEW")
+        return lines
+    check_whole("a column", column, 1)
+    rows = [line.split("\t") for line in lines]
+    for number, row in enumerate(rows, 1):
+        if len(row) < column and row != [""]:
+            raise ValueError(f"{path}, line {number}: {len(row)} column(s) with tabs between them, "
+                             f"expected at least {column}")
+    return [row[column - 1] if len(row) >= column else "" for row in rows]
 
 
 def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Tokens) -> list[Pair]:
@@ -119,7 +152,8 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
     line as a token). Raises ValueError for a file without any token, or text that is not UTF-8.
     """
     check_flags(blank_lines=blank_lines)
-    sentences = [list(_cut(line, tokens)) for line in sentence_lines(path)]
+    lines = columns_of(path, sentence_lines(path), None)
+    sentences = [list(_cut(line, tokens)) for line in lines]
     if not any(sentences):
         raise ValueError(f"{path} holds no text; it needs one sentence a line")
     return [sentence for sentence in sentences if sentence or blank_lines]

@@ -137,6 +137,7 @@ class TextForm:
         between = "" if self.tokenizer == "characters" else " "
         return between.join(tokens)
 
-    def pairs(self, source: str | Path, target: str | Path) -> list[Pair]:
-        """Return the pairs of two files of raw text; errors as in `read_pairs`."""
-        return read_pairs(source, target, self.tokens)
+    def pairs(self, source: str | Path, target: str | Path, columns: Sequence[int] | None = None,
+              skip_blank: bool = False) -> list[Pair]:
+        """Return the pairs of two files of raw text; arguments and errors of `read_pairs`."""
+        return read_pairs(source, target, self.tokens, columns, skip_blank)

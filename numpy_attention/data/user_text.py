@@ -10,7 +10,7 @@ running text:
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, permutations, product
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
@@ -26,6 +26,8 @@ from numpy_attention.data.text_form import TextForm
 from numpy_attention.validation.arguments import check_flags, check_kind
 from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.validation.paths import as_path, existing_file, short_path
+
+NEWER = ("drawn", "skip_blank")     # not saved where off, as in runs of version 1.0
 
 
 @dataclass(kw_only=True)
@@ -65,7 +67,7 @@ class UserFiles:
     def saved(self) -> dict[str, Any]:
         """Return its fields as a dict that JSON can hold."""
         return {name: value for name, value in asdict(self).items()
-                if value is not None and name != "folder"}
+                if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
         """Return how the files are cut; lowercase None: as they are."""
@@ -188,8 +190,10 @@ class UserPairs(UserFiles):
     """Two files, line k of one next to line k of the other, and two more to validate on, or None.
 
     held_out_seed: chooses the held-out pairs if there are no validation files.
-    max_length: of both sides; count: pairs of a split, the first ones; None: all.
-    ValueError: one validation file without the other.
+    max_length: of both sides; count: pairs of a split, the first ones, or with `drawn` those that
+    held_out_seed draws; None: all. columns: those of source and target in tab-separated files, from
+    1. skip_blank: leave out pairs with an empty line. ValueError: one validation file without the
+    other, columns that are not two.
     """
 
     FILES = ("source", "target", "valid_source", "valid_target")
@@ -201,9 +205,16 @@ class UserPairs(UserFiles):
     held_out_seed: int = 0
     max_length: int | None = None
     count: int | None = None
+    drawn: bool = False
+    columns: Sequence[int] | None = None
+    skip_blank: bool = False
 
     def __post_init__(self) -> None:
         check_whole("held_out_seed", self.held_out_seed, 0)
+        check_flags(drawn=self.drawn, skip_blank=self.skip_blank)
+        if self.columns is not None and len(self.columns) != 2:
+            raise ValueError(
+                f"columns = {self.columns}: expected two, the source's and the target's")
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError(
@@ -217,18 +228,24 @@ class UserPairs(UserFiles):
 
         ValueError: an unknown split, files that have changed, or no pair left.
         """
-        return [
-            limited(pairs, f"{self.label} ({split})", None, self.max_length, self.count)
-            for split, pairs in zip(splits, super().load(*splits))
-        ]
+        first = None if self.drawn else self.count
+        parts = [limited(pairs, f"{self.label} ({split})", None, self.max_length, first)
+                 for split, pairs in zip(splits, super().load(*splits))]
+        return [self._draw(pairs) for pairs in parts] if self.drawn else parts
+
+    def _draw(self, pairs: list[Pair]) -> list[Pair]:
+        """`count` of the pairs, in their order."""
+        rng = np.random.default_rng(self.held_out_seed)
+        return [pairs[k] for k in sorted(rng.permutation(len(pairs))[:self.count])]
 
     def _parts(self) -> tuple[list[Pair], list[Pair]]:
         form = self.form()
-        pairs = form.pairs(self.source, self.target)
+        how: dict[str, Any] = {"columns": self.columns, "skip_blank": self.skip_blank}
+        pairs = form.pairs(self.source, self.target, **how)
         if self.valid_source is None or self.valid_target is None:
             # before any limit, so that no pair of one part is ever in the other
             return hold_out_pairs(pairs, np.random.default_rng(self.held_out_seed))
-        return pairs, form.pairs(self.valid_source, self.valid_target)
+        return pairs, form.pairs(self.valid_source, self.valid_target, **how)
 
 
 @dataclass

@@ -218,7 +218,6 @@ def test_help_imports_nothing_heavy(words):
     ("train --subwords 40 --min-count 2", "--min-count has no effect with --subwords 40"),
     ("train --corpus copy --lowercase", "--lowercase has no effect with --corpus copy"),
     ("train --source a --target b --part x", "--part has no effect with --source a"),
-    ("train --source a", "--source needs --target"),
     ("train lm --window 3", "choose --attention single, combined, attention, key-value or key-"),
     ("train lm --state sentence --steps 5", "choose --state carried or article"),
     ("train lm --cell gru --forget-bias 1", "choose --cell lstm"),

@@ -45,8 +45,9 @@ def test_read_pairs_of_a_compressed_file(tmp_path, compress, suffix):
     "source, target, message",
     [
         ("a\nb\nc\n", "x\n", r"a.txt has 3 lines but .*b.txt has 1; .*line 2 has no partner"),
-        ("a\n\nc\n", "x\ny\nz\n", r"a.txt, line 2: empty; remove this line from both files"),
-        ("a\nb\n", "x\n \n", r"b.txt, line 2: empty"),
+        ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt has 2 \(first: line 2\), .*b.txt has 1 \(first: "
+         r"line 3\); .*these 3 of 4 pairs with skip_blank"),
+        ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt: its lines have 3 columns .*cut -f1"),
         ("", "", "are empty; they need one sentence a line"),
         (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8.*naïve"),
         ("a\n".encode("utf-16-le"), "x\n", r"a.txt looks like UTF-16LE"),
@@ -136,19 +137,33 @@ def test_read_text(tmp_path):
 
 
 def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
-    path = write(tmp_path / "a.txt", "a\tb\n")
+    tabbed = write(tmp_path / "b.txt", "a\tb\n")
+    path = write(tmp_path / "a.txt", "a b\n")
     with pytest.raises(TypeError, match="^tokens is 7, of type int: expected a function"):
         read_pairs(path, path, 7)
     reads = (
         lambda: read_text(path, len),
         lambda: read_pairs(path, path, str.upper),
-        lambda: read_tab_pairs(path, str.split, str.upper),
+        lambda: read_tab_pairs(tabbed, str.split, str.upper),
     )
     for read in reads:
         with pytest.raises(TypeError, match="^what `tokens` gives "):
             read()
     with pytest.raises(TypeError, match="^blank_lines is 1, of type int: expected True or False$"):
         read_text(path, blank_lines=1)
+
+
+def test_columns_of_one_file_and_pairs_without_a_blank_line(tmp_path):
+    path = write(tmp_path / "a.tsv", "7\tthe cat\tel gato\tCC0\r\n8\ta dog\t\tCC0\n9\tno\tno\n")
+    pairs = read_pairs(path, path, columns=(2, 3), skip_blank=True)
+    assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
+    with pytest.raises(ValueError, match="leave out these 1 of 3 pairs with skip_blank"):
+        read_pairs(path, path, columns=(2, 3))
+    with pytest.raises(ValueError, match=r"a.tsv, line 3: 3 column\(s\).* at least 4"):
+        read_pairs(path, path, columns=(4, 1))
+    # the same file twice, without columns, is an exercise in copying
+    copied = write(tmp_path / "b.txt", "a b\nc\n")
+    assert all(pair.source == pair.target for pair in read_pairs(copied, copied))
 
 
 # ---- a law: any bytes load, or raise one of our errors in one line -------------------------------

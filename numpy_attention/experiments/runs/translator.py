@@ -55,8 +55,15 @@ def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list
     if training.subwords:
         return [Subwords.build(sentences, training.subwords, f"the {side}'s ")
                 for side, sentences in sides.items()]
-    return [Vocabulary.build(sentences, min_count=training.min_count)
-            for sentences in sides.values()]
+    return [_words_of(side, sentences, training) for side, sentences in sides.items()]
+
+
+def _words_of(side: str, sentences: list, training: TranslatorTraining) -> Vocabulary:
+    try:
+        return Vocabulary.build(sentences, min_count=training.min_count)
+    except ValueError as error:
+        raise ValueError(f"the {side}'s vocabulary: {error}; in a language whose words are not "
+                         "divided by spaces, cut words into pieces with subwords") from None
 
 
 @dataclass

@@ -1,0 +1,131 @@
+"""What looks wrong in a user's own text: findings before a model learns from it.
+
+Each finding is one sentence with its remedy. A text as it should be has none. Sentences are looked
+at in a sample, so that the cost does not grow with the text.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.protocols import AnyVocabulary
+
+Sentences = Sequence[Sequence[str]]
+
+SAMPLE = 5_000          # sentences
+UNKNOWN = 0.15          # share of words from which a model learns little
+LONG = 100              # tokens; with LONGER, what is far longer than the rest
+LONGER = 8              # times the length that 95 % of the sentences keep to
+FEW = 0.01              # share of sentences that is no accident
+SPACED = 20             # letters of a token, on average, in a text without spaces
+
+RESERVED = re.compile(r"(?:^| )(<s>|</s>|<pad>|<eos>|<bos>|\[PAD\]|\[CLS\]|\[SEP\])(?= |$)")
+SIGNS = {
+    "markup such as {}": (
+        re.compile(r"</?(?!unk\b|s\b|pad\b|num\b|eos\b|bos\b)[a-zA-Z][^<>]{0,80}>"),
+        "take it out first, for instance with sed 's/<[^>]*>//g'"),
+    "the entity {}": (
+        re.compile(r"& ?(?:amp|apos|quot|lt|gt|nbsp|#\d{2,5}|#x[0-9a-f]+) ?;"),
+        "replace entities by their characters first: python3 -c 'import html, sys; "
+        "print(html.unescape(sys.stdin.read()), end=\"\")' < FILE > NEW"),
+    "words that are cut into pieces already, such as {}": (
+        re.compile(r"\S+@@(?= )|(?:^| )▁\S+"),
+        "join the pieces first (sed 's/@@ //g' FILE), or leave out subwords"),
+    "the word {}, which marks the ends of sentences here": (
+        RESERVED, "take it out of the text: sentences end where lines do"),
+}
+LICENCE = re.compile(r"project gutenberg", re.IGNORECASE)
+ENDED = re.compile(r"\w[.!?,]$")
+
+
+def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequence[AnyVocabulary],
+             own_valid: bool, max_length: int | None, tokenized: bool) -> Iterator[str]:
+    """Yield findings in sentence pairs.
+
+    own_valid: whether the user gave the text to validate on; tokenized: whether tokenize cut it.
+    """
+    for side, vocabulary in zip(("source", "target"), vocabularies):
+        learned = [getattr(pair, side) for pair in _sample(train)]
+        held = [getattr(pair, side) for pair in _sample(valid)]
+        yield from _in_sentences(f"{side}: ", learned, tokenized)
+        yield from _unknown(f"{side}: ", learned, held, vocabulary, "subwords")
+        if max_length is None:
+            yield from _long(f"{side}: ", learned)
+    same = sum(pair.source == pair.target for pair in _sample(train)) / len(_sample(train))
+    if 0.05 < same < 0.95:
+        yield (f"{same:.0%} of the pairs have the same sentence on both sides: leave out lines "
+               "that are not translated")
+    if own_valid:
+        known = {pair.source for pair in train}
+        yield from _seen("source: ", [pair.source in known for pair in valid])
+
+
+def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_valid: bool,
+            tokenized: bool) -> Iterator[str]:
+    """Yield findings in running text of words."""
+    learned, held = _sample(train), _sample(valid)
+    yield from _in_sentences("", learned, tokenized)
+    yield from _unknown("", learned, held, vocabulary, "characters")
+    if any(LICENCE.search(" ".join(sentence)) for sentence in valid):
+        yield ("the text to validate on holds the licence of Project Gutenberg: cut it off the "
+               "file, at *** END OF THE PROJECT GUTENBERG EBOOK")
+    if own_valid:
+        known = set(map(tuple, train))
+        long = [tuple(sentence) for sentence in valid if len(sentence) >= 5]
+        yield from _seen("", [sentence in known for sentence in long])
+
+
+def _sample(sentences: Sequence) -> Sequence:
+    """At most SAMPLE of the sentences, from everywhere."""
+    return sentences[::max(1, -(-len(sentences) // SAMPLE))]
+
+
+def _in_sentences(where: str, sentences: Sentences, tokenized: bool) -> Iterator[str]:
+    lines = [" ".join(sentence) for sentence in sentences]
+    for what, (sign, remedy) in SIGNS.items():
+        found = [match[0].strip() for match in map(sign.search, lines) if match]
+        if len(found) > FEW * len(lines):
+            share = _share(found, lines)
+            yield f"{where}{share} of the sentences hold {what.format(found[0])}: {remedy}"
+    ended = [line for line in lines if ENDED.search(line)]
+    if not tokenized and len(ended) > 0.5 * len(lines):
+        yield (f"{where}{_share(ended, lines)} of the sentences end in a word with its full stop, "
+               f"such as {ended[0].split()[-1]}: split words and punctuation with tokenize")
+
+
+def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVocabulary,
+             remedy: str) -> Iterator[str]:
+    for what, sentences in (("", learned), (" held-out", held)):
+        share = vocabulary.unknown_share(sentences) if any(map(len, sentences)) else 0.0
+        if share > UNKNOWN:
+            words = list(chain.from_iterable(sentences))
+            long = np.mean([len(word) for word in words]) > SPACED / 2
+            why = "; the words seem not to be divided by spaces" if long else ""
+            yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}: cut "
+                   f"words into pieces with {remedy}, or keep rarer ones with a lower min_count")
+            return
+
+
+def _long(where: str, sentences: Sentences) -> Iterator[str]:
+    lengths = np.array([len(sentence) for sentence in sentences])
+    usual = np.quantile(lengths, 0.95)
+    far = lengths > max(LONG, LONGER * usual)
+    if far.any():
+        yield (f"{where}{far.mean():.1%} of the sentences are far longer than the rest, up to "
+               f"{lengths.max():,} tokens where 95 % have at most {usual:.0f}: leave them out with "
+               f"max_length {max(1, round(2 * usual))}")
+
+
+def _seen(where: str, seen: Sequence[bool]) -> Iterator[str]:
+    share = np.mean(seen) if len(seen) else 0.0
+    if share > 0.2:
+        yield (f"{where}{share:.0%} of the sentences to validate on are among those to learn from, "
+               "so validation says nothing about new text: give other sentences")
+
+
+def _share(some: Sequence, of: Sequence) -> str:
+    share = len(some) / len(of)
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"

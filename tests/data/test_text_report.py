@@ -1,0 +1,74 @@
+"""What is found in a user's own text before a model learns from it."""
+
+import pytest
+
+from numpy_attention.data import text_report
+from numpy_attention.data.pairs import Pair
+from numpy_attention.data.vocabulary import Vocabulary
+
+GOOD = [f"the {noun} sees the {other} ." for noun in ("cat", "dog", "horse", "bird", "fish")
+        for other in ("cat", "dog", "horse", "bird", "fish", "man", "woman")]
+
+
+def of_pairs(sources, targets=GOOD, valid=None, **how):
+    pairs = [Pair(tuple(source.split()), tuple(target.split()))
+             for source, target in zip(sources, targets)]
+    vocabularies = [Vocabulary.build([getattr(pair, side) for pair in pairs], min_count=2)
+                    for side in ("source", "target")]
+    how = {"own_valid": valid is not None, "max_length": None, "tokenized": False} | how
+    return list(text_report.of_pairs(pairs, valid or pairs[-2:], vocabularies, **how))
+
+
+def of_text(lines, valid=GOOD[:3], own_valid=False):
+    sentences = [line.split() for line in lines]
+    return list(text_report.of_text(sentences, [line.split() for line in valid],
+                                    Vocabulary.build(sentences), own_valid, False))
+
+
+def test_text_as_it_should_be_has_no_finding():
+    spanish = [line.replace("the", "el").replace("sees", "ve a") for line in GOOD]
+    assert of_pairs(GOOD, spanish) == of_text(GOOD) == []
+    assert of_pairs(GOOD, GOOD) == []               # an exercise in copying
+
+
+@pytest.mark.parametrize("line, words", [
+    ("<b> bold </b> text .", ["markup such as <b>", "sed"]),
+    ("it &apos;s late .", ["the entity &apos;", "html.unescape"]),
+    ("un@@ known pie@@ ces .", ["cut into pieces already", "un@@", "join"]),
+    ("<s> a sentence . </s>", ["<s>", "ends of sentences"]),
+])
+def test_signs_in_the_sentences(line, words):
+    for found in (of_pairs([line, *GOOD[1:]]), of_text([line, *GOOD])):
+        assert len(found) == 1
+        assert all(word in found[0] for word in words)
+    assert of_pairs([line, *GOOD[1:]])[0].startswith("source: ")
+
+
+def test_unknown_words_name_their_side_and_a_way_out():
+    without_spaces = [f"{line.replace(' ', '')}{n}" for n, line in enumerate(GOOD)]
+    without_spaces[:2] = ["same", "same"]
+    found, = of_pairs(GOOD, without_spaces)
+    assert found.startswith("target: ") and "not to be divided by spaces" in found
+    assert "subwords" in found and "min_count" in found
+
+
+def test_punctuation_that_is_not_split():
+    found = of_pairs([line.replace(" .", ".") for line in GOOD])
+    assert len(found) == 1 and "with tokenize" in found[0] and "cat." in found[0]
+
+
+def test_far_longer_sentences_unless_a_length_is_given():
+    lines = [" ".join(GOOD), *GOOD[1:]]
+    found, = of_pairs(lines)
+    assert "up to 210 tokens" in found and "max_length 12" in found
+    assert of_pairs(lines, max_length=12) == []
+
+
+def test_text_that_is_seen_in_training_untranslated_or_a_licence():
+    seen = [Pair(tuple(line.split()), ("x",)) for line in GOOD[:4]]
+    for found in (of_pairs(GOOD, valid=seen), of_text(GOOD, GOOD[:5], own_valid=True)):
+        assert any("100% of the sentences to validate on" in one for one in found)
+    half = GOOD[:17] + [line.upper() for line in GOOD[17:]]
+    assert "have the same sentence on both sides" in of_pairs(GOOD, half)[-1]
+    found = of_text(GOOD, [*GOOD, "the Project Gutenberg sees the cat ."])
+    assert len(found) == 1 and "licence of Project Gutenberg" in found[0]
