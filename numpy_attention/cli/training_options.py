@@ -112,6 +112,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 TRANSLATOR_CHANGES: dict[str, dict[str, Any]] = {
     "min_count": {"default": 2, "excludes": {"subwords": ()}},
+    "max_vocabulary": {"excludes": {"subwords": ()}},
 }
 WRITER_CHANGES: dict[str, dict[str, Any]] = {
     "clip": {"default": 5.0},

@@ -104,11 +104,15 @@ def lines_of_translator(figures: Mapping[str, Any]) -> Iterator[str]:
         ("chrF", "chrf", 2, figures["chrf_signature"]),
         ("exact", "exact", 3, "of the greedy translations equal the reference"),
     ]
+    links = ""
+    if "links" in figures:
+        links = ("; {sure:,} sure and {possible:,} possible links in {pairs:,} pairs, words "
+                 "counted from {count_from}").format(**figures["links"])
     if "pointing" in figures:
         rows += [
             ("pointing", "pointing", 3, f"of the sure links, {figures['near']:.3f} within one "
                                         f"word; diagonal {figures['diagonal']:.3f}"),
-            ("AER", "aer", 3, "alignment error rate")]
+            ("AER", "aer", 3, f"alignment error rate{links}")]
     for title, name, digits, note in rows:
         yield f"  {title:<10}  {value_of(figures, name, digits)}   {note}"
     if "known" in figures:

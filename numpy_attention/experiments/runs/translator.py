@@ -55,7 +55,7 @@ def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list
     if training.subwords:
         return [Subwords.build(sentences, training.subwords, f"the {side}'s ")
                 for side, sentences in sides.items()]
-    return [Vocabulary.build(sentences, min_count=training.min_count)
+    return [Vocabulary.build(sentences, training.max_vocabulary, training.min_count)
             for sentences in sides.values()]
 
 
