@@ -15,11 +15,13 @@ from numpy_attention.custom.kinds import ATTENTION, CELL, SCORE
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.user_text import UserPairs, UserText
+from numpy_attention.data.vectors import vector_size
 from numpy_attention.experiments import choices
 from numpy_attention.experiments.reports import (
     describe,
     describe_reading,
     lines_of_figures,
+    lines_of_vectors,
     save_curves,
 )
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
@@ -47,14 +49,15 @@ def train(options: Namespace) -> None:
     vocabularies = vocabularies_of(parts[0], training)
     settings = choices.with_longest(settings_of(options), vocabularies[0], parts)
     translator = Translator.create(parts[0], options.model, settings, training, selection.saved(),
-                                   vocabularies)
+                                   vocabularies, options.source_vectors, options.target_vectors)
     name = choices.translator_name(options.model, settings)
     source, target = (f"{len(vocabulary):,}" for vocabulary in vocabularies)
     folder = run_folder(
         options, translator, f"{selection.label.split()[0]}-{name}",
         f"{name}, {translator.model.size:,} parameters; {len(parts[0]):,} pairs of "
         f"{selection.label}, {source} source and {target} target "
-        f"{'pieces' if training.subwords else 'words'}")
+        f"{'pieces' if training.subwords else 'words'}",
+        *lines_of_vectors(translator))
     learn, valid, *_ = parts
     pairs = parts[-1]
     fit(translator, learn, valid, folder, options.threads,
@@ -85,6 +88,10 @@ def settings_of(options: Namespace) -> dict[str, Any]:
     """The settings of the translator that the options describe."""
     given = {setting_of(options.model, option.name): getattr(options, option.name)
              for option in TRANSLATOR[1:] if option.name in options.given}
+    path = options.source_vectors or options.target_vectors
+    if path:
+        given = {setting_of(options.model, "embedding")
+                 or setting_of(options.model, "hidden"): vector_size(path)} | given
     settings = choices.with_classes(
         registry.SMALL_MODEL_DEFAULTS[options.model] | given, attention=ATTENTION, cell=CELL)
     if settings.get("window") == "local-m" and options.reverse_source:
@@ -100,7 +107,8 @@ def train_lm(options: Namespace) -> None:
     learn, valid = selection.load("train", "valid")
     training = training_for(options, learn)
     name, settings = model_of(options, learn, training)
-    run = LanguageModelRun.create(learn, name, settings, training, selection.saved())
+    run = LanguageModelRun.create(learn, name, settings, training, selection.saved(),
+                                  options.vectors)
     run.batches(learn)           # raises for a short text, before a folder is made
     try:
         run.batches(valid)
@@ -111,7 +119,7 @@ def train_lm(options: Namespace) -> None:
         options, run, f"{selection.label}-{default}",
         f"{describe(run)}; {sum(map(len, learn.sentences)):,} {learn.unit} of "
         f"{selection.label}, {len(run.vocabulary):,} in the vocabulary",
-        describe_reading(run, options.batch_size))
+        describe_reading(run, options.batch_size), *lines_of_vectors(run))
     fit(run, learn, valid, folder, options.threads, describe_reading(run, 1))
     for split in selection.splits[1:]:
         text = valid if split == "valid" else part_of(selection, split)[0]
@@ -142,6 +150,8 @@ def model_of(options: Namespace, text: Text,
     """→ the name and the settings of the language model that the options describe."""
     values = {option.name: getattr(options, option.name) for option in LANGUAGE_MODEL
               if getattr(options, option.name) is not None}
+    if options.vectors:
+        values = {"embedding": vector_size(options.vectors)} | values
     values = choices.with_classes(values, attention=SCORE, cell=CELL)
     return choices.language_model(text, training, **values)
 

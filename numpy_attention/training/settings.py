@@ -116,6 +116,9 @@ class Training:
         None, whole(5),
         "at most this many ids of each language, four special ones included, for the most frequent "
         "words; the others become <unk>")
+    freeze_vectors: bool = option(
+        False, FLAG, "do not train embeddings that have pretrained vectors, nor the output that is "
+        "tied to one")
     seed: int = option(0, SEEDS, "of the initial values, the order, dropout")
     order_seed: int | None = option(
         None, SEEDS, "of the order and dropout, where the initial values are to stay the seed's")

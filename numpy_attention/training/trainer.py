@@ -53,6 +53,7 @@ class Trainer:
     patience: epochs without a better validation loss until the run stops; None: never
     path: the checkpoint's file, written after every epoch; None: nothing is written
     save_steps: write it every `save_steps` steps too
+    frozen: names of parameters that are not trained: their gradients are 0, also in the norm
     about: a dict that JSON can hold, kept in the checkpoint
     threads: the shares of a batch, those of all ranks together; None chooses by the size of a step
     ranks: the processes that train this model together, of which the first reads and writes `path`
@@ -75,6 +76,7 @@ class Trainer:
     patience: int | None = None
     path: str | Path | None = None
     save_steps: int | None = None
+    frozen: Sequence[str] = ()
     about: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     progress: bool = True
@@ -104,6 +106,7 @@ class Trainer:
         self.best_loss = math.inf
         self.bad_epochs = 0                 # since then
         self.stopped = False                # by patience
+        self._frozen = frozen_spans(self.model, self.frozen) if self.frozen else []
         self._alone = False                 # whether it holds the lock of its checkpoint
         if self.threads is None:
             places = self.train.order()     # those of the shortest sentences come first
@@ -241,7 +244,10 @@ class Trainer:
         def work(k: int, part: Batch, before: State) -> tuple[float, State]:
             # every share starts from the same generator: dropout hashes the rows' ids
             rng = np.random.default_rng([self.seed, self.step])
-            return self.model.loss_and_grad(part, before, scale, grads[k], rng)
+            result = self.model.loss_and_grad(part, before, scale, grads[k], rng)
+            for span in self._frozen:
+                grads[k].vector[span] = 0
+            return result
 
         with fixed_weights():
             losses, self._states = shared(pool, batch, self._states, work)
@@ -351,3 +357,15 @@ class Trainer:
         with self.alone():
             snapshot.read(self, path)
         return True
+
+
+def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
+    """Return where these parameters are in the flat vector. ValueError: an unknown name."""
+    spans = {}
+    start = 0
+    for name, array in model.named_parameters():
+        spans[name] = slice(start, start + array.size)
+        start += array.size
+    for name in names:
+        check_name("frozen", name, spans)
+    return [spans[name] for name in names]
