@@ -111,7 +111,7 @@ def train_lm(options: Namespace) -> None:
                                   options.vectors)
     run.batches(learn)           # raises for a short text, before a folder is made
     try:
-        run.batches(valid)
+        run.batches_to_validate(valid)
     except ValueError as error:
         raise ValueError(f"the text to validate on: {error}") from None
     default = choices.brief_name(settings.get("attention", settings["cell"]))
@@ -141,6 +141,11 @@ def text_to_train_on(options: Namespace) -> Selection:
 
 
 def training_for(options: Namespace, text: Text) -> LanguageModelTraining:
+    streams = options.batch_size
+    short = options.state == "carried" and text.predicted < streams
+    if short and "batch_size" not in options.given:
+        options.batch_size = 1
+        print(f"--batch-size 1: {text.predicted} tokens are too few for {streams} streams")
     return training_of(LanguageModelTraining, options, unit=text.unit,
                        min_count=options.min_count or choices.usual_min_count(text))
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from numpy_attention.module import Array
 from numpy_attention.validation.arguments import check_tokens
-from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.messages import plural, short_repr
 from numpy_attention.validation.paths import existing_file, path_errors
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
@@ -134,8 +134,8 @@ def _size(path: Path, first: bytes) -> tuple[int, bool]:
     while size < len(parts) - 1 and NUMBER.fullmatch(parts[-1 - size]):
         size += 1
     if not size:
-        raise ValueError(f"{path}, line 1: {_shown(first)} is not a word and its numbers, separated "
-                         "by spaces, as text files of GloVe, word2vec and fastText have")
+        raise ValueError(f"{path}, line 1: {_shown(first)} is not followed by numbers, separated "
+                         "by spaces, as in text files of GloVe, word2vec and fastText")
     return size, False
 
 
@@ -148,8 +148,9 @@ def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, byt
         *name, numbers = line.split(b" ", extra + 1)
         if not extra or not NUMBER.fullmatch(name[-1]):
             return b" ".join(name).strip(), numbers
-    raise ValueError(f"{path}, line {number}: {line.count(b' ')} numbers after {_shown(line)}, "
-                     f"expected {size}, as line 1 has; copy or download the file again")
+    given = plural(line.count(b" "), "number")
+    raise ValueError(f"{path}, line {number}: {given} after {_shown(line)}, expected {size}, as "
+                     "line 1 has; copy or download the file again")
 
 
 def _vector(path: Path, number: int, numbers: bytes) -> Array:

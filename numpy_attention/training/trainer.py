@@ -53,11 +53,11 @@ class Trainer:
     patience: epochs without a better validation loss until the run stops; None: never
     path: the checkpoint's file, written after every epoch; None: nothing is written
     save_steps: write it every `save_steps` steps too
-    frozen: names of parameters that are not trained: their gradients are 0, also in the norm
     about: a dict that JSON can hold, kept in the checkpoint
     threads: the shares of a batch, those of all ranks together; None chooses by the size of a step
     ranks: the processes that train this model together, of which the first reads and writes `path`
     progress: show a bar, and print a line an epoch
+    frozen: names of parameters that are not trained: their gradients are 0, also in the norm
 
     The result depends only on the seed and on the number of threads (and, where
     `ranks.adds_as_one` does not hold, on how they are spread over ranks): a run that is killed and
@@ -76,11 +76,11 @@ class Trainer:
     patience: int | None = None
     path: str | Path | None = None
     save_steps: int | None = None
-    frozen: Sequence[str] = ()
     about: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     progress: bool = True
     ranks: SingleProcess = SINGLE_PROCESS
+    frozen: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self._check()

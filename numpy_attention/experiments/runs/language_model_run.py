@@ -104,6 +104,11 @@ class LanguageModelRun(Trained):
         """The training batches of a Text: sentences may be cut."""
         return self.batches(text, cut=self.training.cut)
 
+    def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:
+        """The batches of a Text to validate on: a short one as fewer streams."""
+        check_kind("text", text, Text, "a Text")
+        return self.batches(text, max(1, min(self.training.batch_size, text.predicted)))
+
     @staticmethod
     def sentences(text: Text) -> list[list[str]]:
         """The sentences of a Text."""

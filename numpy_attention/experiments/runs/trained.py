@@ -115,6 +115,10 @@ class Trained:
         """The training batches of a text."""
         return self.batches(text)
 
+    def batches_to_validate(self, text: Any) -> Batches:
+        """The batches of a text to validate on during training."""
+        return self.batches(text)
+
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
                 threads: int | None = None, progress: bool = True,
                 ranks: SingleProcess = SINGLE_PROCESS) -> Trainer:
@@ -131,7 +135,7 @@ class Trained:
             model=self.model,
             optimizer=optimizer(**accepted_kwargs(optimizer, **settings)),
             train=self.batches_to_learn(train),
-            valid=None if valid is None or no_pairs else self.batches(valid),
+            valid=None if valid is None or no_pairs else self.batches_to_validate(valid),
             rng=np.random.default_rng([order_seed, 1]),
             schedule=Constant(),        # until the steps can be counted
             path=None if folder is None else as_path(folder, "folder") / CHECKPOINT,
@@ -238,8 +242,8 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
     """Put the vectors of a file into the rows of its words; → what was read, for the checkpoint.
 
-    Other rows keep their initial values. setting: that of the embedding's size. ValueError as `read_vectors`, for vectors of another size
-    than the embedding's, and for a file without any of the words.
+    Other rows keep their initial values. setting: that of the embedding's size. ValueError as
+    `read_vectors`, for vectors of another size, and for a file without any of the words.
     """
     V, size = embedding.E.shape
     given = vector_size(path)
