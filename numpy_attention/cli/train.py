@@ -105,6 +105,11 @@ def settings_of(options: Namespace) -> dict[str, Any]:
 def train_lm(options: Namespace) -> None:
     selection = text_to_train_on(options)
     learn, valid = selection.load("train", "valid")
+    short = options.state == "carried" and learn.predicted < options.batch_size
+    if short and "batch_size" not in options.given:
+        print(f"--batch-size 1: {learn.predicted} tokens are too few for {options.batch_size} "
+              "streams")
+        options.batch_size = 1
     training = training_for(options, learn)
     name, settings = model_of(options, learn, training)
     run = LanguageModelRun.create(learn, name, settings, training, selection.saved(),
@@ -141,11 +146,6 @@ def text_to_train_on(options: Namespace) -> Selection:
 
 
 def training_for(options: Namespace, text: Text) -> LanguageModelTraining:
-    streams = options.batch_size
-    short = options.state == "carried" and text.predicted < streams
-    if short and "batch_size" not in options.given:
-        options.batch_size = 1
-        print(f"--batch-size 1: {text.predicted} tokens are too few for {streams} streams")
     return training_of(LanguageModelTraining, options, unit=text.unit,
                        min_count=options.min_count or choices.usual_min_count(text))
 
