@@ -92,7 +92,7 @@ def evaluate(options: Namespace) -> None:
     figures |= measure(run, data, threads, options.beam)
     if getattr(options, "alignments", None):
         sure = sum(len(pair.sure) for pair in data)
-        figures["links"] = {"pairs": sum(bool(pair.possible) for pair in data), "sure": sure,
+        figures["links"] = {"linked": sum(bool(pair.possible) for pair in data), "sure": sure,
                             "possible": sum(len(pair.possible) for pair in data) - sure,
                             "count_from": options.count_from}
     if options.known:

@@ -68,9 +68,6 @@ def read_alignments(path: str | Path, pairs: Sequence[Pair],
 
 
 def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
-    if len(lines) != count:
-        raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs: expected "
-                         "one line of links for each, a blank one for a pair without")
     numbered = all(NUMBERED.match(line) for line in lines)
     links = []
     for number, line in enumerate(lines, 1):
@@ -82,6 +79,9 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
                     "links such as 0-0 1p2 (Pharaoh), or one link a line such as 1 1 2 S (NAACL)")
             source, kind, target = found.groups()
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
+    if len(lines) != count:
+        raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs: expected "
+                         "one line of links for each, a blank one for a pair without")
     return links
 
 

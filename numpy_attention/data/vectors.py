@@ -114,8 +114,6 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         lines = gzip.open(file) if start.startswith(GZIP) else file
         try:
             for number, line in enumerate(lines, 1):
-                if b"\0" in line:
-                    raise ValueError(f"{path}, line {number}: {BINARY}")
                 yield number, line
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is damaged after line {number} ({error}); copy or download "
@@ -148,6 +146,8 @@ def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, byt
         *name, numbers = line.split(b" ", extra + 1)
         if not extra or not NUMBER.fullmatch(name[-1]):
             return b" ".join(name).strip(), numbers
+    if b"\0" in line or "\ufffd" in line.decode("utf-8", "replace"):
+        raise ValueError(f"{path}, line {number}: {BINARY}")
     given = plural(line.count(b" "), "number")
     raise ValueError(f"{path}, line {number}: {given} after {_shown(line)}, expected {size}, as "
                      "line 1 has; copy or download the file again")

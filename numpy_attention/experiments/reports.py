@@ -121,8 +121,8 @@ def lines_of_translator(figures: Mapping[str, Any]) -> Iterator[str]:
     ]
     links = ""
     if "links" in figures:
-        links = ("; {sure:,} sure and {possible:,} possible links in {pairs:,} pairs, words "
-                 "counted from {count_from}").format(**figures["links"])
+        links = ("; {sure:,} sure and {possible:,} possible links in {linked:,} of the pairs, "
+                 "words counted from {count_from}").format(**figures["links"])
     if "pointing" in figures:
         rows += [
             ("pointing", "pointing", 3, f"of the sure links, {figures['near']:.3f} within one "

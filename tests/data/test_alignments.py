@@ -3,7 +3,8 @@ import pytest
 from numpy_attention.data.alignments import read_alignments
 from numpy_attention.data.pairs import Pair
 
-PAIRS = [Pair(("the", "red", "cat"), ("el", "gato", "rojo")), Pair(("yes",), ("claro", "que", "sí")),
+PAIRS = [Pair(("the", "red", "cat"), ("el", "gato", "rojo")),
+         Pair(("yes",), ("claro", "que", "sí")),
          Pair(("a", "dog"), ("un", "perro"))]
 SURE = [{(0, 0), (1, 2)}, set(), {(0, 0), (1, 1)}]
 POSSIBLE = [SURE[0] | {(2, 1)}, set(), SURE[2]]

@@ -46,7 +46,7 @@ def test_gold_links_of_own_text(among, capsys, tmp_path):
     gold = [*map(str, files), "--alignments", str(tmp_path / "links")]
     assert main(["evaluate", "copy", *gold, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert figures["links"] == {"pairs": 2, "sure": 2, "possible": 1, "count_from": 1}
+    assert figures["links"] == {"linked": 2, "sure": 2, "possible": 1, "count_from": 1}
     assert 0 <= figures["aer"] <= 1
     picture = tmp_path / "gold.svg"
     assert main(["heatmap", "copy", *gold, "--index", "1", "--output", str(picture)]) == 0
