@@ -35,7 +35,7 @@ class Vectors:
 
     array (N, D): float32, 0 for a word that the file does not have; found (N,): whether it has the
     word; other_case: how many of these in another case only; skipped: words of the file that are
-    not UTF-8; digest: the start of the SHA-256 of its text.
+    not UTF-8; digest: the start of the SHA-256 of its lines.
     """
 
     array: Array
@@ -61,16 +61,14 @@ def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
     size = 0
     skipped = 0
     for number, line in _lines(path):
-        digest.update(line)
-        parts = line.replace(b"\t", b" ").rstrip(b" \r\n")
+        digest.update(line + b"\n")
         if number == 1:
-            parts = parts.removeprefix(BOM)
-            size, header = _size(path, parts)
+            size, header = _size(path, line)
             if header:
                 continue
-        if not parts:
+        if not line:
             continue
-        name, numbers = _parted(path, number, parts, size)
+        name, numbers = _parted(path, number, line, size)
         try:
             word = name.decode("utf-8")
         except UnicodeDecodeError:
@@ -96,15 +94,12 @@ def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
 def vector_size(path: str | Path) -> int:
     """Return how many numbers the vectors of a file have. ValueError as `read_vectors`."""
     path = existing_file(path)
-    for _, line in _lines(path):
-        first = line.removeprefix(BOM).replace(b"\t", b" ").rstrip(b" \r\n")
-        return _size(path, first)[0]
-    raise AssertionError("_lines yields a line or raises")
+    _, first = next(_lines(path))
+    return _size(path, first)[0]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, line) of a text, plain or gzipped. ValueError: an empty or other file.
-    """
+    """Yield (number from 1, line without its end), at least one. ValueError: no such text."""
     number = 0
     with path_errors(path, "read"), path.open("rb") as file:
         start = file.read(4)
@@ -114,7 +109,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         lines = gzip.open(file) if start.startswith(GZIP) else file
         try:
             for number, line in enumerate(lines, 1):
-                yield number, line
+                line = line.replace(b"\t", b" ").rstrip(b" \r\n")
+                yield number, line.removeprefix(BOM) if number == 1 else line
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is damaged after line {number} ({error}); copy or download "
                              "it again") from None
@@ -125,9 +121,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def _size(path: Path, first: bytes) -> tuple[int, bool]:
     """→ the numbers of a vector, and whether the first line is a header that says so."""
     parts = first.split()
-    if len(parts) == 2 and all(part.isdigit() for part in parts):
-        if int(parts[1]):
-            return int(parts[1]), True
+    if len(parts) == 2 and all(part.isdigit() and int(part) for part in parts):
+        return int(parts[1]), True
     size = 0
     while size < len(parts) - 1 and NUMBER.fullmatch(parts[-1 - size]):
         size += 1
