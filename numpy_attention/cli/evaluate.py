@@ -14,8 +14,9 @@ from numpy_attention import metrics, plotting
 from numpy_attention.bootstrap import Interval
 from numpy_attention.cli.shared import limits_of, load_run, part_of, print_json, target_of
 from numpy_attention.data import running_text
+from numpy_attention.data.alignments import read_alignments
 from numpy_attention.data.cloze import Question, make_questions, read_questions, write_questions
-from numpy_attention.data.pairs import limited
+from numpy_attention.data.pairs import Pair, limited
 from numpy_attention.data.selection import selected
 from numpy_attention.experiments import reports
 from numpy_attention.experiments.analysis import ablation
@@ -39,9 +40,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
             options.text).name, None     # a file is one article
     if getattr(options, "source", None):
         name = Path(options.source).name
-        pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
-                                             options.skip_blank)
-        return limited(pairs, name, **limits_of(options)), name, None
+        return limited(own_pairs(options, run), name, **limits_of(options)), name, None
     writer = run.KIND == "writer"
     selection = selected(corpus_to_measure(options, run), "text" if writer else "parallel",
                          run.folder)
@@ -50,6 +49,16 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
         raise ValueError(f"{selection.label} is a text of {data.unit}, and this run's model reads "
                          f"{run.training.unit}: choose another")
     return data, selection.label, split
+
+
+def own_pairs(options: Namespace, run: Any) -> list[Pair]:
+    """The pairs of --source and --target, with the links of --alignments."""
+    pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
+                                         options.skip_blank)
+    if getattr(options, "alignments", None):
+        # printed with the figures: the file may have decided it
+        pairs, options.count_from = read_alignments(options.alignments, pairs, options.count_from)
+    return pairs
 
 
 def corpus_to_measure(options: Namespace, run: Any) -> dict[str, Any]:
@@ -83,6 +92,11 @@ def evaluate(options: Namespace) -> None:
         if run.training.state == "carried":
             threads = options.threads or 1
     figures |= measure(run, data, threads, options.beam)
+    if getattr(options, "alignments", None):
+        sure = sum(len(pair.sure) for pair in data)
+        figures["links"] = {"linked": sum(bool(pair.possible) for pair in data), "sure": sure,
+                            "possible": sum(len(pair.possible) for pair in data) - sure,
+                            "count_from": options.count_from}
     if options.known:
         figures["known"] = measure(run, data, threads, options.beam, known=True) | {"unknown": 0.0}
     figures["depends_on"] = provenance(run, run.sentences(data), threads * world().count)

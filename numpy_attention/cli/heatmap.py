@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention import plotting
+from numpy_attention.cli.evaluate import own_pairs
 from numpy_attention.cli.shared import END, example_of, load_run, part_of, warn_of_unknown_words
 from numpy_attention.course.trace import stepping, traced
 from numpy_attention.course.trace.lessons import lesson_named, reference_cell, reference_of
@@ -48,11 +49,13 @@ def heatmap(options: Namespace) -> None:
 
 
 def example_to_draw(options: Namespace, run: Any) -> Any:
-    """A Pair, or the tokens of a sentence: those given, or those of --split and --index."""
+    """A Pair, or the tokens of a sentence: those given, or that of --index in text or files."""
     pairs = options.kind == "translator"
     if options.sentences:
         first, *others = tokens_of(options, run, 2 if pairs else 1)
         return Pair(tuple(first), tuple(others[0])) if pairs else first
+    if pairs and options.source:
+        return example_of(options.index, own_pairs(options, run), options.source, "pairs")
     data, split = part_of(run.selection(), options.split)
     if pairs:
         return example_of(options.index, data, split, "pairs")

@@ -134,7 +134,16 @@ DATA = {"what to measure on; default: the run's own corpus": (
     replace(TEXT, run="writer"),
     replace(SPLIT, excludes=OF_FILES),
 )}
+OF_PAIRS = {"run": "translator", "needs": {"source": ()}}
+ALIGNMENTS = (
+    file("alignments", "word links of --source and --target: 0-0 1p2 on the line of each pair "
+         "(Pharaoh), or lines 1 1 2 S (NAACL)", **OF_PAIRS),
+    Option("count_from", "what the first word is in --alignments, 0 or 1", whole(0, 1),
+           note="as the file's links fit, else 0, and 1 for NAACL", run="translator",
+           needs={"alignments": ()}),
+)
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
+    *ALIGNMENTS,
     replace(BEAM, run="translator"),
     flag("known", "also measure the pairs without unknown words, with <unk> never written",
          run="translator"),
@@ -179,8 +188,12 @@ HEATMAP: Groups = {"": (
     CODE,
     positional("sentences", "a source and a target sentence, or one sentence for a language model",
                "SENTENCE", "*", text),
-    Option("index", "index of the pair, or sentence, in the split", whole(0), 0, excludes=GIVEN),
-    replace(SPLIT, excludes=GIVEN),
+    Option("index", "index of the pair, or sentence, in the split or in --source and --target",
+           whole(0), 0, excludes=GIVEN),
+    replace(SPLIT, excludes=GIVEN | {"source": ()}),
+    *(replace(option, run="translator", excludes=GIVEN)
+      for option in (SOURCE, TARGET, COLUMNS, SKIP_BLANK)),
+    *ALIGNMENTS,
     replace(PLOT, help="the picture: .png, .pdf or .svg", required=True),
     flag("gradients", "draw ∂L/∂α, the gradients of the weights, next to the weights α"),
 )}

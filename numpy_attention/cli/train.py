@@ -19,11 +19,13 @@ from numpy_attention.data import text_report
 from numpy_attention.data.running_text import Text
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.user_text import UserPairs, UserText
+from numpy_attention.data.vectors import vector_size
 from numpy_attention.experiments import choices
 from numpy_attention.experiments.reports import (
     describe,
     describe_reading,
     lines_of_figures,
+    lines_of_vectors,
     save_curves,
 )
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
@@ -55,14 +57,15 @@ def train(options: Namespace) -> None:
             parts[0], parts[1], vocabularies, bool(options.valid_source), options.max_length,
             options.tokenize))
     translator = Translator.create(parts[0], options.model, settings, training, selection.saved(),
-                                   vocabularies)
+                                   vocabularies, options.source_vectors, options.target_vectors)
     name = choices.translator_name(options.model, settings)
     source, target = (f"{len(vocabulary):,}" for vocabulary in vocabularies)
     folder = run_folder(
         options, translator, f"{selection.label.split()[0]}-{name}",
         f"{name}, {translator.model.size:,} parameters; {len(parts[0]):,} pairs of "
         f"{selection.label}, {source} source and {target} target "
-        f"{'pieces' if training.subwords else 'words'}")
+        f"{'pieces' if training.subwords else 'words'}",
+        *lines_of_vectors(translator))
     learn, valid, *_ = parts
     pairs = parts[-1]
     fit(translator, learn, valid, folder, options.threads,
@@ -95,6 +98,10 @@ def settings_of(options: Namespace) -> dict[str, Any]:
     """The settings of the translator that the options describe."""
     given = {setting_of(options.model, option.name): getattr(options, option.name)
              for option in TRANSLATOR[1:] if option.name in options.given}
+    path = options.source_vectors or options.target_vectors
+    if path:
+        given = {setting_of(options.model, "embedding")
+                 or setting_of(options.model, "hidden"): vector_size(path)} | given
     settings = choices.with_classes(
         registry.SMALL_MODEL_DEFAULTS[options.model] | given, attention=ATTENTION, cell=CELL)
     if settings.get("window") == "local-m" and options.reverse_source:
@@ -108,16 +115,22 @@ def settings_of(options: Namespace) -> dict[str, Any]:
 def train_lm(options: Namespace) -> None:
     selection = text_to_train_on(options)
     learn, valid = selection.load("train", "valid")
+    short = options.state == "carried" and learn.predicted < options.batch_size
+    if short and "batch_size" not in options.given:
+        print(f"--batch-size 1: {learn.predicted} tokens are too few for {options.batch_size} "
+              "streams")
+        options.batch_size = 1
     training = training_for(options, learn)
     name, settings = model_of(options, learn, training)
-    run = LanguageModelRun.create(learn, name, settings, training, selection.saved())
+    run = LanguageModelRun.create(learn, name, settings, training, selection.saved(),
+                                  options.vectors)
     if isinstance(selection, UserText) and not options.characters:
         print_findings(options, text_report.of_text(
             learn.sentences, valid.sentences, run.vocabulary, bool(options.valid_text),
             options.tokenize))
     run.batches(learn)           # raises for a short text, before a folder is made
     try:
-        run.batches(valid)
+        run.batches_to_validate(valid)
     except ValueError as error:
         raise ValueError(f"the text to validate on: {error}") from None
     default = choices.brief_name(settings.get("attention", settings["cell"]))
@@ -125,7 +138,7 @@ def train_lm(options: Namespace) -> None:
         options, run, f"{selection.label}-{default}",
         f"{describe(run)}; {sum(map(len, learn.sentences)):,} {learn.unit} of "
         f"{selection.label}, {len(run.vocabulary):,} in the vocabulary",
-        describe_reading(run, options.batch_size))
+        describe_reading(run, options.batch_size), *lines_of_vectors(run))
     fit(run, learn, valid, folder, options.threads, describe_reading(run, 1))
     for split in selection.splits[1:]:
         text = valid if split == "valid" else part_of(selection, split)[0]
@@ -156,6 +169,8 @@ def model_of(options: Namespace, text: Text,
     """→ the name and the settings of the language model that the options describe."""
     values = {option.name: getattr(options, option.name) for option in LANGUAGE_MODEL
               if getattr(options, option.name) is not None}
+    if options.vectors:
+        values = {"embedding": vector_size(options.vectors)} | values
     values = choices.with_classes(values, attention=SCORE, cell=CELL)
     return choices.language_model(text, training, **values)
 

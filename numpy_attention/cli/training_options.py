@@ -14,7 +14,7 @@ from typing import Any
 from numpy_attention import registry
 from numpy_attention.cli.messages import ARGUMENTS
 from numpy_attention.cli.options import PARALLEL, PREPARED, RUNNING, THREADS, Groups
-from numpy_attention.cli.parser import Option
+from numpy_attention.cli.parser import Option, file
 from numpy_attention.cli.values import not_negative, positive, share, whole
 from numpy_attention.training.settings import LanguageModelTraining, Training, TranslatorTraining
 
@@ -39,6 +39,12 @@ def of_models(name: str, help: str, **more: Any) -> Option:
     return Option(name, help, default=defaults, by="model", **more)
 
 
+PRETRAINED = ("pretrained word vectors, a text file of GloVe, word2vec or fastText, plain or .gz; "
+              "they decide the size of the word vectors")
+VECTORS = (
+    file("source_vectors", f"the source's {PRETRAINED}", excludes={"subwords": ()}),
+    file("target_vectors", f"the target's {PRETRAINED}", excludes={"subwords": ()}),
+)
 TRANSLATOR = (
     Option("model", "GRUs with additive attention (Bahdanau), the same with one fixed vector, "
            "Luong's family, a Transformer (pre-norm), or Bahdanau's model with hard attention",
@@ -117,8 +123,10 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 TRANSLATOR_CHANGES: dict[str, dict[str, Any]] = {
     "min_count": {"default": 2, "excludes": {"subwords": ()}},
+    "max_vocabulary": {"excludes": {"subwords": ()}},
 }
 WRITER_CHANGES: dict[str, dict[str, Any]] = {
+    "freeze_vectors": {"needs": {"vectors": ()}},
     "clip": {"default": 5.0},
     "steps": {"needs": {}, "excludes": {"state": ("sentence",)}},
     "min_count": {
@@ -146,13 +154,13 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
 
 TRAIN: Groups = {
     "what to learn from: --corpus, or --source and --target": (*PARALLEL, *PREPARED),
-    "the model": TRANSLATOR,
+    "the model": (*TRANSLATOR, *VECTORS),
     "the training": training(TranslatorTraining, TRANSLATOR_CHANGES,
                              "runs/CORPUS-MODEL, with attention and window"),
 }
 TRAIN_LM: Groups = {
     "what to learn from: --corpus or --text": (*RUNNING, *PREPARED),
-    "the model": LANGUAGE_MODEL,
+    "the model": (*LANGUAGE_MODEL, file("vectors", PRETRAINED, excludes=SIZED)),
     "the training": training(LanguageModelTraining, WRITER_CHANGES,
                              "runs/CORPUS-ATTENTION, or -CELL without attention"),
 }

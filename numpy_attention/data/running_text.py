@@ -49,6 +49,12 @@ class Text:
     def sentences(self) -> list[Sentence]:
         return [sentence for article in self.articles for sentence in article]
 
+    @property
+    def predicted(self) -> int:
+        """The number of tokens, ends of sentences included."""
+        sentences = self.sentences
+        return sum(map(len, sentences)) + len(sentences) * (self.unit == "words")
+
     def stream(self, vocabulary: AnyVocabulary) -> list[int]:
         """Return all ids, </s> first: a stream begins after it, so each token is predicted."""
         return [EOS] + self._ids(self.sentences, vocabulary)

@@ -82,9 +82,10 @@ class Vocabulary:
             raise ValueError("no tokens to build a vocabulary from: the text is empty")
         kept = [token for token, count in counts.items() if count >= min_count]
         if not kept:
+            most = max(counts.values())
             raise ValueError(
-                f"min_count = {min_count} leaves no token: the most frequent one occurs "
-                f"{max(counts.values())} time(s)"
+                f"min_count = {min_count} leaves no token: the most frequent one occurs {most} "
+                f"time(s), so give at most min_count = {most}"
             )
         kept.sort(key=lambda token: (-counts[token], token))
         if max_size is not None:

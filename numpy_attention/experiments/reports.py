@@ -69,6 +69,21 @@ def describe_data(data: Any, run: Any, streams: int) -> str:
     return describe_reading(run, streams)
 
 
+def lines_of_vectors(run: Any) -> Iterator[str]:
+    """How many words of each vocabulary have pretrained vectors."""
+    for name, part in zip(run.VOCABULARIES, run.EMBEDDINGS):
+        if part in run.vectors:
+            read = run.vectors[part]
+            words = len(getattr(run, name).tokens)
+            case = f", {read['other_case']:,} in another case" if read["other_case"] else ""
+            skipped = (f"; {plural(read['skipped'], 'word')} of the file skipped, not UTF-8"
+                       if read["skipped"] else "")
+            frozen = ", not trained" if run.frozen() else ""
+            yield (f"{name.replace('_', ' ')}: {read['found']:,} of {words:,} words "
+                   f"({100 * read['found'] / words:.1f} %) have pretrained vectors{case}{frozen}"
+                   f"{skipped}")
+
+
 def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
     """Draw the learning curves. ArithmeticError: training has diverged, nothing is finite."""
     kinds = ("train_perplexity", "valid_perplexity")
@@ -107,11 +122,15 @@ def lines_of_translator(figures: Mapping[str, Any]) -> Iterator[str]:
         ("chrF", "chrf", 2, figures["chrf_signature"]),
         ("exact", "exact", 3, "of the greedy translations equal the reference"),
     ]
+    links = ""
+    if "links" in figures:
+        links = ("; {sure:,} sure and {possible:,} possible links in {linked:,} of the pairs, "
+                 "words counted from {count_from}").format(**figures["links"])
     if "pointing" in figures:
         rows += [
             ("pointing", "pointing", 3, f"of the sure links, {figures['near']:.3f} within one "
                                         f"word; diagonal {figures['diagonal']:.3f}"),
-            ("AER", "aer", 3, "alignment error rate")]
+            ("AER", "aer", 3, f"alignment error rate{links}")]
     for title, name, digits, note in rows:
         yield f"  {title:<10}  {value_of(figures, name, digits)}   {note}"
     if figures.get("bleu_empty"):

@@ -112,6 +112,13 @@ class Training:
     save_steps: int | None = option(
         None, whole(1), "save after this many steps too, not only after epochs")
     min_count: int = option(1, whole(1), "rarer words become <unk>")
+    max_vocabulary: int | None = option(
+        None, whole(5),
+        "at most this many ids of each language, four special ones included, for the most frequent "
+        "words; the others become <unk>")
+    freeze_vectors: bool = option(
+        False, FLAG, "do not train embeddings that have pretrained vectors, nor the output that is "
+        "tied to one")
     seed: int = option(0, SEEDS, "of the initial values, the order, dropout")
     order_seed: int | None = option(
         None, SEEDS, "of the order and dropout, where the initial values are to stay the seed's")
@@ -131,7 +138,8 @@ class Training:
 class TranslatorTraining(Training):
     """How a translator is trained.
 
-    reverse_source is Sutskever et al. 2014's. With subwords min_count means nothing.
+    reverse_source is Sutskever et al. 2014's. With subwords min_count means nothing, and
+    max_vocabulary raises ValueError.
     """
 
     batch_size: int = option(64, whole(1), "sentence pairs of a step")
@@ -140,6 +148,13 @@ class TranslatorTraining(Training):
         None, whole(5),
         "cut words into this many different pieces on each side, which spell every word (needs "
         "sentencepiece: pip install 'numpy_attention[subwords]')")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.subwords and self.max_vocabulary:
+            raise ValueError(
+                f"max_vocabulary = {self.max_vocabulary} has no effect with subwords = "
+                f"{self.subwords}, which spell every word: give one of them")
 
 
 @dataclass
@@ -161,10 +176,6 @@ class LanguageModelTraining(Training):
         "carried", choice(*STATES),
         "of the cells: carried through the whole text, or empty at the start of every sentence or "
         "article")
-    max_vocabulary: int | None = option(
-        None, whole(5),
-        "at most this many ids, four special ones included, for the most frequent words; the "
-        "others become <unk>")
     unit: str = option(
         "words", choice("words", "characters"), "what the text consists of", offered=False)
     frequencies: bool = option(

@@ -57,6 +57,7 @@ class Trainer:
     threads: the shares of a batch, those of all ranks together; None chooses by the size of a step
     ranks: the processes that train this model together, of which the first reads and writes `path`
     progress: show a bar, and print a line an epoch
+    frozen: names of parameters that are not trained: their gradients are 0, also in the norm
 
     The result depends only on the seed and on the number of threads (and, where
     `ranks.adds_as_one` does not hold, on how they are spread over ranks): a run that is killed and
@@ -79,6 +80,7 @@ class Trainer:
     threads: int | None = None
     progress: bool = True
     ranks: SingleProcess = SINGLE_PROCESS
+    frozen: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self._check()
@@ -104,6 +106,7 @@ class Trainer:
         self.best_loss = math.inf
         self.bad_epochs = 0                 # since then
         self.stopped = False                # by patience
+        self._frozen = frozen_spans(self.model, self.frozen) if self.frozen else []
         self._alone = False                 # whether it holds the lock of its checkpoint
         if self.threads is None:
             places = self.train.order()     # those of the shortest sentences come first
@@ -241,7 +244,10 @@ class Trainer:
         def work(k: int, part: Batch, before: State) -> tuple[float, State]:
             # every share starts from the same generator: dropout hashes the rows' ids
             rng = np.random.default_rng([self.seed, self.step])
-            return self.model.loss_and_grad(part, before, scale, grads[k], rng)
+            result = self.model.loss_and_grad(part, before, scale, grads[k], rng)
+            for span in self._frozen:
+                grads[k].vector[span] = 0
+            return result
 
         with fixed_weights():
             losses, self._states = shared(pool, batch, self._states, work)
@@ -351,3 +357,15 @@ class Trainer:
         with self.alone():
             snapshot.read(self, path)
         return True
+
+
+def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
+    """Return where these parameters are in the flat vector. ValueError: an unknown name."""
+    spans = {}
+    start = 0
+    for name, array in model.named_parameters():
+        spans[name] = slice(start, start + array.size)
+        start += array.size
+    for name in names:
+        check_name("frozen", name, spans)
+    return [spans[name] for name in names]

@@ -88,13 +88,13 @@ def test_invalid_settings(kind, name, value, message):
 
 
 LEAST = {"epochs": 1, "batch_size": 1, "full_epochs": 0, "divisor": 1.0, "warmup": 1, "patience": 1,
-         "save_steps": 1, "min_count": 1, "seed": 0, "order_seed": 0}
+         "save_steps": 1, "min_count": 1, "max_vocabulary": 5, "seed": 0, "order_seed": 0}
 
 
 @pytest.mark.parametrize("kind, settings", [
     (Training, LEAST),
-    (TranslatorTraining, LEAST | {"subwords": 5}),
-    (LanguageModelTraining, LEAST | {"steps": 1, "cut": 1, "max_vocabulary": 5}),
+    (TranslatorTraining, LEAST | {"subwords": 5, "max_vocabulary": None}),
+    (LanguageModelTraining, LEAST | {"steps": 1, "cut": 1}),
 ])
 def test_the_least_that_may_be_set(kind, settings):
     assert settings.items() <= vars(kind(**settings)).items()
@@ -104,7 +104,7 @@ DEFAULTS = {
     "epochs": 10, "minutes": None, "batch_size": 64, "optimizer": "adam", "learning_rate": 0.001,
     "schedule": "constant", "full_epochs": 0, "divisor": 2.0, "warmup": 400, "clip": 1.0,
     "average": "sentence", "patience": None, "keep": "best", "save_steps": None, "min_count": 1,
-    "seed": 0, "order_seed": None,
+    "max_vocabulary": None, "freeze_vectors": False, "seed": 0, "order_seed": None,
 }
 
 
@@ -112,7 +112,7 @@ DEFAULTS = {
     (Training, DEFAULTS),
     (TranslatorTraining, DEFAULTS | {"reverse_source": False, "subwords": None}),
     (LanguageModelTraining, DEFAULTS | {
-        "batch_size": 20, "steps": 35, "cut": None, "state": "carried", "max_vocabulary": None,
+        "batch_size": 20, "steps": 35, "cut": None, "state": "carried",
         "unit": "words", "frequencies": False}),
 ])
 def test_defaults_stay_what_they_are(kind, defaults):
@@ -129,6 +129,11 @@ def test_which_options_belong_to_a_choice_and_which_to_python_alone():
     }
     python_alone = {name for name, about in options.items() if not about["offered"]}
     assert python_alone == {"average", "keep", "unit"}
+
+
+def test_pieces_of_words_need_no_limit_of_words():
+    with pytest.raises(ValueError, match="^max_vocabulary = 9 .* subwords = 50"):
+        TranslatorTraining(subwords=50, max_vocabulary=9)
 
 
 def test_numpy_is_not_imported():

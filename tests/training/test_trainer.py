@@ -96,6 +96,21 @@ def test_clipping_bounds_the_step():
     assert math.isclose(np.linalg.norm(run.model.vector - before), 0.01, rel_tol=1e-3)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_frozen_parameters_stay_and_do_not_count_in_the_norm(threads):
+    model = translator_model(dtype=np.float64)
+    model.source_embedding.E *= 100
+    run = trainer(model, optimizer=SGD(1.0), clip=0.01, threads=threads,
+                  frozen=["source_embedding.E"])
+    run.train.order = lambda rng=None: [np.arange(8)]
+    before = run.model.copy()
+    run.fit(1)
+    assert np.array_equal(run.model.source_embedding.E, before.source_embedding.E)
+    assert math.isclose(np.linalg.norm(run.model.vector - before.vector), 0.01, rel_tol=1e-9)
+    with pytest.raises(ValueError, match="frozen = 'E'"):
+        trainer(frozen=["E"])
+
+
 @pytest.mark.parametrize("average", ["sentence", "token"])
 def test_normaliser(average):
     run = trainer(optimizer=SGD(1.0), clip=math.inf, average=average)

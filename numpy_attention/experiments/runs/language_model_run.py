@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ class LanguageModelRun(Trained):
     KIND = "writer"         # in checkpoints and pages
     MODELS = LANGUAGE_MODELS
     VOCABULARIES = ("vocabulary",)
+    EMBEDDINGS = ("embedding",)
     TRAINING = LanguageModelTraining
 
     model: Any                          # one of LANGUAGE_MODELS
@@ -52,6 +54,7 @@ class LanguageModelRun(Trained):
     corpus: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     own: dict[str, CustomClass] = field(default_factory=dict)
+    vectors: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -63,18 +66,19 @@ class LanguageModelRun(Trained):
         settings: dict[str, Any] | None = None,
         training: LanguageModelTraining | None = None,
         corpus: dict[str, Any] | None = None,
+        vectors: str | Path | None = None,
     ) -> "LanguageModelRun":
         """Build an untrained language model for this Text.
 
         settings go to the model's `create`; a score, or a cell, may be a user-defined class. The
-        seed is the training's. Raises ValueError for an unknown name, and for settings that do not
-        fit each other.
+        seed is the training's. vectors: a file of pretrained word vectors, as in `data.vectors`.
+        Raises ValueError for an unknown name, and for settings that do not fit each other.
         """
         check_kind("text", text, Text, "a Text")
         settings, training, corpus = cls._checked(name, settings, training, corpus)
         training = replace(training, unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
-        run = cls._built(name, settings, training, corpus, [vocabulary])
+        run = cls._built(name, settings, training, corpus, [vocabulary], [vectors])
         if training.frequencies:
             counts = np.bincount(text.stream(vocabulary), minlength=len(vocabulary)) + 0.5
             run.model.output.b[...] = np.log(counts / counts.sum())
@@ -99,6 +103,11 @@ class LanguageModelRun(Trained):
     def batches_to_learn(self, text: Text) -> TextBatches | DocumentBatches:
         """The training batches of a Text: sentences may be cut."""
         return self.batches(text, cut=self.training.cut)
+
+    def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:
+        """The batches of a Text to validate on: a short one as fewer streams."""
+        check_kind("text", text, Text, "a Text")
+        return self.batches(text, max(1, min(self.training.batch_size, text.predicted)))
 
     @staticmethod
     def sentences(text: Text) -> list[list[str]]:

@@ -63,7 +63,7 @@ RUN = Fields({
     "settings": Fields(others=PLAIN),
     "corpus": CORPUS,
     "training": Fields(others=PLAIN),
-}, optional={"own": OWN})
+}, optional={"own": OWN, "vectors": Fields(others=Fields({"digest": TEXT}, others=whole(0)))})
 
 How = TypeVar("How", bound=Training)
 

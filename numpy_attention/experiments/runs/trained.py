@@ -12,6 +12,8 @@ from numpy_attention.custom.code import CustomClass
 from numpy_attention.data.protocols import Batches
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.subwords import restored
+from numpy_attention.data.vectors import read_vectors, vector_size
+from numpy_attention.data.vocabulary import SPECIAL_TOKENS
 from numpy_attention.experiments.runs.custom_code import (
     by_name,
     confirmed,
@@ -30,7 +32,7 @@ from numpy_attention.experiments.runs.saved import (
     parameters_of,
     training_from,
 )
-from numpy_attention.models.registry import build, check_settings
+from numpy_attention.models.registry import build, check_settings, settings_of
 from numpy_attention.module import Module
 from numpy_attention.registry import OPTIMIZERS, RUNS, accepted_kwargs, resolve
 from numpy_attention.training import checkpoint
@@ -58,6 +60,7 @@ class Trained:
     KIND: ClassVar[str]
     MODELS: ClassVar[dict[str, str]]
     VOCABULARIES: ClassVar[tuple[str, ...]]
+    EMBEDDINGS: ClassVar[tuple[str, ...]]           # the model's part for each vocabulary
     TRAINING: ClassVar[type[Training]]
     batches: ClassVar[Callable[..., Batches]]       # (text): what the model reads of it
     sentences: ClassVar[Callable[..., list]]        # (text): its sentences of tokens
@@ -69,6 +72,7 @@ class Trained:
     corpus: dict[str, Any]
     history: list[dict[str, Any]]
     own: dict[str, CustomClass]             # user-defined classes, by the names that settings have
+    vectors: dict[str, dict[str, Any]]      # {part of the model: what was read of a file}
     threads: int | None = None      # those that `fit` took
     folder: Path | None = None      # the one that `load` read
 
@@ -91,16 +95,30 @@ class Trained:
 
     @classmethod
     def _built(cls: type[One], name: str, settings: dict[str, Any], training: Training,
-               corpus: dict[str, Any], vocabularies: Sequence[Any]) -> One:
-        """An untrained model with what `create` has checked."""
+               corpus: dict[str, Any], vocabularies: Sequence[Any],
+               vectors: Sequence[str | Path | None]) -> One:
+        """An untrained model with what `create` has checked; vectors: a file for each vocabulary.
+        """
+        if training.freeze_vectors and not any(vectors):
+            raise ValueError("freeze_vectors has no effect without pretrained vectors: give a file "
+                             "of them, or leave it out")
         settings, own = by_name(settings)
         model = build(name, np.random.default_rng(training.seed), *vocabularies,
                       **with_classes(settings, own))
         make: Callable[..., One] = cls
-        return make(model, *vocabularies, name, settings, training, corpus, own=own)
+        run = make(model, *vocabularies, name, settings, training, corpus, own=own)
+        setting = "size" if "size" in settings_of(name) else "embedding"
+        for part, vocabulary, path in zip(cls.EMBEDDINGS, vocabularies, vectors):
+            if path is not None:
+                run.vectors[part] = set_vectors(getattr(model, part), vocabulary, path, setting)
+        return run
 
     def batches_to_learn(self, text: Any) -> Batches:
         """The training batches of a text."""
+        return self.batches(text)
+
+    def batches_to_validate(self, text: Any) -> Batches:
+        """The batches of a text to validate on during training."""
         return self.batches(text)
 
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
@@ -119,11 +137,12 @@ class Trained:
             model=self.model,
             optimizer=optimizer(**accepted_kwargs(optimizer, **settings)),
             train=self.batches_to_learn(train),
-            valid=None if valid is None or no_pairs else self.batches(valid),
+            valid=None if valid is None or no_pairs else self.batches_to_validate(valid),
             rng=np.random.default_rng([order_seed, 1]),
             schedule=Constant(),        # until the steps can be counted
             path=None if folder is None else as_path(folder, "folder") / CHECKPOINT,
             about=self.configuration(),
+            frozen=self.frozen(),
             threads=threads,
             progress=progress and ranks.is_first,
             ranks=ranks)
@@ -131,6 +150,10 @@ class Trained:
         # only it knows how its epochs are shuffled, and so how many steps they have
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
+
+    def frozen(self) -> tuple[str, ...]:
+        """The names of the parameters that training leaves as they are."""
+        return tuple(f"{part}.E" for part in self.vectors) if self.training.freeze_vectors else ()
 
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
             threads: int | None = None, progress: bool = True,
@@ -178,6 +201,7 @@ class Trained:
             "corpus": self.corpus,
             "training": dataclasses.asdict(self.training),
             **({"own": digests(self.own)} if self.own else {}),
+            **({"vectors": self.vectors} if self.vectors else {}),
             **vocabularies,
         }
 
@@ -218,10 +242,33 @@ class Trained:
             training=training,
             corpus=known["corpus"],
             own=own,
+            vectors=known.get("vectors", {}),
             history=about["trainer"]["history"],
             **vocabularies)
         loaded.folder = path.parent
         return loaded
+
+
+def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
+                setting: str) -> dict[str, Any]:
+    """Put the vectors of a file into the rows of its words; → what was read, for the checkpoint.
+
+    Other rows keep their initial values. setting: that of the embedding's size. ValueError as
+    `read_vectors`, for vectors of another size, and for a file without any of the words.
+    """
+    V, size = embedding.E.shape
+    given = vector_size(path)
+    if given != size:
+        raise ValueError(f"{setting} = {size}: the vectors of {path} have {given} numbers, give "
+                         f"{setting} = {given}")
+    read = read_vectors(path, [vocabulary.token(id) for id in range(V)])
+    found = int(read.found[len(SPECIAL_TOKENS):].sum())
+    if not found:
+        raise ValueError(f"{path} has none of the {len(vocabulary.tokens):,} words: expected one "
+                         "of the same language, and text that is cut into words as its text was")
+    embedding.E[read.found] = read.array[read.found]
+    return {"digest": read.digest, "found": found, "other_case": read.other_case,
+            "skipped": read.skipped}
 
 
 def how_shared(trainer: Trainer) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list
 
 def _words_of(side: str, sentences: list, training: TranslatorTraining) -> Vocabulary:
     try:
-        return Vocabulary.build(sentences, min_count=training.min_count)
+        return Vocabulary.build(sentences, training.max_vocabulary, training.min_count)
     except ValueError as error:
         raise ValueError(f"the {side}'s vocabulary: {error}; in a language whose words are not "
                          "divided by spaces, cut words into pieces with subwords") from None
@@ -73,6 +74,7 @@ class Translator(Trained):
     KIND = "translator"
     MODELS = TRANSLATORS
     VOCABULARIES = ("source_vocabulary", "target_vocabulary")
+    EMBEDDINGS = ("source_embedding", "target_embedding")
     TRAINING = TranslatorTraining
 
     model: Any                          # one of TRANSLATORS
@@ -84,6 +86,7 @@ class Translator(Trained):
     corpus: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     own: dict[str, CustomClass] = field(default_factory=dict)
+    vectors: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -96,12 +99,15 @@ class Translator(Trained):
         training: TranslatorTraining | None = None,
         corpus: dict[str, Any] | None = None,
         vocabularies: Sequence[AnyVocabulary] | None = None,
+        source_vectors: str | Path | None = None,
+        target_vectors: str | Path | None = None,
     ) -> "Translator":
         """Build an untrained translator for these Pairs.
 
         settings go to the model's `create`; an attention, or a cell, may be a user-defined class.
         The seed is the training's. vocabularies: the source's and the target's, if
-        `vocabularies_of` has built them already.
+        `vocabularies_of` has built them already. source_vectors, target_vectors: files of
+        pretrained word vectors, as in `data.vectors`.
 
         Raises ValueError if there are no pairs, for an unknown name, and for settings that do not
         fit each other or the training.
@@ -124,7 +130,11 @@ class Translator(Trained):
                              "the target's")
         for vocabulary in vocabularies:
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
-        return cls._built(name, settings, training, corpus, vocabularies)
+        vectors = [source_vectors, target_vectors]
+        if training.subwords and any(vectors):
+            raise ValueError("source_vectors and target_vectors are those of words, and subwords = "
+                             f"{training.subwords} cuts them into pieces: give one of them")
+        return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
         """PairBatches of Pairs in this translator's vocabularies."""

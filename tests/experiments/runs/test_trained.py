@@ -9,6 +9,7 @@ from ranks_in_threads import together
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
+from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.experiments.runs import trained
 from numpy_attention.experiments.runs.language_model_run import (
     LanguageModelRun,
@@ -264,3 +265,79 @@ def test_a_run_says_that_it_goes_on(how, says, tmp_path, capsys):
         made.fit(pairs, None, tmp_path, threads=1, **how)
     assert ("resumed after 2 steps and 1 whole epochs" in capsys.readouterr().out) == says
     assert Translator.load(tmp_path).corpus == made.corpus == {}
+
+
+# ---- pretrained vectors -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("a 1 2 3 4\nB 5 6 7 8\nnowhere 0 0 0 0\n")
+    return path
+
+
+@pytest.mark.parametrize("freeze", [False, True])
+def test_a_run_begins_with_pretrained_vectors_and_needs_their_file_only_once(
+        vectors, tmp_path, freeze):
+    """Tied to the output, they are frozen there too."""
+    how = LanguageModelTraining(epochs=1, batch_size=2, steps=3, learning_rate=0.1,
+                                freeze_vectors=freeze)
+    sizes = dict(hidden=4, layers=1, tied=True)
+
+    def make(path=None):
+        return LanguageModelRun.create(TEXT, "language-model", sizes, how, None, path)
+
+    run, plain = make(vectors), LanguageModelRun.create(TEXT, settings=sizes)
+    ids = run.vocabulary.encode(["a", "b"])
+    others = [0, 1, 2, 3, *run.vocabulary.encode(["c"])]
+    assert run.model.embedding.E[ids].tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert np.array_equal(run.model.embedding.E[others], plain.model.embedding.E[others])
+    assert (run.vectors["embedding"]["found"], run.vectors["embedding"]["other_case"]) == (2, 1)
+    before = run.model.embedding.E.copy()
+    run.fit(TEXT, TEXT, tmp_path / "run", 1, progress=False)
+    vectors.rename(tmp_path / "moved.txt")
+    loaded = LanguageModelRun.load(tmp_path / "run")
+    assert loaded.vectors == run.vectors
+    assert np.array_equal(loaded.model.embedding.E, before) == freeze
+    resumed = make(tmp_path / "moved.txt").fit(TEXT, TEXT, tmp_path / "run", 1, progress=False)
+    assert np.array_equal(resumed.model.vector, run.model.vector)
+    (tmp_path / "moved.txt").write_text("a 1 2 3 5\n")
+    with pytest.raises(ValueError, match="vectors of embedding"):
+        make(tmp_path / "moved.txt").fit(TEXT, TEXT, tmp_path / "run", 1, progress=False)
+
+
+@pytest.mark.parametrize("settings, training, message", [
+    (SIZES, {}, "^embedding = 3: the vectors of .*vectors.txt have 4 numbers, .*embedding = 4"),
+    (SIZES, {"subwords": 20}, "source_vectors .* subwords"),
+    (SIZES | {"embedding": 4}, {}, "vectors.txt has none of the 2 words"),      # x and y
+])
+def test_vectors_that_do_not_fit(vectors, settings, training, message):
+    with pytest.raises(ValueError, match=message):
+        Translator.create(PAIRS, "rnnsearch", settings, TranslatorTraining(**training),
+                          vocabularies=[Vocabulary(["a"]), Vocabulary(["x", "y"])],
+                          source_vectors=vectors, target_vectors=vectors)
+
+
+def test_only_pretrained_vectors_can_be_frozen():
+    with pytest.raises(ValueError, match="freeze_vectors has no effect without"):
+        translator_of(freeze_vectors=True)
+    with pytest.raises(ValueError, match="freeze_vectors has no effect without"):
+        writer_of(freeze_vectors=True)
+
+
+# ---- few words ----------------------------------------------------------------------------------
+
+
+def test_a_translator_may_keep_the_most_frequent_words_alone():
+    run = translator_of(max_vocabulary=5)
+    assert run.source_vocabulary.tokens == ["a"] and run.target_vocabulary.tokens == ["x"]
+    assert translator_of(max_vocabulary=6, min_count=3).source_vocabulary.tokens == ["a", "b"]
+
+
+def test_a_short_text_is_validated_in_fewer_streams():
+    run = writer_of(batch_size=5)
+    batches = run.batches_to_validate(Text([[["a", "b"]]]))
+    assert batches.batch_size == 3 and run.batches_to_validate(TEXT).batch_size == 5
+    with pytest.raises(ValueError, match="give more text, or at most batch_size = 3"):
+        run.batches(Text([[["a", "b"]]]))

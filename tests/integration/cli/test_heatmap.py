@@ -38,6 +38,25 @@ def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
     assert not third.exists()
 
 
+def test_gold_links_of_own_text(among, capsys, tmp_path):
+    """Given to evaluate and to heatmap, in files next to the pairs."""
+    for name, text in (("s", "1 2\n3\n"), ("t", "1 2\n3\n"), ("links", "1-1 2-2\n1p1\n")):
+        (tmp_path / name).write_text(text)
+    files = ["--source", tmp_path / "s", "--target", tmp_path / "t"]
+    gold = [*map(str, files), "--alignments", str(tmp_path / "links")]
+    assert main(["evaluate", "copy", *gold, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["links"] == {"linked": 2, "sure": 2, "possible": 1, "count_from": 1}
+    assert 0 <= figures["aer"] <= 1
+    picture = tmp_path / "gold.svg"
+    assert main(["heatmap", "copy", *gold, "--index", "1", "--output", str(picture)]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["3", "3"]
+    assert "possible link" in picture.read_text()
+    for words, message in ((["--count-from", "0"], "give --count-from 1"),
+                           (["--index", "2"], "s has 2 pairs, numbered from 0")):
+        assert message in failure(capsys, "heatmap", "copy", *gold, *words, "--output", "x.png")
+
+
 def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
     picture, other = tmp_path / "sentence.svg", tmp_path / "other.png"
     assert main(["heatmap", "attentive", "red Magenta", "--output", str(picture)]) == 0

@@ -353,6 +353,33 @@ def test_characters(own, capsys):
 # ---- resuming -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("lines, batch", [(1, 1), (2, 1), (3, 20), (10, 20)])
+def test_a_tiny_text(lines, batch, here, capsys):
+    (here / "own.txt").write_text("red green blue red green blue\n" * (lines + 1))
+    assert main(["train", "lm", "--text", "own.txt", "--hidden", "6", "--epochs", "1", "--threads",
+                 "1", "--run", "tiny"]) == 0
+    assert ("--batch-size 1: " in capsys.readouterr().out) == (batch == 1)
+    assert LanguageModelRun.load("tiny").training.batch_size == batch
+
+
+def test_pretrained_vectors_decide_the_size(here, capsys):
+    for name in ("s.txt", "t.txt"):
+        (here / name).write_text("red green blue\nblue red\ngreen blue\n")
+    (here / "vectors.vec").write_text("2 6\nred 1 2 3 4 5 6 \nGreen 1 1 1 1 1 1 \n")
+    command = ["train", "--source", "s.txt", "--target", "t.txt", "--source-vectors", "vectors.vec",
+               "--freeze-vectors", "--epochs", "1", "--threads", "1", "--min-count", "1"]
+    for model, about in (("rnnsearch", ["--hidden", "8"]), ("transformer", ["--heads", "2"])):
+        assert main([*command, "--model", model, *about, "--run", model]) == 0
+        assert ("source vocabulary: 2 of 3 words (66.7 %) have pretrained vectors, 1 in another "
+                "case, not trained\n") in capsys.readouterr().out
+        run = Translator.load(model)
+        table = run.model.source_embedding.E
+        assert table[run.source_vocabulary.encode(["red"])].tolist() == [[1, 2, 3, 4, 5, 6]]
+    message = failure(capsys, *command, "--embedding", "5", "--hidden", "8", "--run", "other")
+    assert "--embedding 5: the vectors of vectors.vec have 6 numbers, give --embedding 6" in message
+    assert not (here / "other").exists()
+
+
 def test_more_epochs_resume_bit_for_bit(here, capsys):
     assert main([*COPY, "--run", "a"]) == main([*COPY, "--run", "a", "--epochs", "3"]) == 0
     assert "resumes the run in a" in capsys.readouterr().out

@@ -1,0 +1,143 @@
+"""Gold word alignments of the user's own text: a file of links, read next to its sentence pairs.
+
+Pharaoh       line k has the links of pair k, source position first; a blank line has none:
+              `0-0 1-2`, all sure, or with possible ones, `1-1 2p3` or `1-1 2?3`
+NAACL         a link a line, with the number of its pair from 1 (Mihalcea & Pedersen 2003):
+              `1 1 2 S`, `1 1 2 P`, or `1 1 2`, which is sure
+
+Words count from 0 or from 1. Without `count_from` the file decides: it counts from 0 if it has a
+0, from 1 if a link from 0 would be outside of its pair; if both are possible, from 0 in Pharaoh's
+format and from 1 in NAACL's, where a 0 that cannot be a word is the empty one and is left out.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from numpy_attention.data.pairs import Pair, check_pairs
+from numpy_attention.data.reading import read_lines
+from numpy_attention.validation.arrays import check_whole
+
+NAACL = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)(?:\s+([SPsp])(?:\s+[\d.]+)?)?\s*", re.ASCII)
+PHARAOH = re.compile(r"(\d+)([-p?])(\d+)", re.ASCII)
+NUMBERED = re.compile(r"\d+\t", re.ASCII)   # a line's own number, as some corpora have it
+SHOWN = 8           # words of a sentence in a message
+
+
+class Link(NamedTuple):
+    """A link as a file has it; line: its number there; pair: counted from 0."""
+
+    line: int
+    pair: int
+    source: int
+    target: int
+    sure: bool
+
+
+def read_alignments(path: str | Path, pairs: Sequence[Pair],
+                    count_from: int | None = None) -> tuple[list[Pair], int]:
+    """→ the pairs with the links of a Pharaoh or NAACL file, and the number that it counts from.
+
+    count_from: 0 or 1; None: as the module's docstring describes. ValueError with file and line: a
+    line of neither format, a link outside of its pair, another number of lines than pairs; and a
+    file without sure links.
+    """
+    check_pairs(pairs)
+    if count_from is not None:
+        check_whole("count_from", count_from, 0, 1)
+    lines = read_lines(path)
+    naacl = bool(NAACL.fullmatch(next(filter(str.strip, lines), "")))
+    links = (_naacl if naacl else _pharaoh)(path, lines, len(pairs))
+    if not any(link.sure for link in links):
+        raise ValueError(f"{path} has no sure links (1-2, or 1 1 2 S), which pointing and AER need")
+    start = _start(links, pairs, naacl) if count_from is None else count_from
+    if naacl and start == 1:
+        links = [link for link in links if link.source and link.target]     # not the empty word's
+    for link in links:
+        if not _inside(link, pairs, start):
+            _raise_outside(path, link, links, pairs, start)
+    sure: list[set[tuple[int, int]]] = [set() for _ in pairs]
+    possible: list[set[tuple[int, int]]] = [set() for _ in pairs]
+    for link in links:
+        found = sure if link.sure else possible
+        found[link.pair].add((link.source - start, link.target - start))
+    return [replace(pair, sure=frozenset(sure[k]), possible=frozenset(possible[k]))
+            for k, pair in enumerate(pairs)], start
+
+
+def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
+    numbered = all(NUMBERED.match(line) for line in lines)
+    links = []
+    for number, line in enumerate(lines, 1):
+        for word in line.split()[numbered:]:
+            found = PHARAOH.fullmatch(word)
+            if not found:
+                raise ValueError(
+                    f"{path}, line {number}: {word[:40]!r} is not a word link; expected lines of "
+                    "links such as 0-0 1p2 (Pharaoh), or one link a line such as 1 1 2 S (NAACL)")
+            source, kind, target = found.groups()
+            links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
+    if len(lines) != count:
+        raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs: expected "
+                         "one line of links for each, a blank one for a pair without")
+    return links
+
+
+def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
+    links = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        found = NAACL.fullmatch(line)
+        if not found:
+            raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is not a word link; "
+                             "expected lines such as 1 1 2 S or 1 1 2 P, as the first one")
+        pair, source, target = map(int, found.group(1, 2, 3))
+        if not 1 <= pair <= count:
+            raise ValueError(f"{path}, line {number}: there is no sentence pair {pair}; expected "
+                             f"1 to {count:,}, counted from 1")
+        links.append(Link(number, pair - 1, source, target, found[4] not in ("P", "p")))
+    return links
+
+
+def _start(links: Sequence[Link], pairs: Sequence[Pair], naacl: bool) -> int:
+    """The number that the words of a file count from."""
+    from_zero = any(0 in (link.source, link.target) for link in links)
+    if naacl:
+        return 0 if from_zero and _fits(links, pairs, 0) else 1
+    return 1 if not from_zero and not _fits(links, pairs, 0) and _fits(links, pairs, 1) else 0
+
+
+def _fits(links: Sequence[Link], pairs: Sequence[Pair], start: int) -> bool:
+    return all(_inside(link, pairs, start) for link in links)
+
+
+def _inside(link: Link, pairs: Sequence[Pair], start: int) -> bool:
+    pair = pairs[link.pair]
+    return (0 <= link.source - start < len(pair.source)
+            and 0 <= link.target - start < len(pair.target))
+
+
+def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: Sequence[Pair],
+                   start: int) -> NoReturn:
+    """Raise ValueError for a link outside of its pair, with the likely reason."""
+    side, place = next((side, place) for side, place in
+                       (("source", link.source), ("target", link.target))
+                       if not 0 <= place - start < len(getattr(pairs[link.pair], side)))
+    words = getattr(pairs[link.pair], side)
+    sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
+    swapped = [one._replace(source=one.target, target=one.source) for one in links]
+    other = 1 - start
+    reason = ("count the words as the run cuts them, and give the links of these files, line by "
+              "line")
+    if _fits(links, pairs, other):
+        reason = f"every link fits if words count from {other}: give count_from = {other}"
+    elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
+        reason = ("every link fits the other way round, so the file is target-source: exchange its "
+                  "numbers, for instance with: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' (for "
+                  "NAACL awk '{t=$2; $2=$3; $3=t} 1'), or exchange source and target")
+    raise ValueError(
+        f"{path}, line {link.line}: {side} word {place} is outside of sentence {link.pair + 1}, "
+        f"{sentence!r}, whose words count from {start} to {start + len(words) - 1}; {reason}")

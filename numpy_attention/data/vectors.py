@@ -1,0 +1,163 @@
+"""Pretrained word vectors in text: GloVe, word2vec and fastText, plain or gzipped.
+
+A line has a word and its numbers, separated by spaces; word2vec and fastText begin with a line of
+two numbers, words and size. As these files are found: a word may contain spaces (`. . .` in GloVe
+840B), so lines are read from the right; of a word that occurs twice the first counts; a word that
+is not UTF-8 is skipped; a word that the file has only in another case ("London" for "london") is
+found there.
+"""
+
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from numpy_attention.module import Array
+from numpy_attention.validation.arguments import check_tokens
+from numpy_attention.validation.messages import plural, short_repr
+from numpy_attention.validation.paths import existing_file, path_errors
+
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+BOM = b"\xef\xbb\xbf"
+BINARY = ("it is not text: a binary file of word2vec, which gensim converts: KeyedVectors."
+          "load_word2vec_format(FILE, binary=True).save_word2vec_format(NEW)")
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors of some words.
+
+    array (N, D): float32, 0 for a word that the file does not have; found (N,): whether it has the
+    word; other_case: how many of these in another case only; skipped: words of the file that are
+    not UTF-8; digest: the start of the SHA-256 of its lines.
+    """
+
+    array: Array
+    found: Array
+    other_case: int
+    skipped: int
+    digest: str
+
+
+def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
+    """Return the vectors of these words, read line by line: a file may be larger than the memory.
+
+    ValueError with file and line: not such a file, a line of more or fewer numbers, or one that is
+    not finite.
+    """
+    check_tokens("words", words)
+    path = existing_file(path)
+    exact: dict[str, Array] = {}
+    caseless: dict[str, Array] = {}
+    wanted = set(words)
+    wanted_caseless = {word.lower() for word in words}
+    digest = hashlib.sha256()
+    size = 0
+    skipped = 0
+    for number, line in _lines(path):
+        digest.update(line + b"\n")
+        if number == 1:
+            size, header = _size(path, line)
+            if header:
+                continue
+        if not line:
+            continue
+        name, numbers = _parted(path, number, line, size)
+        try:
+            word = name.decode("utf-8")
+        except UnicodeDecodeError:
+            skipped += 1
+            continue
+        if word in wanted and word not in exact:
+            exact[word] = _vector(path, number, numbers)
+        folded = word.lower()
+        if folded in wanted_caseless and folded not in caseless:
+            caseless[folded] = exact[word] if word in exact else _vector(path, number, numbers)
+    array = np.zeros((len(words), size), np.float32)
+    found = np.zeros(len(words), bool)
+    other_case = 0
+    for i, word in enumerate(words):
+        vector = exact.get(word, caseless.get(word.lower()))
+        if vector is not None:
+            array[i] = vector
+            found[i] = True
+            other_case += word not in exact
+    return Vectors(array, found, other_case, skipped, digest.hexdigest()[:16])
+
+
+def vector_size(path: str | Path) -> int:
+    """Return how many numbers the vectors of a file have. ValueError as `read_vectors`."""
+    path = existing_file(path)
+    _, first = next(_lines(path))
+    return _size(path, first)[0]
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (number from 1, line without its end), at least one. ValueError: no such text."""
+    number = 0
+    with path_errors(path, "read"), path.open("rb") as file:
+        start = file.read(4)
+        file.seek(0)
+        if start == ZIP:
+            raise ValueError(f"{path} is a zip archive: unpack it, for instance with: unzip FILE")
+        lines = gzip.open(file) if start.startswith(GZIP) else file
+        try:
+            for number, line in enumerate(lines, 1):
+                line = line.replace(b"\t", b" ").rstrip(b" \r\n")
+                yield number, line.removeprefix(BOM) if number == 1 else line
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path} is damaged after line {number} ({error}); copy or download "
+                             "it again") from None
+    if not number:
+        raise ValueError(f"{path} is empty: expected lines of a word and its numbers")
+
+
+def _size(path: Path, first: bytes) -> tuple[int, bool]:
+    """→ the numbers of a vector, and whether the first line is a header that says so."""
+    parts = first.split()
+    if len(parts) == 2 and all(part.isdigit() and int(part) for part in parts):
+        return int(parts[1]), True
+    size = 0
+    while size < len(parts) - 1 and NUMBER.fullmatch(parts[-1 - size]):
+        size += 1
+    if not size:
+        raise ValueError(f"{path}, line 1: {_shown(first)} is not followed by numbers, separated "
+                         "by spaces, as in text files of GloVe, word2vec and fastText")
+    return size, False
+
+
+def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, bytes]:
+    """→ the word of a line, which may have spaces, and its numbers."""
+    if b"  " in line:
+        line = b" ".join(line.split())
+    extra = line.count(b" ") - size
+    if extra >= 0:
+        *name, numbers = line.split(b" ", extra + 1)
+        if not extra or not NUMBER.fullmatch(name[-1]):
+            return b" ".join(name).strip(), numbers
+    if b"\0" in line or "\ufffd" in line.decode("utf-8", "replace"):
+        raise ValueError(f"{path}, line {number}: {BINARY}")
+    given = plural(line.count(b" "), "number")
+    raise ValueError(f"{path}, line {number}: {given} after {_shown(line)}, expected {size}, as "
+                     "line 1 has; copy or download the file again")
+
+
+def _vector(path: Path, number: int, numbers: bytes) -> Array:
+    try:
+        vector = np.array([float(one) for one in numbers.split(b" ")], np.float32)
+    except ValueError as error:
+        raise ValueError(
+            f"{path}, line {number}: {error}; expected numbers after the word") from None
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{path}, line {number}: a number that is not finite; remove this line")
+    return vector
+
+
+def _shown(line: bytes) -> str:
+    return short_repr(line.split(b" ")[0].decode("utf-8", "replace"))
