@@ -252,9 +252,10 @@ def undivided(dY, dA, cache):
 report = caught(check, undivided)
 
 # %% [markdown]
-# Only v is right: its line does not read E. For q and k the report names their lines and says more:
-# every element is the same number times too large. Which number is it, in terms of d = 6? What is
-# wrong by one factor everywhere has lost a factor, here `scale`. The last line says it by sizes:
+# Only v is right: its line does not read E. For q and k the report names their lines, calls the
+# mistake a factor, and shows one element, found and right. Divide the two: which number is it, in
+# terms of d = 6? A gradient that is wrong by one factor everywhere has lost a factor, here `scale`.
+# The last line says it by sizes:
 # with d = 1 nothing would be wrong, for √1 = 1.
 #
 # ## Why divide by √d?
@@ -266,8 +267,8 @@ report = caught(check, undivided)
 #     q · k / √d           mean 0, variance 1, whatever d is
 #
 # Scores with a standard deviation of √d lie far apart when d is large. The softmax then gives
-# nearly all to the largest, and where A is 0 or 1 its slope is 0. So, says the paper, gradients
-# become extremely small. We measure that: 2,000 random queries with ten keys each.
+# nearly all to the largest, and where A is 0 or 1 its slope is 0. The paper *suspects* that this
+# makes gradients extremely small. We measure it: 2,000 random queries with ten keys each.
 
 
 # %%

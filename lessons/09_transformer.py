@@ -444,9 +444,11 @@ for name, kind in (("with", PlainEncoderLayer), ("without", Blocked)):
 
 # %% [markdown]
 # Without it, four layers make one word of twenty. What a word finds is an average, and averages of
-# the same words are much alike. Words that are alike ask alike, so no later layer can part them
-# again. The way past keeps each word beside what it was told. With it, too, differences fade, to
-# 0.02 or less after six layers. But without it 10⁻³¹ is left, which is rounding.
+# the same words are much alike. Words that are alike ask alike, so no later layer can separate them
+# again. This is known as **rank collapse** (Dong, Cordonnier & Loukas 2021, "Attention is not all
+# you need"). The residual connection keeps each word next to what it was told. With it, too,
+# differences fade, to 0.02 or less after six layers. But without it 10⁻³¹ is left, which is
+# rounding.
 #
 # ## Where does a word stand?
 #
@@ -493,7 +495,8 @@ for p in (2, 50):
 # %% [markdown]
 # One matrix R for all p: so "the word three before me" is a linear map, which W_q and W_k can
 # learn. And the product of two places, PE(p) · PE(p + k) = Σ_i cos(ω_i k), knows their distance k
-# and nothing else.
+# and nothing else, not even which of the two comes first: cos is symmetric. Before and after are
+# told apart by W_q and W_k.
 
 # %%
 products = PE @ PE.T
@@ -625,10 +628,10 @@ print(f"word by word is all at once; rows through W_k: 10, {np.arange(1, 11).sum
 # %% [markdown]
 # ## Before or after?
 #
-# One choice is left. The paper has LN(x + f(x)), "post-norm". Xiong et al. (2020) put the norm
-# *into* the part, x + f(LN(x)), "pre-norm". Then nothing stands in the way past: the stream is a
-# plain sum, from first layer to last. (One more LN comes after the last layer, since a sum of many
-# parts is large.)
+# One choice is left. The paper has LN(x + f(x)), "post-norm". Others had put the norm *into* the
+# part, x + f(LN(x)), "pre-norm"; Xiong et al. (2020) explain what it changes. Now nothing is in the
+# way of the residual connection: the stream is a plain sum, from the first layer to the last. (One
+# more LN comes after the last layer, since a sum of many parts is large.)
 
 
 # %%
@@ -657,9 +660,11 @@ print("pre-norm: the library's, too")
 
 # %% [markdown]
 # A post-norm layer brings the sum back to variance 1, so each part counts as much as all before it
-# together. In a pre-norm stack the stream grows, and a late part changes it by little. So Xiong et
-# al. advise small first steps for post-norm. The paper takes them (its equation 3): up in a
-# straight line for w steps, then down with 1 / √t,
+# together. In a pre-norm stack the stream grows, and a late part changes it by little. Xiong et al.
+# show that in a post-norm stack the expected gradients near the output are large at the start, so
+# that training needs small first steps, and that in a pre-norm stack they are not, so that it can
+# do without. The paper takes small first steps (its equation 3): up in a straight line for w steps,
+# then down with 1 / √t,
 #
 #     rate(t) = D^−½ min(t^−½, t w^−3⁄2)
 #
