@@ -18,9 +18,22 @@ All of it is written, and one line is wrong. The check reports what is right and
 not the line: find it by thinking of what the wrong gradients have in common and the right ones do
 not. Change only that line.
 """
-# a common mistake in every exercise with a softmax
-DIAGONAL_SOFTMAX = ("the softmax's Jacobian is not diagonal: a score falls if a look at that word "
-                    "raises the loss by more than the average look does")
+# how often a softmax's backward pass goes wrong, in every exercise that contains one
+ONE_TERM = ("you took α dα, the first term of the Jacobian diag(α) − α αᵀ alone; subtract the mean "
+            "Σ α dα, because every weight depends on every score")
+DIAGONAL = ("you took the Jacobian's diagonal α (1 − α) alone; it should be α (dα − Σ α dα), "
+            "because every weight depends on every score: they add up to 1")
+UNWEIGHTED = ("you subtracted the plain mean of dα; it should be Σ α dα, because words are attended "
+              "to by α and not all alike")
+
+
+def softmax_mistakes(line: str, alpha: str, dalpha: str) -> tuple[tuple[str, str, str], ...]:
+    """The curated mistakes of a line α (dα − (α dα).sum(…)), by its names of α and dα."""
+    start = line[:line.index(f"{alpha} * (")]
+    mean = line.replace(f"({alpha} * {dalpha}).sum(", f"{dalpha}.mean(")
+    return ((line, f"{start}{alpha} * {dalpha}", ONE_TERM),
+            (line, f"{start}{alpha} * (1 - {alpha}) * {dalpha}", DIAGONAL),
+            (line, mean, UNWEIGHTED))
 
 
 class Case(NamedTuple):

@@ -44,7 +44,7 @@ def test_refused(words, message, capsys, here):
 
 @pytest.mark.parametrize("source, target, message", [
     ("x\ny z\n", "x\n", "line 2 has no partner"),
-    ("x\n\n", "x\ny\n", "a.txt, line 2: empty"),
+    ("x\n\n", "x\ny\n", "a.txt has 1 (first: line 2)"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
     ("x\nx\n", "y\nz\n", "at least 2, one of them to be held out; bring more text, or give "
                          "--valid-source and --valid-target"),

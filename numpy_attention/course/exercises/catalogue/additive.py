@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import DIAGONAL_SOFTMAX, Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
 from numpy_attention.gradcheck import protocol
 
 
@@ -50,8 +50,8 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
          "every step of the decoder reads the keys: their gradients add up"),
         ("            dalpha = dalpha + dweights\n", "            pass\n",
          "the weights are an output besides the context: the given ∂L/∂α is missing"),
-        ("return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
-         "return alpha * dalpha", DIAGONAL_SOFTMAX),
+        *softmax_mistakes("return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
+                          "alpha", "dalpha"),
         ("* self.v_a * (1 - x**2)", "* self.v_a",
          "the tanh was passed without its derivative"),
         ("* self.v_a * (1 - x**2)", "* (1 - x**2)",

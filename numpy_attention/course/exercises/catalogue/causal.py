@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import DIAGONAL_SOFTMAX, Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
 
 
 def cases(rng, its):
@@ -51,6 +51,6 @@ you choose the order of the axes in which you hand it the others.
         ("dalpha = (values * dc[:, :, None]).sum(3) + dalpha",
          "dalpha = (values * dc[:, :, None]).sum(3)",
          "the weights are an output besides the context: the given dα is missing"),
-        ("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))", "de = alpha * dalpha",
-         DIAGONAL_SOFTMAX),
+        *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))",
+                          "alpha", "dalpha"),
         ("da = dy * (1 - y**2)", "da = dy", "the last tanh was passed without its derivative")))

@@ -3,11 +3,11 @@
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import (
-    DIAGONAL_SOFTMAX,
     FIND_THE_LINE,
     Case,
     Exercise,
     Source,
+    softmax_mistakes,
 )
 from numpy_attention.gradcheck import randomize
 
@@ -64,8 +64,8 @@ the first state, and dM.
          "a word is a key as well as a value: the gradient through its score is missing"),
         ("dM += de", "dM = de",
          "every step reads M: their gradients add up"),
-        ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
-         DIAGONAL_SOFTMAX),
+        *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
+                          "alpha", "dalpha"),
         ("+ dalphas[t]", "", "the weights are an output besides the context: dα_t is missing")))
 
 

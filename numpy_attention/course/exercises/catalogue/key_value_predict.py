@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import DIAGONAL_SOFTMAX, Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
 
 
 def cases(rng, its):
@@ -70,8 +70,8 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
          "r = α v, so dv = αᵀ dr: from those who looked to what was looked at"),
         ("dalpha = dalpha + dr @ v.T", "dalpha = dr @ v.T",
          "the weights are an output besides r: the given dα is missing"),
-        ("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))", "de = alpha * dalpha",
-         DIAGONAL_SOFTMAX),
+        *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
+                          "alpha", "dalpha"),
         ("grads.W_x += p.T @ da", "grads.W_x += k.T @ da",
          "W_x met the part that predicts, p, not the key"),
         ("* self.w * (1 - M**2)", "* self.w", "the tanh was passed without its derivative")))

@@ -1,11 +1,11 @@
 """Exercises on queries, keys and values: one head, many heads, a planted mistake."""
 
 from numpy_attention.course.exercises.exercise import (
-    DIAGONAL_SOFTMAX,
     FIND_THE_LINE,
     Case,
     Exercise,
     Source,
+    softmax_mistakes,
 )
 
 LESSON = "08_scaled_dot_product"
@@ -57,15 +57,14 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
          "1/√d is between q and the score: it is a factor of dq"),
         ("dk = dE.swapaxes(-1, -2) @ q * scale", "dk = dE.swapaxes(-1, -2) @ q",
          "1/√d is between k and the score: it is a factor of dk"),
-        ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = A * dA", DIAGONAL_SOFTMAX),
+        *softmax_mistakes("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "A", "dA"),
         ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)",
          "the weights are an output besides Y: the given dA is missing"),
         ("(A * dA).sum(-1, keepdims=True)", "(A * dA).sum(-2, keepdims=True)",
-         "each row of A is a softmax: the sum goes along the last axis"),
+         "you summed along the axis of queries; each row of A is a softmax, so the sum goes along "
+         "the last axis"),
         ("return dq, dk, A.swapaxes(-1, -2) @ dY", "return dq, dk, A.swapaxes(-1, -2) @ (A @ v)",
-         "dv is made of dY, not of Y"),
-        ("(A * dA).sum(-1, keepdims=True)", "dA.mean(-1, keepdims=True)",
-         "the average look is weighted by A")))
+         "dv is made of dY, not of Y")))
 
 
 MULTI_HEAD = Exercise(

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import DIAGONAL_SOFTMAX, Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import (
+    DIAGONAL,
+    ONE_TERM,
+    UNWEIGHTED,
+    Case,
+    Exercise,
+    Source,
+)
 
 
 def softmax(e):
@@ -46,15 +53,16 @@ parameters go: there are none here.
     unseen=("A forward with its maximum taken over the whole batch passes every check, until one "
             "row lies 800 below another and all its powers are 0."),
     mistakes=(
-        ("return alpha * (dalpha - mean)", "return alpha * dalpha", DIAGONAL_SOFTMAX),
+        ("return alpha * (dalpha - mean)", "return alpha * dalpha", ONE_TERM),
         ("return alpha * (dalpha - mean)", "return dalpha - mean",
-         "each score moves its weight by α times as much: the α in front is left out"),
+         "you left out the α in front; it should be α (dα − Σ α dα), because a score moves its "
+         "weight by α times as much"),
         ("return alpha * (dalpha - mean)", "return alpha * (1 - alpha) * dalpha",
-         "α (1 − α) is only the diagonal: every weight depends on every score, for they add up "
-         "to 1"),
+         DIAGONAL),
         ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
          "mean = dalpha.mean(axis=1, keepdims=True)",
-         "the average look is weighted: words are looked at by α, not all alike"),
+         UNWEIGHTED),
         ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
          "mean = (alpha * dalpha).sum(axis=0, keepdims=True)",
-         "the sum goes over the words of one sentence, not over the sentences of a batch")))
+         "you summed over the batch; the sum goes over the words of one sentence, because the "
+         "weights of one sentence add up to 1")))
