@@ -10,21 +10,25 @@ from numpy_attention import plotting
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.datasets.corpora import load_text
 from numpy_attention.data.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+from numpy_attention.initializers import orthogonal
 from numpy_attention.models.language_model import LanguageModel
 
 
-def recall_network(n, forget_bias, seed=8):
+def recall_network(n, forget_bias, seed=8, is_orthogonal=False):
     """A network of 32 units for lesson 02's task, and the Generator that it was drawn with.
 
-    forget_bias: an LSTM's; None: lesson 02's Elman network from its better start, U orthogonal,
-    which has one seed only.
+    forget_bias: an LSTM's; None: lesson 02's Elman network from its better start, U orthogonal.
+    is_orthogonal: the LSTM's U_i, U_f, U_g and U_o are too, and not from U(−0.1, 0.1).
     """
     if forget_bias is None:
-        return recall_model(n, is_orthogonal=True)
+        return recall_model(n, is_orthogonal=True, seed=seed)
     rng = np.random.default_rng([seed, n])
     model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, cell="lstm", embedding=16,
                                  forget_bias=forget_bias)
     model.embedding.E *= 10             # as in lesson 02: symbols that can be heard
+    if is_orthogonal:
+        cell = model.cells.cells[0]
+        cell.U[...] = orthogonal(rng, cell.U.shape)
     return model, rng
 
 
