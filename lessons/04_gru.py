@@ -309,10 +309,9 @@ report = caught(check, forgetful)
 
 # %% [markdown]
 # `input[3]` is wrong, and that is h; the other seven are right. So r, z, s and n are all well, and
-# what is wrong is the sum for dh. The report goes on: what comes back through the lines of r and of
-# z is not what it should be. Both gates read h too; term (3) is missing. (The factors need not be 0
-# where a term is missing: they are fitted to what is left of dh, and the other terms point partly
-# the same way.) In training nothing would crash. The last step's weights do not need dh, so their
+# what is wrong is the sum for dh. The report names its line, and shows what one element is made of:
+# two terms, where h was used four times. Both gates read h too; term (3) is missing. In training
+# nothing would crash. The last step's weights do not need dh, so their
 # gradients stay right; those of every step before it are a bit wrong, and the model learns a bit
 # worse.
 #
@@ -660,14 +659,11 @@ reached = train(model, 700)
 pairs = bigram_bits(ids, held_out, V)
 print(f"bits a letter on held-out text: {reached:.2f}; by counting pairs {pairs:.2f}", flush=True)
 assert reached < pairs - 0.5
-# with the seeds 7, 1, 2: 1.94, 1.92, 1.93; an LSTM of 128 units, 89,999 parameters, b_f = 1,
-# trained alike: 1.90, 1.92, 1.94; one of 104 units, 63,431 parameters: 1.95, 1.97, 1.96
+# with the seeds 7, 1, 2: 1.94, 1.92, 1.93
 
 # %% [markdown]
-# Lesson 03's question was whether fewer gates and no cell can do as well. Here they can: an LSTM of
-# 128 units reaches 1.90 to 1.94 with three seeds, the GRU 1.92 to 1.94, with 69,519 parameters in
-# place of 89,999. Cut down to 104 units, the LSTM is a little behind. (In bits the start with all
-# b_z = 0 does better still: question 8. This one makes holders easier to find, which comes next.)
+# Can fewer gates and no cell do as well as an LSTM? Question 8 trains both. (In bits the start with
+# all b_z = 0 does better: question 8 again. This one makes holders easier to find, which is next.)
 #
 # What does it write? Each p is raised to the power 1 / 0.6, a *temperature* of 0.6 (lesson 10),
 # before a letter is drawn. Compare it with what lesson 02's network wrote. Does it close the
@@ -677,6 +673,9 @@ assert reached < pairs - 0.5
 print(write(model, vocabulary, "god said , “ ", 300, np.random.default_rng(9), temperature=0.6))
 
 # %% [markdown]
+# It opens a quotation, and does not close it before it opens the next. So what it writes does not
+# show that it remembers. It may still know: a state can hold what the words do not use.
+#
 # ## Did it find your unit?
 #
 # Look for a unit whose *state* says what yours said, inside or outside. (Only verses count that
