@@ -718,7 +718,7 @@ show(figure, "05_by_length")
 #
 # The comparison above was not fair. Attention has an encoder that reads both ways, the fixed vector
 # one that reads forward only, as their papers have them. So which of the two gains? Cross them,
-# and each difference has its control. The package has records (`results/README.md`): English to
+# and each difference has its control. The package has records (`results/claims.md`): English to
 # Spanish, clauses of at most 12 tokens, 3 million parameters, six epochs, BLEU (100 is best), the
 # mean of three seeds each; the recipes `clauses-fixed`, `fixed-two-directions`,
 # `additive-one-direction` and `clauses-additive`. Guess: what is a second direction worth, to

@@ -668,7 +668,7 @@ show(ax, "08_start")
 #
 # Is it worth it everywhere, then? Lesson 07's decoder has no matrices W_q and W_k: its dot asks
 # with the state, of 120 numbers between −1 and 1. The package has records of it
-# (`results/README.md`; the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000 clauses of the
+# (`results/claims.md`; the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000 clauses of the
 # Bible, six epochs, test perplexity, the mean of three seeds):
 
 # %% tags=["training"]

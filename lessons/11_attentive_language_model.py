@@ -640,7 +640,7 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #
 # ### With more training
 #
-# Does that stay so? The package has records (`results/README.md`, test perplexity):
+# Does that stay so? The package has records (`results/claims.md`, test perplexity):
 #
 # - the Bible, read on in chunks of 35 words, at ten times our size: 4 epochs, one seed (the recipes
 #   `bible-lstm`, `bible-readout` and `bible-combined`);

@@ -645,7 +645,7 @@ print("in every seed more than with any other cut above")
 #
 # Letters in pairs were made up so that a past is needed. Does real text need it? The paper reads
 # Wikipedia. That takes hours, so here is a record of the package: the recipes `wikitext-*`, whose
-# figures `results/README.md` explains. 33,280 words, 7 million parameters each, three epochs, one
+# figures `results/claims.md` explains. 33,280 words, 7 million parameters each, three epochs, one
 # seed or two, and a window of 5 unless another is named. Beside the attentive models stand three
 # controls: an LSTM alone, the 4-gram, and the tanh layer that they all have above h, without a
 # past. Put the first six in order before you run.

@@ -28,8 +28,7 @@ QUOTED = {
         "not divided": "clauses-dot", "divided": "clauses-scaled-dot",
     }),
 }
-OF_ONE_SEED = {"appendix", "appendix-init-modern", "appendix-adam", "clauses-location",
-               "clauses-local-p"}
+OF_ONE_SEED = {"appendix", "appendix-init-modern", "appendix-adam"}
 
 
 def figures_of(recipes, metric, digits):
