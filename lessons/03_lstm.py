@@ -513,9 +513,9 @@ assert learnt["LSTM, b_f = 0"] < learnt["Elman"] < learnt["LSTM, b_f = 5"]
 assert accuracy["Elman"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 
 # %% [markdown]
-# At n = 8, which Elman's network learns, the LSTM with biases of 0 says only half of the keys right.
-# Is it worse, then? Two things differ between these rows: the cell, and the start of U, which is
-# orthogonal for Elman's and small for the LSTMs. Change one thing at a time:
+# At n = 8, which Elman's network learns, the LSTM with biases of 0 says only half of the keys
+# right. Is it worse, then? Two things differ between these rows: the cell, and the start of U,
+# which is orthogonal for Elman's and small for the LSTMs. Change one thing at a time:
 
 # %% tags=["training"]
 print("with the same start of U:")
@@ -525,17 +525,18 @@ for n in (8, 16):
         elman = train_recall(model, n, rng)
         model, rng = recall_network(n, 0, is_orthogonal=is_orthogonal)
         lstm = train_recall(model, n, rng)
-        print(f"  n = {n:<3} U {start:<11} Elman {elman:.2f}   LSTM, b_f = 0 {lstm:.2f}", flush=True)
+        print(f"  n = {n:<3} U {start:<11} Elman {elman:.2f}   LSTM, b_f = 0 {lstm:.2f}",
+              flush=True)
 
 # %% [markdown]
-# So the start counts for as much as the cell. With an orthogonal U the LSTM learns n = 8 as well, and
-# with a small one neither network does. One seed is not much, and question 5 has three: at n = 16
-# Elman's orthogonal network learns the task with two of three seeds, and the LSTM with none. Biases
-# of 0 are no cure, and the gates alone are none.
+# So the start counts for as much as the cell. With an orthogonal U the LSTM learns n = 8 as well,
+# and with a small one neither network does. One seed is not much, and question 5 has three: at n =
+# 16 Elman's orthogonal network learns the task with two of three seeds, and the LSTM with none.
+# Biases of 0 are no cure, and the gates alone are none.
 #
-# What helps is the open gate: with b_f = 5, and the small U, the LSTM recalls over 32 symbols, where
-# Elman's guesses. (With other seeds a row may stop one place sooner or later; b_f = 5 stays ahead.)
-# A carousel that turns is the cure. A forget gate should start open, as the authors of 2000
+# What helps is the open gate: with b_f = 5, and the small U, the LSTM recalls over 32 symbols,
+# where Elman's guesses. (With other seeds a row may stop one place sooner or later; b_f = 5 stays
+# ahead.) A carousel that turns is the cure. A forget gate should start open, as the authors of 2000
 # themselves advised.
 #
 # The lower lines say how much of the gradient arrives at the state that has just read the key. No

@@ -627,8 +627,9 @@ before, after, alone = looks
 # down at the beginning. *After*, the same weights, told one word each, point right for about four
 # links of five. So the model knew what belongs together. It did not know what would come next.
 #
-# Where did it know it? *The word alone* points as well as the product, so for the largest weight the
-# prior α adds nothing. The knowledge is in what the annotations *say*, not in how they are *found*.
+# Where did it know it? *The word alone* points as well as the product, so for the largest weight
+# the prior α adds nothing. The knowledge is in what the annotations *say*, not in how they are
+# *found*.
 #
 # Is that the reason, though? Here is a prediction that could prove it wrong. Where the model is
 # *sure* of the next word, the weights before should be right as well: there is nothing left to

@@ -822,8 +822,8 @@ show(figure, "07_forward_only")
 # What about input feeding? On this task dot leaves nothing to gain (question 6); the paper reports
 # a gain in BLEU on English to German. And which score is the best, on real text? The package has
 # records (`results/claims.md`): 75,000 clauses of the Bible, English to Spanish, 3 million
-# parameters, six epochs, test perplexity, the mean of three seeds. They have one more row, which the
-# paper does not: `concat` with the state *before* the last word, h_{t−1}, as its query, as in
+# parameters, six epochs, test perplexity, the mean of three seeds. They have one more row, which
+# the paper does not: `concat` with the state *before* the last word, h_{t−1}, as its query, as in
 # Bahdanau's decoder. Guess first: what costs most, another score, a window, feeding, or a query
 # that has not read the last word?
 

@@ -26,8 +26,9 @@ class Option:
 
     name: in Python; max_length is --max-length. read: makes a value of text, or raises ValueError.
     default: a value, or {value of the option `by`: default}; note: the default, in words.
-    custom: FILE.py:CLASS is allowed besides the choices. kind: "value", "flag" (on when given),
-    "switch" (--name or --no-name) or "positional". needs: {other option: the values with which
+    aliases: {another name: the choice that it stands for}. custom: FILE.py:CLASS is allowed
+    besides the choices. kind: "value", "flag" (on when given), "switch" (--name or --no-name) or
+    "positional". needs: {other option: the values with which
     this one has an effect}; excludes: {other option: the values with which it has none}; (): any.
     run: the kind of run that it belongs to. again: what to do in place of giving it twice, where
     the last one alone must not count.
@@ -40,6 +41,7 @@ class Option:
     note: str = ""
     by: str = ""
     choices: Collection[str] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
     custom: bool = False
     kind: str = "value"
     needs: Rules = field(default_factory=dict)
@@ -96,7 +98,7 @@ class Option:
         else:
             about |= {"type": self.value, "metavar": self.metavar, "required": self.required}
             if self.custom:
-                about["metavar"] = f"{{{','.join(self.choices)},{CODE}}}"
+                about["metavar"] = f"{{{','.join([*self.aliases, *self.choices])},{CODE}}}"
             elif self.choices:
                 about["choices"] = list(self.choices)
             if self.again:
@@ -105,8 +107,9 @@ class Option:
 
     def value(self, text: str) -> Any:
         """The value of a text, for argparse, which prints an ArgumentTypeError in full."""
+        text = self.aliases.get(text, text)
         if self.custom and text not in self.choices and not is_custom_code(text):
-            known = ", ".join(map(repr, self.choices))
+            known = ", ".join(map(repr, [*self.aliases, *self.choices]))
             raise argparse.ArgumentTypeError(
                 f"invalid choice: {short_repr(text)} (choose from {known}, "
                 f"or a user-defined {CODE})")

@@ -61,7 +61,8 @@ TRANSLATOR = (
     of_models("reset", "the GRU's reset gate: before or after the recurrent product",
               choices=registry.RESETS),
     of_models("update", "the state that the update gate multiplies", choices=registry.UPDATES),
-    of_models("attention", "score of a source position", choices=registry.SCORES, custom=True),
+    of_models("attention", "score of a source position; additive is Luong's concat",
+              choices=registry.SCORES, aliases={"additive": "concat"}, custom=True),
     of_models("window", "visible source positions: all, or those around the target's own, or "
               "around a predicted, position", choices=registry.WINDOWS),
     of_models("width", "positions of a window on either side", read=whole(1),

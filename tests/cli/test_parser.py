@@ -197,6 +197,11 @@ def test_help_imports_nothing_heavy(words):
     assert "argparse" in imported and not imported & {"numpy", "numba", "matplotlib"}
 
 
+def test_additive_is_another_name_of_concat():
+    _, options = parse(["train", "--corpus", "bible-en-es", "--attention", "additive"])
+    assert options.attention == "concat"
+
+
 @pytest.mark.parametrize("words, message", [
     ("", "COMMAND"),
     ("trian", "no such command, did you mean train; see numpy-attention --help"),

@@ -23,8 +23,8 @@ ONE_TERM = ("you took α dα, the first term of the Jacobian diag(α) − α α�
             "Σ α dα, because every weight depends on every score")
 DIAGONAL = ("you took the Jacobian's diagonal α (1 − α) alone; it should be α (dα − Σ α dα), "
             "because every weight depends on every score: they add up to 1")
-UNWEIGHTED = ("you subtracted the plain mean of dα; it should be Σ α dα, because words are attended "
-              "to by α and not all alike")
+UNWEIGHTED = ("you subtracted the plain mean of dα; it should be Σ α dα, because words are "
+              "attended to by α and not all alike")
 
 
 def softmax_mistakes(line: str, alpha: str, dalpha: str) -> tuple[tuple[str, str, str], ...]:
