@@ -42,18 +42,27 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
             "the usual numbers three times. It trains, only worse."),
     mistakes=(
         ("m_hat = m / (1 - beta1**step)", "m_hat = m",
-         "the first mean starts from 0 and is too small at the beginning: it is divided by "
-         "1 − β₁ to the power of the step"),
+         "you left out the correction of m; divide it by 1 − β₁ᵗ, because m starts from 0 and is "
+         "too small at the beginning"),
         ("v_hat = v / (1 - beta2**step)", "v_hat = v",
-         "the second mean starts from 0 and is too small at the beginning: it is divided by "
-         "1 − β₂ to the power of the step"),
+         "you left out the correction of v; divide it by 1 − β₂ᵗ, because v starts from 0 and is "
+         "too small at the beginning"),
+        ("    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
+         "    m_hat = m\n    v_hat = v\n",
+         "you left out both corrections; divide m by 1 − β₁ᵗ and v by 1 − β₂ᵗ, because both start "
+         "from 0"),
+        ("    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
+         "    m_hat = m / (1 - beta1**(step + 1))\n    v_hat = v / (1 - beta2**(step + 1))\n",
+         "you took step + 1 in the corrections; it should be step, which counts from 1 here"),
+        ("    m = beta1 * m", "    beta1, beta2 = beta2, beta1\n    m = beta1 * m",
+         "you exchanged β₁ and β₂; β₁ belongs to the mean of gradients m, β₂ to that of squares v"),
         ("(1 - beta2) * g**2", "(1 - beta2) * g",
-         "v is the mean of squares"),
+         "you took the mean of g for v; it should be that of g², the mean of squares"),
         ("(np.sqrt(v_hat) + epsilon)", "np.sqrt(v_hat + epsilon)",
-         "ε is outside of the root"),
+         "you took ε into the root; it is added to √v̂"),
         ("(1 - beta1**step)", "(1 - beta1*step)",
-         "a power of the step, not a multiple"),
+         "you multiplied β₁ by the step; it should be the power β₁ᵗ"),
         ("(np.sqrt(v_hat) + epsilon), m, v", "(np.sqrt(v_hat) + epsilon), m_hat, v_hat",
-         "m and v go on to the next step as they are: m̂ and v̂ serve only this step"),
+         "you returned m̂ and v̂; return m and v, because the corrections serve only this step"),
         ("return x - rate * m_hat", "return x + rate * m_hat",
-         "a step goes against the gradient")))
+         "you went with the gradient; a step goes against it, because the loss should fall")))

@@ -43,13 +43,23 @@ times the factor, and the norm that they had (Pascanu et al. 2013). Arrays of ze
     mistakes=(
         ("factor = min(1.0, most / norm) if norm > 0 else 1.0",
          "factor = most / norm if norm > 0 else 1.0",
-         "a gradient that is short enough stays as it is: it is never made longer"),
+         "you always scaled to `most`; a gradient that is short enough stays as it is, and is "
+         "never made longer"),
+        ("return [one * factor for one in gradients], norm",
+         "return [one * min(1.0, most / max(np.sqrt((one**2).sum()), 1e-300)) for one in "
+         "gradients], norm",
+         "you clipped each array by its own norm; all get one factor, because that keeps the "
+         "direction of the gradient as a whole"),
         ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
          "norm = sum((one**2).sum() for one in gradients)",
-         "this is the norm's square: the root is missing"),
+         "you took the square of the norm; the root is missing"),
         ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
          "norm = sum(np.sqrt((one**2).sum()) for one in gradients)",
-         "the norm of all arrays together is not the sum of their norms"),
+         "you added the norms of the arrays; it should be the root of all squares together"),
         ("return [one * factor for one in gradients], norm",
          "return [np.clip(one, -most, most) for one in gradients], norm",
-         "each element cut by itself turns the gradient round: all get one factor")))
+         "you cut each element by itself; all get one factor, because cutting elements turns the "
+         "gradient to another direction"),
+        ("return [one * factor for one in gradients], norm",
+         "return [one * factor for one in gradients], norm * factor",
+         "you returned the norm after clipping; return the one that the gradients had before")))

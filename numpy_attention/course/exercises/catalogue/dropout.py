@@ -21,6 +21,8 @@ def dropout_backward(dy, cache, grads):
 def cases(rng, its):
     for p in (0.3, 0.5):
         inputs = rng.standard_normal((4, 6)), rng.random((4, 6)) >= p, p
+        inputs[1][0, 0] = True
+        inputs[0][0, 0] = 0                 # kept, and 0
         yield Case(its.dropout, inputs, its.dropout_backward)
 
 
@@ -45,6 +47,20 @@ nothing has to be done when it is no training any more. What the cache holds is 
             "and they are two different models."),
     mistakes=(
         ("return dy * scale, None, None", "return dy * (scale > 0), None, None",
-         "what was made larger on its way forward is so on its way back: the factor 1/(1 − p)"),
+         "you left out 1/(1 − p) in the backward pass; it should be a factor of dx, because it is "
+         "one of y"),
         ("return dy * scale, None, None", "return dy, None, None",
-         "what was left out has no part in the loss: its gradient is 0")))
+         "you passed dy on everywhere; it should be 0 where keep is False, because what was left "
+         "out has no part in the loss"),
+        ("scale = keep / (1 - p)", "scale = ~keep / (1 - p)",
+         "you left out what keep says is kept; keep is True where x stays"),
+        ("scale = keep / (1 - p)", "scale = keep / keep.mean()",
+         "you divided by the share that this mask keeps; it should be 1 − p, which is known before "
+         "the mask is drawn and makes the expectation x"),
+        ("scale = keep / (1 - p)", "scale = keep / p",
+         "you divided by p; it should be 1 − p, the share that is kept"),
+        ("scale = keep / (1 - p)", "scale = keep * 1.0",
+         "you left out 1/(1 − p); without it the expectation of y is x (1 − p)"),
+        ("return x * scale, scale", "return x * scale, (x * scale != 0) / (1 - p)",
+         "you read the mask back from y ≠ 0; keep it in the cache, because an input that is 0 and "
+         "kept has a gradient too")))

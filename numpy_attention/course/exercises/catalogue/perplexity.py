@@ -35,14 +35,21 @@ losses (T, B) holds −log p, natural logarithms; mask (T, B) is False where a s
             "smaller and compares with nothing."),
     mistakes=(
         ("losses[mask].sum() / mask.sum()", "(losses * mask).mean()",
-         "words that are not there do not count: the mean goes over what the mask has"),
+         "you divided by all places; divide by the number of words, because padding is not a word"),
+        ("losses[mask].sum() / mask.sum()", "losses.mean()",
+         "you left out the mask; padding has a loss in the array, and is not a word"),
+        ("losses[mask].sum() / mask.sum()", "-losses[mask].mean()",
+         "you took exp(−mean); the losses are −log p already, so it is exp(mean)"),
         ("np.exp(losses[mask].sum() / mask.sum())",
          "np.exp((losses * mask).sum(0) / mask.sum(0)).mean()",
-         "one mean over all words, not a perplexity of each sequence and the mean of these"),
+         "you averaged the perplexities of the sequences; it should be one mean over all words"),
         ("np.exp(losses[mask].sum() / mask.sum())",
          "np.exp(((losses * mask).sum(0) / mask.sum(0)).mean())",
-         "one mean over all words: a mean of the sequences' means counts short ones for more"),
+         "you averaged the means of the sequences; it should be one mean over all words, because "
+         "otherwise short sequences count for more"),
         ("np.exp(losses[mask].sum() / mask.sum())", "np.exp(losses[mask]).mean()",
-         "exp of the mean, not the mean of exp: one hopeless word would count for all"),
+         "you took the mean of exp; it should be exp of the mean, because one hopeless word would "
+         "count for all"),
         ("np.exp(losses[mask].sum() / mask.sum())", "2 ** (losses[mask].sum() / mask.sum())",
-         "losses are natural logarithms here: e to their power, not 2")))
+         "you took a power of 2; it should be one of e, because the losses are natural "
+         "logarithms")))

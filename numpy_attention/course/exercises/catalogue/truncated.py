@@ -61,8 +61,13 @@ over all chunks.
     mistakes=(
         ("    for first in range(0, len(xs), k):\n        dh = np.zeros_like(h)",
          "    dh = np.zeros_like(h)\n    for first in range(0, len(xs), k):\n        pass",
-         "at the end of a chunk the gradient begins again with zeros; here it comes from another "
-         "chunk"),
+         "you let the gradient of another chunk in; at the end of a chunk it should begin again "
+         "with zeros"),
+        ("range(0, len(xs), k):", "range(0, len(xs), len(xs)):\n        k = len(xs)",
+         "you did not cut the gradient at all; it should stop at the beginning of each chunk of k "
+         "steps"),
+        ("range(0, len(xs), k):", "range(0, len(xs) - k + 1, k):",
+         "you dropped the last chunk, which is shorter; its steps count too"),
         ("    for first in range(0, len(xs), k):\n"
          "        dh = np.zeros_like(h)                       # nothing comes from the chunk "
          "behind\n"
@@ -73,15 +78,19 @@ over all chunks.
          "    for t in reversed(range(len(xs))):\n"
          "        if t >= 0:\n"
          "            dh = dh * (t % k > 0) + dhs[t]\n",
-         "the cut is one step off: what comes to a chunk's first step belongs to it, what that "
+         "you cut one step off; what comes to a chunk's first step belongs to it, and what that "
          "step sends on to the chunk before is dropped"),
         ("    hs = states(W, U, xs, h)\n",
          "    hs = np.concatenate([states(W, U, xs[f:f + k], np.zeros_like(h))[f > 0:] "
          "for f in range(0, len(xs), k)])\n",
-         "the state goes on from chunk to chunk; here each begins with zeros"),
+         "you began each chunk with a state of zeros; the state goes on from chunk to chunk"),
+        ("    hs = states(W, U, xs, h)\n",
+         "    hs = np.concatenate([states(W, U, xs[f:f + k], h)[f > 0:] "
+         "for f in range(0, len(xs), k)])\n",
+         "you began each chunk with the given state h; the state goes on from chunk to chunk"),
         ("dU += hs[t].T @ da", "dU += hs[t + 1].T @ da",
-         "U met the state before the step, h_{t−1}, not the one after it"),
+         "you took the state after the step for U; it should be h_{t−1}, which U met"),
         ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)",
-         "the derivative of the tanh is taken at its output, h_t, not at h_{t−1}"),
+         "you took the derivative of the tanh at h_{t−1}; it should be taken at its output, h_t"),
         ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
-         "within a chunk the next step uses the state, too: this is k = 1")))
+         "you dropped what comes from the next step within a chunk; that is k = 1")))
