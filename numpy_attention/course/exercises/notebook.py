@@ -86,16 +86,19 @@ def format_verdict(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
         return
     done = STAGES[:STAGES.index(verdict.stage)]
     yield " ".join([f"{exercise.name}:", *(f"✓ {stage}" for stage in done), f"✗ {verdict.stage}"])
+    if verdict.mistakes and not exercise.planted:
+        one = len(verdict.mistakes) == 1
+        what = "a known mistake" if one else "one of these known mistakes"
+        yield f"your numbers match {what}:"
+        yield from (f"  {mistake}" for mistake in verdict.mistakes)
     yield verdict.message
     if verdict.blank:
         return
+    named = "first wrong" in verdict.message and "no small change" not in verdict.message
     if exercise.planted:
         yield "which line is it?"
-    elif verdict.mistakes:
-        yield "your numbers are those of this mistake:"
-        yield from (f"  {mistake}" for mistake in verdict.mistakes)
-    elif verdict.stage in ("values", "gradients"):
-        yield "no known mistake has these numbers"
+    elif verdict.stage in ("values", "gradients") and not verdict.mistakes and not named:
+        yield "your numbers match no known mistake"
     yield f"a hint: numpy-attention exercise hint {exercise.name}"
 
 

@@ -36,8 +36,9 @@ def test_two_are_named_as_two():
 
 def test_two_curated_ones_are_named_by_their_sentences_alone():
     assert named(("dE @ k * scale", "dE @ k"), ("@ q * scale", "@ q"), exercise=SCALED) == [
-        "two mistakes: 1/√d is between q and the score: it is a factor of dq; "
-        "and 1/√d is between k and the score: it is a factor of dk"]
+        "two mistakes: you left out 1/√d in dq; it should be a factor, because it is between q and "
+        "the score; and you left out 1/√d in dk; it should be a factor, because it is between k "
+        "and the score"]
 
 
 def test_a_number_that_no_mistake_gives_is_not_guessed():

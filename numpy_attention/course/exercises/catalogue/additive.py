@@ -45,20 +45,25 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
     mistakes=(
         ("dmemory.values += alpha[:, :, None] * dcontext[:, None]",
          "dmemory.values = alpha[:, :, None] * dcontext[:, None]",
-         "every step of the decoder reads the values: their gradients add up"),
+         "you set the gradient of the values; it should be added with +=, because every step of "
+         "the decoder reads them"),
         ("dmemory.keys += da", "dmemory.keys = da",
-         "every step of the decoder reads the keys: their gradients add up"),
+         "you set the gradient of the keys; it should be added with +=, because every step of the "
+         "decoder reads them"),
         ("            dalpha = dalpha + dweights\n", "            pass\n",
-         "the weights are an output besides the context: the given ∂L/∂α is missing"),
+         "you left out the given ∂L/∂α; it should be added to dα, because the weights are an "
+         "output besides the context"),
         *softmax_mistakes("return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
         ("* self.v_a * (1 - x**2)", "* self.v_a",
-         "the tanh was passed without its derivative"),
+         "you left out the derivative of the tanh; it should be a factor 1 − x²"),
         ("* self.v_a * (1 - x**2)", "* (1 - x**2)",
-         "e = v_a · x: what comes back to x is de v_a"),
+         "you left out v_a; what comes back to x should be de v_a, because e = v_a · x"),
         ("total = da.sum(1)", "total = da.mean(1)",
-         "the query met every word, so its gradients add up: sum, not mean"),
+         "you averaged over the words; it should be a sum, because the query met every word"),
         ("return dmemory.values + dmemory.keys @ self.U_a.T", "return dmemory.values",
-         "a word is a key as well as a value: the gradient through its key is missing"),
+         "you left out the gradient through the keys; dh has two terms, because a word is a key as "
+         "well as a value"),
         ("return dmemory.values + dmemory.keys @ self.U_a.T", "return dmemory.keys @ self.U_a.T",
-         "a word is a value as well as a key: the gradient through the context is missing")))
+         "you left out the gradient through the context; dh has two terms, because a word is a "
+         "value as well as a key")))

@@ -93,7 +93,7 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
             "such as that a width of 1 is greedy search, shows it."),
     mistakes=(
         ("kept = found[:width - len(ended)]", "kept = found[:width]",
-         "what has ended holds its place in the beam"),
+         "you freed the place of an ended hypothesis; it should keep its place in the beam"),
         ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
          "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
          "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
@@ -104,11 +104,13 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
          "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
          "    ended.sort(key=lambda one: -one[1])\n"
          "    return ended[:width]",
-         "what has ended holds its place in the beam; to cut at the end is another search"),
+         "you cut to the beam's width at the end only; an ended hypothesis should keep its place "
+         "at every step"),
         ("total + log_p[word]", "log_p[word]",
-         "a continuation's total has the words before in it"),
+         "you left out the words before; a continuation's total should include them"),
         ("    ended.sort(key=lambda one: -one[1])\n", "",
-         "what ended first need not be the most probable"),
+         "you returned what ended first; it should be the most probable"),
         ("            log_p = next_log_p(words)\n",
          "            log_p = next_log_p(running[0][0])\n",
-         "each hypothesis is continued by itself, not by what follows the best one")))
+         "you continued each hypothesis with what follows the best one; each should be continued "
+         "by its own probabilities")))

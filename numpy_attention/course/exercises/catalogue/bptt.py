@@ -32,20 +32,25 @@ grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one 
     unseen="With T = 1 a backward that never carries dh on is right but for h_0.",
     mistakes=(
         ("            dh = dh + dys[t]\n", "            dh = dys[t]\n",
-         "h_t is used twice: the gradient from the next step is missing"),
+         "you left out the gradient from the next step; dh_t has two terms, because h_t is used "
+         "twice"),
         ("grads.U += before[t].T @ da", "grads.U += after[t].T @ da",
-         "U met the state before the step, h_{t−1}, not the one after it"),
+         "you took the state after the step for U; it should be h_{t−1}, which U met"),
         ("da = dh * (1 - after[t]**2)", "da = dh * (1 - before[t]**2)",
-         "the derivative of the tanh is taken at its output, h_t, not at h_{t−1}"),
+         "you took the derivative of the tanh at h_{t−1}; it should be taken at its output, h_t"),
         ("dh = da @ self.U.T", "dh = da @ self.U",
-         "what went through U comes back through Uᵀ"),
+         "you went back through U; it should be Uᵀ"),
         ("        dh = dlast\n", "        dh = np.zeros_like(dlast)\n",
-         "the last state is an output, too: its gradient is where the loop begins"),
+         "you began the loop with zeros; it should begin with dlast, because the last state is an "
+         "output"),
         ("da = dh * (1 - after[t]**2)", "da = dh",
-         "the tanh was passed without its derivative"),
+         "you left out the derivative of the tanh; it should be a factor 1 − h²"),
         ("grads.b += da.sum(0)", "grads.b += da[0]",
-         "b was used by every sequence of the batch: their gradients add up"),
+         "you took the gradient of b from one sequence; it should be a sum, because every sequence "
+         "used b"),
         ("grads.W += xs[t].T @ da", "grads.W[...] = xs[t].T @ da",
-         "W serves all steps: each adds to its gradient, none replaces it"),
+         "you set the gradient of W at each step; it should be added with +=, because W serves all "
+         "steps"),
         ("for t in reversed(range(len(xs)))", "for t in range(len(xs))",
-         "back-propagation goes from the last step to the first")))
+         "you went from the first step to the last; it should be the other way, because later "
+         "steps use earlier states")))

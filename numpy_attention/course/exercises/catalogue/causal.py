@@ -39,18 +39,25 @@ you choose the order of the axes in which you hand it the others.
             "right."),
     mistakes=(
         ("        dh += dvalues                           # it is said\n", "",
-         "a state is a value, too: the gradient through the context is missing"),
+         "you left out the gradient through the context; dh has three terms, because a state is "
+         "query, key and value"),
         ("        dh += dk @ self.W_s.T                   # it is found\n", "",
-         "a state is a key, too: the gradient through its key is missing"),
+         "you left out the gradient through the keys; dh has three terms, because a state is "
+         "query, key and value"),
         ("        dh += dq @ self.W_q.T                   # it asks\n", "",
-         "a state is a query, too: the gradient through its query is missing"),
+         "you left out the gradient through the queries; dh has three terms, because a state is "
+         "query, key and value"),
         ("dk = dz.sum(0) ", "dk = dz.mean(0) ",
-         "a key is met by every later step: their gradients add up"),
+         "you took the gradient of a key from one step; it should be a sum, because every later "
+         "step meets it"),
         ("dq = dz.sum(2) ", "dq = dz.mean(2) ",
-         "a query meets every earlier state: their gradients add up"),
+         "you took the gradient of a query from one state; it should be a sum, because it meets "
+         "every earlier state"),
         ("dalpha = (values * dc[:, :, None]).sum(3) + dalpha",
          "dalpha = (values * dc[:, :, None]).sum(3)",
-         "the weights are an output besides the context: the given dα is missing"),
+         "you left out the given dα; it should be added, because the weights are an output besides "
+         "the context"),
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))",
                           "alpha", "dalpha"),
-        ("da = dy * (1 - y**2)", "da = dy", "the last tanh was passed without its derivative")))
+        ("da = dy * (1 - y**2)", "da = dy", "you left out the derivative of the last tanh; it "
+                                            "should be a factor 1 − y²")))

@@ -47,10 +47,11 @@ Given dloss, which is ∂(what comes after)/∂L, return the gradient of z (N, V
             "nothing."),
     mistakes=(
         ("return dz * dloss / len(y), None", "return dz * dloss, None",
-         "the loss is a mean of N: each of them has a share of 1/N"),
+         "you left out 1/N; the loss is a mean over N rows, so each has a share of 1/N"),
         ("dz[rows, y] -= 1", "dz[rows, y] += 1",
-         "dz = p − onehot(y): the right score has to rise"),
+         "you got the sign of onehot wrong; dz should be p − onehot(y), because the correct score "
+         "has to rise"),
         ("    dz[rows, y] -= 1\n", "",
-         "the second term of L, −z_y, is forgotten: dz = p − onehot(y)"),
+         "you left out the second term of L, −z_y; dz should be p − onehot(y)"),
         ("return dz * dloss / len(y), None", "return dz / len(y), None",
-         "dloss is missing: it is the gradient of what follows L, by which L counts")))
+         "you left out dloss; it is the upstream gradient, a factor of all of dz")))

@@ -63,14 +63,18 @@ The layer from which RNNsearch reads its words (Bahdanau et al. 2015, appendix A
     unseen="Where both of a pair are equal there is no derivative; random numbers never meet it.",
     mistakes=(
         ("dwide = (dt[:, :, None] * largest)", "dwide = (dt[:, :, None] * ~largest)",
-         "the gradient goes to the larger of a pair, not to the smaller"),
+         "you gave the gradient to the smaller of a pair; it should go to the larger, which was "
+         "taken"),
         ("dwide = (dt[:, :, None] * largest)", "dwide = (dt[:, :, None] * np.ones_like(pairs))",
-         "the smaller of a pair had no part in the scores: it gets nothing"),
+         "you gave both of a pair the gradient; the smaller should get 0, because it had no part "
+         "in the scores"),
         ("dwide = (dt[:, :, None] * largest)", "dwide = (dt[:, :, None] * (largest - 0.5 * "
          "np.ones_like(pairs)))",
-         "a maximum is not a difference: the smaller gets 0, not minus a half"),
+         "you gave the smaller of a pair a negative gradient; it should be 0, because a maximum is "
+         "not a difference"),
         ("grads.V += y.T @ dwide", "grads.V[...] = y.T @ dwide",
-         "a layer may be used twice: its gradients are added to what is there"),
+         "you set the gradient; it should be added with +=, because a layer may be used twice"),
         ("dwide @ self.U.T, dwide @ self.V.T, dwide @ self.C.T",
          "dwide @ self.U.T, 0 * (dwide @ self.V.T), dwide @ self.C.T",
-         "the word before had a part in the scores, so it has a gradient")))
+         "you left out the gradient of the word before; it should have one, because it had a part "
+         "in the scores")))

@@ -50,8 +50,11 @@ times. `grads` has the same arrays as the layer, and may hold gradients of other
     unseen="Checked with ids that are all distinct, the wrong one is right.",
     mistakes=(
         ("np.add.at(grads.E, ids, drows)", "grads.E[ids] += drows",
-         "a word that occurs twice is added once: += with repeated ids keeps the last of them"),
+         "you added a repeated word once; use np.add.at, because += with repeated ids keeps only "
+         "the last"),
         ("np.add.at(grads.E, ids, drows)", "grads.E[ids] = drows",
-         "a row that is used twice gets two gradients, which add up"),
+         "you set the row of a repeated word; its gradients should add up, because the row was "
+         "used twice"),
         ("np.add.at(grads.E, ids, drows)", "grads.E[:len(ids)] += drows",
-         "the rows that were read are those of the ids, not the first ones")))
+         "you took the first rows; the gradient belongs to the rows of the ids, because these were "
+         "read")))

@@ -43,23 +43,30 @@ where there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
     unseen="With r = 1 everywhere the two resets are one.",
     mistakes=(
         ("dz = dkeep if self.update == \"old\" else -dkeep", "dz = dkeep",
-         "where z is the share of the new, keep is 1 − z: a minus"),
+         "you left out a minus; where z is the share of the new state, keep is 1 − z"),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = np.where(runs, dh * (n - h), 0)",
-         "the sign of z: keep multiplies h, 1 − keep multiplies n"),
+         "you got the sign of the gradient of z wrong; keep multiplies h and 1 − keep multiplies "
+         "n, so it should be h − n"),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = dh * (h - n)",
-         "past a sentence's end keep is 1 for any z: the gradient of z is 0"),
+         "you gave z a gradient past a sentence's end; it should be 0 there, because keep is 1 for "
+         "any z"),
         ("dh = dh * keep + dh_seen + da_r @ U_r.T", "dh = dh_seen + da_r @ U_r.T",
-         "the old state is kept, too: the gradient past the gates is missing"),
+         "you left out the gradient past the gates; dh needs it, because the old state is kept "
+         "too"),
         ("dh_seen + da_r @ U_r.T + da_z", "dh_seen + da_z",
-         "the reset gate reads the old state: the gradient through it is missing"),
+         "you left out the gradient through the reset gate; dh needs it, because that gate reads "
+         "the old state"),
         ("dh * keep + dh_seen + da_r", "dh * keep + da_r",
-         "the candidate reads the old state: the gradient through it is missing"),
+         "you left out the gradient through the candidate; dh needs it, because the candidate "
+         "reads the old state"),
         ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * (1 - keep)",
-         "the candidate's tanh was passed without its derivative"),
+         "you left out the derivative of the candidate's tanh; it should be a factor 1 − n²"),
         ("    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n",
          "    ds = da_n @ U_n.T\n    return ds * r, ds * h, h.T @ da_n",
-         "with reset before the product, U_n met r h, not h"),
+         "you took h for U_n; with reset before the product it should be r h, which U_n met"),
         ("return ds @ U_n.T, dr, h.T @ ds", "return ds @ U_n.T, dr, h.T @ da_n",
-         "with reset after the product, what comes back to U_n went through r"),
+         "you left out r; with reset after the product it should be a factor of what comes back to "
+         "U_n"),
         ("grads.b_n += (da_n * r).sum(0)", "grads.b_n += da_n.sum(0)",
-         "b_n is inside of r: r is a factor of its gradient")))
+         "you left out r in the gradient of b_n; it should be a factor, because r multiplies "
+         "b_n")))

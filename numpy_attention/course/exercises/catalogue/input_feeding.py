@@ -45,28 +45,31 @@ the first state, and dM.
     unseen="Without input feeding in the forward and the backward, all gradients are right again.",
     mistakes=(
         ("dfed = dfeds[t] + dk @ self.F.T", "dfed = dfeds[t]",
-         "h̃_t is used twice: the gradient from the next step is missing"),
+         "you left out the gradient from the next step; dh̃_t has two terms, because h̃_t is used "
+         "twice"),
         ("du @ self.W_h.T + dk @ self.U.T", "du @ self.W_h.T",
-         "h_t goes on to the next step: dk Uᵀ is missing"),
+         "you left out dk Uᵀ; dh_t needs it, because h_t goes on to the next step"),
         ("du @ self.W_h.T + dk @ self.U.T", "dk @ self.U.T",
-         "h_t meets the context in h̃_t: du W_hᵀ is missing"),
+         "you left out du W_hᵀ; dh_t needs it, because h_t meets the context in h̃_t"),
         ("dh = (M * de[:, :, None]).sum(1) + du", "dh = du",
-         "h_t is a query: the gradient through the scores is missing"),
+         "you left out the gradient through the scores; dh_t needs it, because h_t is the query"),
         ("return np.array(dys[::-1])", "return np.array(dys)",
-         "the loop goes from the last step to the first, and so does the list that it fills: "
-         "dys is reversed at the end"),
+         "you returned dys from the last step to the first; reverse it at the end, because the "
+         "loop fills it backwards"),
         ("grads.F += fed_before.T @ dk", "grads.F += fed.T @ dk",
-         "F met h̃ of the step before"),
+         "you took h̃ of this step for F; it should be that of the step before, which F met"),
         ("grads.U += h_before.T @ dk", "grads.U += h.T @ dk",
-         "U met the state before the step"),
+         "you took the state after the step for U; it should be the one before it, which U met"),
         ("dM += de[:, :, None] * h[:, None] + alpha[:, :, None] * dc[:, None]",
          "dM += alpha[:, :, None] * dc[:, None]",
-         "a word is a key as well as a value: the gradient through its score is missing"),
+         "you left out the gradient through the scores; dM has two terms, because a word is a key "
+         "as well as a value"),
         ("dM += de", "dM = de",
-         "every step reads M: their gradients add up"),
+         "you set the gradient of M; it should be added with +=, because every step reads M"),
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
-        ("+ dalphas[t]", "", "the weights are an output besides the context: dα_t is missing")))
+        ("+ dalphas[t]", "", "you left out dα_t; it should be added, because the weights are an "
+                             "output besides the context")))
 
 
 FIND_IN_FEEDING = Exercise(

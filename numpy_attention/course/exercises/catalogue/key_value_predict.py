@@ -62,16 +62,19 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
     mistakes=(
         ("return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
          "return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,",
-         "which sum is whose: the query's gradient is a sum over what it met, the key's over who "
-         "met it"),
+         "you exchanged the two sums; the query's gradient is a sum over the keys, the key's a sum "
+         "over the queries"),
         ("grads.W_Y += k.T @ dZ.sum(0)", "grads.W_Y += k.T @ dZ.sum(1)",
-         "W_Y made the keys: a key's gradient is a sum over all steps that met it"),
+         "you took the gradient of a key from one step; it should be a sum over all steps that met "
+         "it"),
         ("alpha.T @ dr", "alpha @ dr",
-         "r = α v, so dv = αᵀ dr: from those who looked to what was looked at"),
+         "you took α for dv; it should be αᵀ dr, because r = α v"),
         ("dalpha = dalpha + dr @ v.T", "dalpha = dr @ v.T",
-         "the weights are an output besides r: the given dα is missing"),
+         "you left out the given dα; it should be added, because the weights are an output besides "
+         "r"),
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
         ("grads.W_x += p.T @ da", "grads.W_x += k.T @ da",
-         "W_x met the part that predicts, p, not the key"),
-        ("* self.w * (1 - M**2)", "* self.w", "the tanh was passed without its derivative")))
+         "you took the key for W_x; it should be the part that predicts, p"),
+        ("* self.w * (1 - M**2)", "* self.w", "you left out the derivative of the tanh; it should "
+                                              "be a factor 1 − M²")))

@@ -30,22 +30,28 @@ Ba et al. 2016. Given ∂L/∂y (T, D), add to grads.g and grads.b, and return �
     unseen="Normalising over the batch instead of the row has right gradients and another meaning.",
     mistakes=(
         (" - x_hat * along) / s", ") / s",
-         "s depends on every x of the row: its path, x̂ mean(dx̂ x̂), is missing"),
+         "you left out x̂ mean(dx̂ x̂); it should be subtracted, because s depends on every x of "
+         "the row"),
         ("(dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along)", "(dx_hat - x_hat * along)",
-         "the mean depends on every x of the row: its path is missing"),
+         "you left out mean(dx̂); it should be subtracted, because the mean depends on every x of "
+         "the row"),
         ("(dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s", "dx_hat / s",
-         "mean and spread are no constants: they depend on every x of the row"),
+         "you took mean and spread as constants; both have a gradient, because they depend on "
+         "every x of the row"),
         ("dx_hat = dy * self.g", "dx_hat = dy",
-         "y = g x̂ + b: g is a factor of what comes back to x̂"),
+         "you left out g; it should be a factor of dx̂, because y = g x̂ + b"),
         ("along = (dx_hat * x_hat).mean(1, keepdims=True)",
          "along = (dx_hat * x_hat).sum(1, keepdims=True)",
-         "the variance is a mean over the row: so is what comes back through it"),
-        ("- x_hat * along) / s", "- x_hat * along)", "the division by s is missing"),
+         "you took a sum for the path of the variance; it should be a mean, because the variance "
+         "is a mean over the row"),
+        ("- x_hat * along) / s", "- x_hat * along)", "you left out the division by s; dx should be "
+                                                     "divided by s, because x̂ = (x − mean) / s"),
         ("        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
          "        return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s",
          "        along = (dx_hat * x_hat).sum(1, keepdims=True) / len(dy)\n"
          "        alike = dx_hat.sum(1, keepdims=True) / len(dy)\n"
          "        return (dx_hat - alike - x_hat * along) / s",
-         "mean and variance are those of a row, over its D elements; len is the number of rows"),
+         "you divided by the number of rows; it should be D, because mean and variance are those "
+         "of a row"),
         ("grads.g += (dy * x_hat).sum(0)", "grads.g += dy.sum(0)",
-         "g multiplied x̂: x̂ is a factor of its gradient")))
+         "you left out x̂ in the gradient of g; it should be a factor, because g multiplied x̂")))

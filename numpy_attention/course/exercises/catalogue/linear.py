@@ -49,10 +49,12 @@ Given ∂L/∂y (B, O), add to grads.W and grads.b, and return ∂L/∂x (B, I).
     unseen="With W = 0 every wrong dx is right: it is 0.",
     mistakes=(
         ("grads.b += dy.sum(axis=0)", "grads.b += dy.mean(axis=0)",
-         "b was used by every row of the batch: its gradients add up, they are not averaged"),
+         "you averaged the gradient of b; it should be a sum, because every row of the batch used "
+         "b"),
         ("grads.W += x.T @ dy", "grads.W[...] = x.T @ dy",
-         "a layer may be used twice: its gradients are added to what is there"),
+         "you set the gradient; it should be added with +=, because a layer may be used twice"),
         ("grads.b += dy.sum(axis=0)", "grads.b += dy[0]",
-         "b was used by every row of the batch, not only by the first"),
+         "you took the gradient of b from one row; it should be a sum over all rows of the batch"),
         ("grads.W += x.T @ dy", "grads.W += x.T @ dy / len(x)",
-         "nothing is averaged here: a mean belongs to the loss, which has it in dy already")))
+         "you averaged over the batch; it should be a sum, because the mean of the loss is in dy "
+         "already")))

@@ -38,24 +38,30 @@ return dh, dM, dW_p, dv_p.
     unseen="The jump at the window's edges: the slope is right on both sides of it.",
     mistakes=(
         ("dh = de @ M + dk @ W_p.T ", "dh = de @ M ",
-         "h is used in p, too: the gradient through p is missing"),
+         "you left out the gradient through p; dh has two terms, because h is used in p too"),
         ("dh = de @ M + dk @ W_p.T ", "dh = dk @ W_p.T ",
-         "h is used in the scores, too: the gradient through them is missing"),
+         "you left out the gradient through the scores; dh has two terms, because h is used in the "
+         "scores too"),
         ("dM = np.outer(de, h) + np.outer(alpha, dc)", "dM = np.outer(alpha, dc)",
-         "a word is a key as well as a value: the gradient through its score is missing"),
+         "you left out the gradient through the scores; dM has two terms, because a word is a key "
+         "as well as a value"),
         ("dM = np.outer(de, h) + np.outer(alpha, dc)", "dM = np.outer(de, h)",
-         "a word is a value as well as a key: the gradient through the context is missing"),
+         "you left out the gradient through the context; dM has two terms, because a word is a "
+         "value as well as a key"),
         ("da = dalpha * g", "da = dalpha",
-         "α = a g: on the way to a the bell is a factor"),
-        ("* 4 / D**2", "* 2 / D**2", "1/σ² is 4/D², since σ = D/2"),
+         "you left out g; it should be a factor of da, because α = a g"),
+        ("* 4 / D**2", "* 2 / D**2", "you took another factor for 1/σ²; it should be 4/D², because "
+                                     "σ = D/2"),
         ("(np.arange(len(M)) - p)", "(p - np.arange(len(M)))",
-         "the sign: ∂g_s/∂p = g_s (s − p) / σ², a word to the right draws p to the right"),
+         "you got the sign wrong; ∂g_s/∂p should be g_s (s − p) / σ², because a word to the right "
+         "draws p to the right"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p * (1 - p)",
-         "p = S σ(z), so ∂p/∂z = p (1 − p / S)"),
+         "you took another derivative for p; it should be p (1 − p / S), because p = S σ(z)"),
         ("dalpha = M @ dc + dalpha", "dalpha = M @ dc",
-         "the weights are an output besides the context: the given dα is missing"),
+         "you left out the given dα; it should be added, because the weights are an output besides "
+         "the context"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (a * ",
-         "∂α_s/∂p = α_s (s − p) / σ²: the bell's height stays as a factor")))
+         "you left out the height of the bell; ∂α_s/∂p should be α_s (s − p) / σ²")))
 
 
 FIND_IN_LOCAL_P = Exercise(

@@ -35,20 +35,27 @@ return dx, and ∂L/∂h and ∂L/∂c of the state before. The loop over time i
     unseen="With a forget gate that is 1 everywhere, da_f is 0 and any factor in it is right.",
     mistakes=(
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dh * o * (1 - tanh_c**2)",
-         "c′ is used twice: the gradient from the next step is missing"),
+         "you left out the gradient from the next step; dc′ has two terms, because c′ is used "
+         "twice"),
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dc + dh * o",
-         "the tanh over the memory was passed without its derivative"),
+         "you left out the derivative of the tanh over the memory; it should be a factor 1 − "
+         "tanh²(c′)"),
         ("da_f = dc * c * f * (1 - f)", "da_f = dc * f * (1 - f)",
-         "the forget gate multiplied the old memory: c is a factor of its gradient"),
+         "you left out c; it should be a factor of the forget gate's gradient, because that gate "
+         "multiplied the old memory"),
         ("da_g = dc * i * (1 - g**2)", "da_g = dc * i * g * (1 - g)",
-         "the candidate has a tanh: its derivative is 1 − g²"),
+         "you took another derivative for the candidate; it has a tanh, so it should be 1 − g²"),
         ("dc_before = dc * f", "dc_before = dc",
-         "what goes back to c went through the forget gate: f is a factor"),
+         "you left out f; it should be a factor of what goes back to c, because c went through the "
+         "forget gate"),
         ("da = np.concatenate([da_i, da_f, da_g, da_o], axis=1)",
          "da = np.concatenate([da_f, da_i, da_g, da_o], axis=1)",
-         "the blocks of the four gates are in another order than in the forward"),
+         "you joined the blocks of the gates in another order; it should be that of the forward "
+         "pass"),
         ("da_o = do * o * (1 - o)", "da_o = do * (1 - o**2)",
-         "the output gate has a σ: its derivative is o (1 − o)"),
-        ("do = dh * tanh_c", "do = dh", "the output gate multiplied tanh(c′): it is a factor"),
+         "you took another derivative for the output gate; it has a σ, so it should be o (1 − o)"),
+        ("do = dh * tanh_c", "do = dh", "you left out tanh(c′); it should be a factor of the "
+                                        "output gate's gradient, because that gate multiplied it"),
         ("da_i = dc * g * i * (1 - i)", "da_i = dc * i * (1 - i)",
-         "the input gate multiplied the candidate: g is a factor of its gradient")))
+         "you left out g; it should be a factor of the input gate's gradient, because that gate "
+         "multiplied the candidate")))

@@ -35,13 +35,15 @@ backward gives dh (N,) and dM (S, N).
     unseen="M transposed by mistake cannot be seen where S = N.",
     mistakes=(
         ("return de @ M, np.outer(de, h)", "return M.mean(0), np.outer(de, h)",
-         "each word adds to dh by its own de: an average knows nothing of the loss"),
+         "you took the average of the words for dh; it should be Σ de_s m_s, because each word "
+         "counts by its own de"),
         ("return de @ M, np.outer(de, h)", "return de @ M / len(M), np.outer(de, h)",
-         "h met every word: their gradients add up, they are not averaged"),
+         "you averaged over the words; it should be a sum, because h met every word"),
         ("return de @ M, np.outer(de, h)", "return de @ M, np.outer(np.ones_like(de), h)",
-         "dm_s = de_s h: the score's own gradient is left out"),
+         "you left out de_s; dm_s should be de_s h"),
         ("return de @ M, np.outer(de, h)", "return de @ M, np.outer(de, M[0])",
-         "a word's score was made with the query: dm_s = de_s h")))
+         "you took the word itself for dm_s; it should be de_s h, because its score was made with "
+         "the query")))
 
 
 GENERAL = Exercise(
@@ -62,13 +64,13 @@ Given ∂L/∂e (S,), return dh (H,), dM (S, N) and dW_a (H, N).
     unseen="With W_a the identity, h and q are the same and so are many wrong gradients.",
     mistakes=(
         ("return dq @ W_a.T, np.outer(de, q)", "return dq @ W_a.T, np.outer(de, h @ W_a) / len(M)",
-         "nothing is averaged over the words"),
+         "you averaged over the words; it should be a sum, because q met every word"),
         ("dq = de @ M", "dq = M.sum(0)",
-         "each word adds to dq by its own de"),
+         "you left out de in dq; each word should count by its own de"),
         ("np.outer(h, dq)", "np.outer(h, q)",
-         "dW_a is made of h and the gradient of q, not of q itself"),
+         "you took q for dW_a; it should be made of h and the gradient of q"),
         ("return dq @ W_a.T", "return h * 0 + dq[:1] * W_a[:, 0]",
-         "all numbers of q depend on h: dh = dq W_aᵀ has them all")))
+         "you left out a part of dq; dh should be dq W_aᵀ, because all numbers of q depend on h")))
 
 
 CONCAT = Exercise(
@@ -91,14 +93,16 @@ M (S, N). Given ∂L/∂e (S,), return dh, dM, dW_a, dU_a, dv_a.
     unseen="Checked with only one word, the sum over words may be missing.",
     mistakes=(
         ("total = da.sum(0)", "total = da.mean(0)",
-         "h met every word, so its gradients add up: sum, not mean"),
+         "you averaged over the words; it should be a sum, because h met every word"),
         ("total = da.sum(0)", "total = da[-1]",
-         "h met every word, not only the last one"),
-        ("* (1 - x**2)", "* (1 - x)", "tanh′ = 1 − tanh², not 1 − tanh"),
-        (" * (1 - x**2)", "", "the tanh was passed without its derivative"),
-        ("de @ x", "x.sum(0)", "v_a weighs each word's x by that word's de"),
+         "you took dh from one word; it should be a sum over all words, because h met every word"),
+        ("* (1 - x**2)", "* (1 - x)", "you took 1 − tanh; the derivative of the tanh is 1 − tanh²"),
+        (" * (1 - x**2)", "", "you left out the derivative of the tanh; it should be a factor 1 − "
+                              "tanh²"),
+        ("de @ x", "x.sum(0)", "you left out de in the gradient of v_a; each word's x should count "
+                               "by that word's de"),
         ("da = np.outer(de, v_a)", "da = np.outer(de, np.ones_like(v_a))",
-         "e = v_a · x: what comes back to x is de v_a")))
+         "you left out v_a; what comes back to x should be de v_a, because e = v_a · x")))
 
 
 LOCATION = Exercise(
@@ -119,8 +123,8 @@ dW_a (H, longest).
     unseen="np.empty for dW_a passes whenever the memory happens to hold zeros.",
     mistakes=(
         ("np.zeros_like(M), dW_a", "np.outer(de, np.ones(M.shape[1])), dW_a",
-         "no word was read, so dM is 0"),
+         "you gave the words a gradient; dM should be 0, because no word was read"),
         ("dW_a[:, :len(M)] = np.outer(h, de)", "dW_a[:, -len(M):] = np.outer(h, de)",
-         "the first S columns were used, not the last"),
+         "you took the last S columns; it should be the first S, which were used"),
         ("return W_a[:, :len(M)] @ de", "return W_a[:, :len(M)].sum(1)",
-         "each place sends back by its own de")))
+         "you left out de; each place should count by its own de")))

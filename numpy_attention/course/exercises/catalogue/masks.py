@@ -73,15 +73,19 @@ Sentences of a batch differ in length. Past its end a sentence's state stays as 
     unseen="A batch in which all sentences have one length passes every check.",
     mistakes=(
         ("dh = da @ self.U.T + stays", "dh = da @ self.U.T",
-         "past the end the old state went through: its gradient comes back unchanged there"),
+         "you dropped the old state's gradient past the end; it should come back unchanged there, "
+         "because the old state went through"),
         ("dnew = np.where(m, dh, 0)", "dnew = dh",
-         "past its end a sequence's new state was not taken: it gets no gradient"),
+         "you gave the new state a gradient past the end; it should be 0 there, because the new "
+         "state was not taken"),
         ("dh = da @ self.U.T + stays", "dh = da @ self.U.T + dh",
-         "the old state went through only where the sequence had ended, not everywhere"),
+         "you passed the old state's gradient everywhere; it should pass only where the sequence "
+         "had ended"),
         ("stays = np.where(m, 0, dh) ", "stays = np.where(m, dh, 0) ",
-         "the mask is the wrong way round: the old state went through where it is False"),
+         "you used the mask the wrong way round; the old state went through where it is False"),
         ("da = dnew * (1 - news[t]**2)", "da = dnew * (1 - hs[t]**2)",
-         "the derivative of the tanh is taken at its output, not at the state before")))
+         "you took the derivative of the tanh at the state before; it should be taken at its "
+         "output")))
 
 
 FIND_IN_MASKS = Exercise(

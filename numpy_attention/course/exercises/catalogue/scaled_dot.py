@@ -54,17 +54,18 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
     unseen="A softmax along the wrong axis has right gradients: its rows then do not add up to 1.",
     mistakes=(
         ("dq = dE @ k * scale", "dq = dE @ k",
-         "1/√d is between q and the score: it is a factor of dq"),
+         "you left out 1/√d in dq; it should be a factor, because it is between q and the score"),
         ("dk = dE.swapaxes(-1, -2) @ q * scale", "dk = dE.swapaxes(-1, -2) @ q",
-         "1/√d is between k and the score: it is a factor of dk"),
+         "you left out 1/√d in dk; it should be a factor, because it is between k and the score"),
         *softmax_mistakes("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "A", "dA"),
         ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)",
-         "the weights are an output besides Y: the given dA is missing"),
+         "you left out the given dA; it should be added, because the weights are an output besides "
+         "Y"),
         ("(A * dA).sum(-1, keepdims=True)", "(A * dA).sum(-2, keepdims=True)",
          "you summed along the axis of queries; each row of A is a softmax, so the sum goes along "
          "the last axis"),
         ("return dq, dk, A.swapaxes(-1, -2) @ dY", "return dq, dk, A.swapaxes(-1, -2) @ (A @ v)",
-         "dv is made of dY, not of Y")))
+         "you made dv of Y; it should be Aᵀ dY")))
 
 
 MULTI_HEAD = Exercise(
@@ -88,22 +89,27 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
     unseen="Heads that are cut out of the wrong axis mix words, with right gradients.",
     mistakes=(
         ("shares = dweights[:, None] / self.heads", "shares = dweights[:, None]",
-         "the weights that go out are a mean over the heads: each has a share of 1/h"),
+         "you left out 1/h; each head should get that share of dα, because the weights that go out "
+         "are a mean over the heads"),
         ("dk @ self.W_k.T + dv @ self.W_v.T", "dk @ self.W_k.T",
-         "M gives the values, too: the gradient through them is missing"),
+         "you left out the gradient through the values; dM has two terms, because M gives keys and "
+         "values"),
         ("dk @ self.W_k.T + dv @ self.W_v.T", "dv @ self.W_v.T",
-         "M gives the keys, too: the gradient through them is missing"),
+         "you left out the gradient through the keys; dM has two terms, because M gives keys and "
+         "values"),
         ("grads.b_q += dq.sum((0, 1))", "grads.b_q += dq.mean((0, 1))",
-         "b_q was used by every word of every sentence: its gradients add up"),
+         "you took the gradient of b_q from one word or sentence; it should be a sum over all "
+         "words of all sentences"),
         ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))",
          "grads.W_q += X[0].T @ dq[0]",
-         "W_q was used by every sentence of the batch, not only by the first"),
+         "you took the gradient of W_q from one sentence; it should be a sum over the batch"),
         ("dparts = self.split(dy @ self.W_o.T)",
          "dparts = (dy @ self.W_o.T).reshape(len(dy), self.heads, dy.shape[1], -1)",
-         "cut into heads, then the axes exchanged, as split does: a reshape alone mixes words"),
+         "you only reshaped; cut into heads and exchange the axes, as split does, because a "
+         "reshape alone mixes words"),
         ("grads.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))",
          "grads.W_v += np.tensordot(M, dk, ((0, 1), (0, 1)))",
-         "W_v made the values: its gradient comes from dv, not from dk")))
+         "you took dk for W_v; it should be dv, because W_v made the values")))
 
 
 FIND_IN_HEADS = Exercise(

@@ -42,10 +42,10 @@ Given ∂L/∂x and ∂L/∂s, return ∂L/∂a and ∂L/∂b. The cache holds o
     unseen="exp(−b) overflows for b of −1000; every check at small b passes.",
     mistakes=(
         ("dx * (1 - x**2)", "dx * (1 - x)",
-         "tanh′ = 1 − tanh², not 1 − tanh"),
+         "you took 1 − tanh; the derivative of the tanh is 1 − tanh²"),
         ("ds * s * (1 - s)", "ds * (1 - s**2)",
-         "σ′ = σ (1 − σ); 1 − x² is tanh's"),
+         "you took the derivative of the tanh, 1 − x²; that of σ is σ (1 − σ)"),
         ("ds * s * (1 - s)", "ds * s",
-         "half of σ′ = σ (1 − σ) is left out"),
+         "you left out one factor; the derivative of σ is σ (1 − σ)"),
         ("dx * (1 - x**2)", "dx",
-         "the tanh was passed without its derivative")))
+         "you left out the derivative of the tanh; it should be a factor 1 − tanh²")))
