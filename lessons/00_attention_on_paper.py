@@ -5,10 +5,10 @@
 # mat" with the same care. Attention is that, in arithmetic: a question, a score for each word, and
 # an average of the words in which those with high scores count most.
 #
-# In ten minutes you will do it once with a pencil, on six words of three numbers. Nothing is
-# learnt here and nothing is derived. All that follows in this course, up to the Transformer, is
-# this calculation with larger vectors, and with numbers that are learnt in place of ours. The idea
-# was first used for translation by Bahdanau, Cho & Bengio (2015), to whom lesson 06 comes.
+# In ten minutes you will do it once with a pencil, on six words of three numbers. Nothing is learnt
+# here and nothing is derived. All that follows in this course, up to the Transformer, is this
+# calculation with larger vectors, and with numbers that are learnt in place of ours. The idea was
+# first used for translation by Bahdanau, Cho & Bengio (2015), whom lesson 06 covers.
 
 # %%
 print("Lesson 00: attention on paper", flush=True)
@@ -30,7 +30,8 @@ from numpy_attention import plotting
 #
 # A computer has no words, it has numbers. We give each word three of them, and choose what they
 # mean: how much the word says about **who**, about what is **done**, about **where**. A real model
-# has hundreds, learns them, and does not tell what they mean; three that we chose can be followed.
+# has hundreds, learns them, and does not tell us what they mean; three that we chose can be
+# followed.
 
 # %%
 words = ["the", "cat", "sat", "on", "the", "mat"]
@@ -88,8 +89,8 @@ for word, power, weight in zip(words, powers, weights):
 assert np.isclose(weights.sum(), 1)
 
 # %% [markdown]
-# A little more than half of the attention is on "mat", and nobody got nothing: exp of any number
-# is more than 0. Each "the" keeps as much as "cat". Softmax prefers, it does not choose.
+# A little more than half of the attention is on "mat", and no word got exactly nothing: exp of any
+# number is more than 0. Each "the" keeps as much as "cat". Softmax prefers, it does not choose.
 #
 # **Step 3: the context.** What did we read? The average of the six vectors, each with its weight:
 #

@@ -298,9 +298,10 @@ for name, array in tiny.named_parameters():
 
 # %% [markdown]
 # The library's `gradcheck` does the same for any Module. Its difference has four points, and the
-# error O(ε⁴). What comes from above, dloss here, it draws at random. (For a layer that gives an
-# array, it draws one number for each element.) An error is relative to the element itself, or to a
-# thousandth of the largest, if that is more. Every layer of this course must pass it below 1e-6.
+# error O(ε⁴). It draws the **upstream gradient**, the one that comes from above (here dloss), at
+# random. (For a layer that gives an array, it draws one number for each element.) An error is
+# relative to the element itself, or to a thousandth of the largest, if that is more. Every layer of
+# this course must pass it below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -464,14 +465,14 @@ assert said == "PASSES"
 # ## Which ε?
 #
 # Too large, and Taylor's remainder wins, about ε² L'''/6 with the third derivative L'''. Too small,
-# and rounding wins: a computer keeps L up to a share u of it, some 1e-16, and that is divided by
-# 2ε. So the error is about
+# and rounding wins: a computer knows L to a relative precision u of about 1e-16, and that is
+# divided by 2ε. So the error is about
 #
 #     ε² L'''/6 + u L/2ε
 #
-# Its derivative by ε, ε L'''/3 − u L/2ε², is 0 where ε³ = 3 u L / (2 L'''). If L and L''' are of
-# one size, that is near u^(1/3), some millionths. The difference of four points has ε⁴ for ε², and
-# its best ε is near u^(1/5), some ten-thousandths, with a smaller error.
+# Its derivative with respect to ε, ε L'''/3 − u L/2ε², is 0 where ε³ = 3 u L / (2 L'''). If L and
+# L''' are of one size, that is near u^(1/3), some millionths. The difference of four points has ε⁴
+# for ε², and its best ε is near u^(1/5), some ten-thousandths, with a smaller error.
 #
 # Here each derivative by W brings one more factor of h, and h is small, so L''' is smaller than L:
 # expect both best ε a little larger. float32 has u = 6e-8. Guess what error it reaches at its best
@@ -610,8 +611,8 @@ show(ax, "01_training")
 # It begins above V: a model of random parameters is sure of what is wrong; equal shares for all
 # would be 47. And the curve does not fall all the way: 9.694 at step 1,000, 9.711 at step 2,000.
 # That is the noise of the draws. While the rate is large, the perplexity goes up and down about a
-# mean that falls, near 9.8 at step 1,000, where we happened to look at a low place. With the rate
-# the trembling ends.
+# mean that falls, near 9.8 at step 1,000, where we happened to look at a low place. As the rate
+# falls to 0, the trembling stops.
 #
 # What does it know? Guess what it expects after a "q".
 

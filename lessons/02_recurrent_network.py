@@ -307,9 +307,9 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Four of five gradients are right. W, b and xs are made of the same da, so da is right at
-# every step, and so is the way from one step to the next. What is left is the one line of dU, and
-# of it one array that is not da. The report tries the others, and finds the one that fits.
+# Four of five gradients are right. W, b and xs are made of the same da, so da is right at every
+# step, and so is the way from one step to the next. That leaves the line of dU, and in it the only
+# array that is not da. The report tries the others, and finds the one that fits.
 #
 # ## Cutting the gradient
 #
@@ -519,7 +519,7 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 #
 # Can clipping help? It shortens an explosion, for that is a step too long. But where the gradient
 # has vanished, the total dU = Σ_t dU_t is not short: its near terms have their full length. Only
-# its far terms are, and one factor for all leaves every share as it is.
+# its far terms are short, and scaling everything by one factor leaves their share unchanged.
 #
 # ## What cannot be learnt for it
 #
@@ -564,10 +564,10 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
 # Near: learnt in 400 steps. Far: guessed. And where the gradient reaches further, more is learnt.
-# Where the border lies is one seed's: with two others the orthogonal start learns n = 16, too.
-# The same Jacobians carry the trace of the first symbol *forward*: where the gradient is faint, so
-# is what the reader still has of it. Patience moves the border (question 6). Lesson 03 builds a
-# path on which nothing is multiplied away.
+# Where the border falls depends on the seed: with two others the orthogonal start learns n = 16,
+# too. The same Jacobians carry the trace of the first symbol *forward*: where the gradient is
+# faint, so is what the reader still has of it. Patience moves the border (question 6). Lesson 03
+# builds a path on which nothing is multiplied away.
 
 # %% [markdown]
 # ## Questions

@@ -115,8 +115,9 @@ v_a = np.array([2.0, 2.0])                                  # (A,)
 # %% [markdown]
 # The Spanish sentence is *la casa blanca*, and *la* is written. Now a thing is wanted, q = (1, 0).
 # Take a pencil and do the row of "house": q W_a is the first row of W_a, h_j U_a is nearly the
-# first row of U_a. Which of the two hidden units is awake, that is, above 0? (W_a only takes away,
-# and less from the unit whose time has come: then a word that has much of the wanted can lift it.)
+# first row of U_a. Which of the two hidden units is awake, that is, above 0? (W_a is all negative:
+# it pushes both units down, but the one that matches the query less. A word rich in the wanted
+# feature can still push that unit above 0.)
 
 
 # %%
@@ -154,9 +155,9 @@ assert words[alpha.argmax()] == "house"
 assert words[alpha_then.argmax()] == "white"
 
 # %% [markdown]
-# Spanish order out of English words, and nothing was moved: the decoder looked *house* first, then
-# *white*. It works only because of the tanh. A sum q W_a + h_j U_a has one part from the query
-# which is the same for all words; only the bend makes it matter (question 3).
+# Spanish order out of English words, and nothing was moved: the decoder looked at *house* first,
+# then at *white*. It works only because of the tanh. A sum q W_a + h_j U_a has one part from the
+# query which is the same for all words; only the bend makes it matter (question 3).
 #
 # ## Backward
 #
@@ -260,7 +261,8 @@ print("one word: every gradient is what the central difference measures")
 # %% [markdown]
 # ## Many words, many sentences
 #
-# In earnest there are B sentences at once, and T target words, one query each. Three things change.
+# In practice there are B sentences at once, and T target words, one query each. Three things
+# change.
 #
 # - Sentences differ in length. A mask (B, S) says which places hold a word. The others get the
 #   score −∞, so the weight is exactly 0.
@@ -278,9 +280,9 @@ print("one word: every gradient is what the central difference measures")
 #
 # `memory` holds what was read: values, keys and mask. `dmemory` begins as zeros of the same shapes,
 # and every step adds to it. `t` counts the target words; some attentions of lesson 07 need it, this
-# one does not. `dweights` is ∂L/∂α where a loss reads α itself, as the check does and as a model
-# would that is taught where to look; usually it is None. Every line below you have derived above;
-# find it.
+# one does not. `dweights` is ∂L/∂α where a loss reads α itself, as the gradient check does, or a
+# model with supervised attention; usually it is None. Every line below you have derived above; find
+# it.
 
 
 # %% tags=["plain"]
@@ -485,8 +487,9 @@ def told(translator, pair):
 #
 # First a task of which we know everything: read three to eight digits, write them in reverse. The
 # first word of the target *is* the last one of the source, and so on, so the right weights form the
-# other diagonal. The model sees sequences only. How many steps, of 64 sequences each, until it
-# looks right? And which comes first, to look right or to say the right digit?
+# other diagonal. The model sees sequences only. How many steps, of 64 sequences each, until its
+# largest weight is on the right digit? And which comes first, to look at the right digit or to say
+# it?
 
 # %% tags=["training"]
 DIGITS = dict(vocabulary_size=10, min_length=3, max_length=8)
@@ -648,6 +651,7 @@ def expects(translator, pair):
     return translator.model.output.log_probabilities(read_out), batch.target_out[:, 0]
 
 
+# %% tags=["training"]
 def diagonal_place(pair, j):
     steps = max(len(pair.target) - 1, 1)
     return (2 * j * (len(pair.source) - 1) + steps) // (2 * steps)
@@ -669,6 +673,7 @@ def links_with(translator, weights, alone, rng):
     return np.array(rows), np.array(means)
 
 
+# %% tags=["training"]
 def quarters(name, order, right):
     """Print and → the share that is right in each quarter of the links, in this order."""
     shares = [part.mean() for part in np.array_split(right[np.argsort(order, kind="stable")], 4)]
@@ -696,8 +701,8 @@ assert all(shares[3] > 2 * shares[0] for shares in circular)
 # %% tags=["training"]
 print("sorted by the mean of P(y_i | c_i = h_s) over all places s:")
 fair = {}
-for name, translator, (its_before, its_after, its_alone) in (("yours", own, own_looks),
-                                                             ("shipped", shipped, looks)):
+both_models = ("yours", own, own_looks), ("shipped", shipped, looks)
+for name, translator, (its_before, its_after, its_alone) in both_models:
     rows, means = links_with(translator, its_before, its_alone, np.random.default_rng(7))
     after_rows, _ = links_with(translator, its_after, its_alone, np.random.default_rng(7))
     fair[name] = [quarters(f"{name}, before", means, rows[:, 0, 1]),
@@ -714,6 +719,8 @@ names = ("before", "after", "at random", "the diagonal")
 for n, (name, shares) in zip((0, 3, 1, 2), zip(names, fair["shipped"])):
     right.plot(range(4), shares, label=name, **plotting.base.curve_style(n))
 right.set_title("sorted by a probability that reads no weight")
+
+# %% tags=["training"]
 for ax in (left, right):
     ax.set(xlabel="quarter of the links", ylim=(0, 1))
     ax.set_xticks(range(4), ["surprising", "second", "third", "expected"])
@@ -737,8 +744,8 @@ show(figure, "06_surprise")
 # ## Three clauses
 #
 # Pictures are easily chosen to please. So here is the rule. Of the held-out clauses with at least
-# four gold links, ranked by the share of links whose cell holds its row's maximum *before*: the
-# first, the middle one and the last. Of equal ones the order is that of the book.
+# four gold links, ranked by the share of links whose gold cell has the largest weight in its row
+# *before*: the first, the middle one and the last. Of equal ones the order is that of the book.
 
 
 # %% tags=["training"]

@@ -755,8 +755,8 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # A reading is cheap. What does it *forbid*? Let the encoder read forward only. Then the annotation
 # at *student* still knows *blue*, which came before, but the one at *blue* cannot know *student*.
 # If the reading is right, location must now put weight on the noun or on a later word, as much as
-# suffices to name it, and has no need to move for the adjective. Guess for how many nouns the
-# largest weight moves before you run it.
+# suffices to name it, and has no need to move for the adjective. Before you run it, guess for how
+# many nouns the largest weight moves.
 
 
 # %% tags=["training"]
@@ -816,8 +816,8 @@ show(figure, "07_forward_only")
 # little as 0.01. (Over all links location points a little *worse* forward only: see question 7.)
 #
 # Keep two things. A heatmap that points wrong does not prove a bad translator, and a good
-# translation does not prove that its heatmap may be read. And dot loses by the forward encoder as
-# well: what comes later matters for the word itself.
+# translation does not prove that its heatmap may be read. And dot, too, gets worse with a
+# forward-only encoder: what comes later matters for the word itself.
 #
 # What about input feeding? On this task dot leaves nothing to gain (question 6); the paper reports
 # a gain in BLEU on English to German. And which score is the best, on real text? The package has

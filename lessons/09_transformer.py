@@ -62,8 +62,9 @@ print(*test[shown].source, "→", *test[shown].target)
 
 # %% [markdown]
 # *Blue student* turns round, and one *not* becomes two words about the verb: so a word must know
-# where it stands. And in training, where the whole French sentence lies there, what is to write
-# *portez* must not read *portez*. You will see what each of eight heads looks at for this sentence.
+# where it stands. And in training the decoder is fed the whole French sentence (**teacher
+# forcing**), so the position that predicts *portez* must not see it. You will see what each of
+# eight heads looks at for this sentence.
 #
 # ## A stream with parts beside it
 #
@@ -144,8 +145,8 @@ print("x̂ =", x_hat_of(x), f"  x̂_1 rises by {rise:.3f} h")
 #
 #     s² = mean((x − μ)²) + ε     so 2 s ∂s/∂x_i = 2 (x_i − μ) / D     and ∂s/∂x_i = x̂_i / D
 #
-# Now the quotient rule for x̂_j = (x_j − μ) / s. x_i reaches x̂_j on three ways, a term each: it is
-# x_j itself, if i = j; it moves the mean; it moves the spread:
+# Now the quotient rule for x̂_j = (x_j − μ) / s. x_i reaches x̂_j along three paths, one term each:
+# it is x_j itself, if i = j; it moves the mean; it moves the spread:
 #
 #     ∂x̂_j/∂x_i = (1[i = j] − 1 / D) / s − (x_j − μ) / s² · x̂_i / D
 #               = (1[i = j] − 1 / D − x̂_j x̂_i / D) / s
@@ -721,7 +722,8 @@ show(curves_picture(curves, counts, title), "09_warmup")
 # ## A small Transformer
 #
 # Now the task of lessons 07 and 08, `grammar-en-fr`, with the paper's order: two layers, four
-# heads, 64 numbers a word, post-norm with warm-up. Two layers bear the formula's own rate.
+# heads, 64 numbers a word, post-norm with warm-up. With two layers the paper's own learning rate
+# works.
 #
 # And one habit of the paper's, *label smoothing* (Szegedy et al. 2016; here ε = 0.1): the target is
 # no longer one word with probability 1. It is q (no query, for once), which gives 1 − ε to that

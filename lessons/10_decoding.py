@@ -147,8 +147,9 @@ assert rows == [1, 0]
 # *la casa* has overtaken. And see the rows: 1, 0. The better prefix now is the child of the worse
 # one before, so they have *crossed*. What the model remembers of each, its state, must cross too.
 #
-# A prefix that writes `</s>` has *ended*. It leaves the beam and frees no place: with one ended, of
-# k = 5, the next step keeps four. When all have ended, the best of them wins.
+# A prefix that writes `</s>` has *ended*. A finished hypothesis is set aside, and its slot is not
+# refilled: with one ended, of k = 5, the next step keeps four. When all have ended, the best of
+# them wins.
 
 # %%
 boxes = {
@@ -724,7 +725,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 
 # %% [markdown]
 # A draw at τ = 1 is the model's own distribution, and its BLEU is far below greedy's: many small
-# chances of a bad word add up to one somewhere. The other three buy quality with variety.
+# chances of a bad word add up to one somewhere. The other three trade variety for quality.
 #
 # But look at the log p. The book has nearly that of a plain draw, and nothing that a search finds
 # comes near it. For if a model doubts as much as it has reason to, the book is to it one more draw.

@@ -98,8 +98,8 @@ show(plotting.diagram(boxes, arrows, title="What is found goes to the word, and 
 # Three states of three numbers. The first number says which letter was read: 1 for f, −1 for g. The
 # other two say at which place: (1, 0) for the first, (0, 1) for the second. A dot has no place.
 #
-# The state that asks wants to say the first letter again: (0, 1, 0). W_q was chosen such that the
-# query lowers what is at the *other* place. Which weight will be the largest?
+# Suppose the asking state is (0, 1, 0): it wants the first letter again. W_q was chosen such that
+# the query lowers what is at the *other* place. Which weight will be the largest?
 
 
 # %%
@@ -398,16 +398,16 @@ report = caught(check, LastRoles(*arrays))
 # left is how its terms meet. The report names the line and the mistake: it *assigns where it is to
 # be added*. What came before, "it predicts" and "it asks", is lost.
 #
-# Check the element it shows with your head. It is of the last step, [5, …], which nobody looks back
-# at: it is neither found nor said. So with this bug its gradient is exactly 0.
+# Work out by hand what that element should be. It is of the last step, [5, …], which nobody looks
+# back at: it is neither found nor said. So with this bug its gradient is exactly 0.
 #
 # ## What no gradient check sees
 #
 # A gradient check proves that `backward` belongs to `forward`. It has no idea whether you wanted
 # *this* forward. Here are two ways to ruin it. The first forgets the triangle, so that each step
 # sees what it is to predict. The second was published: the code that was released with the paper
-# gives its cell to a framework that *traces* it, runs it once, at the first word, and repeats for
-# ever what it saw. At the first word the past is empty.
+# hands its cell to a framework that *traces* it: it runs once, on the first word, and that graph is
+# replayed at every later step. At the first word the past is empty.
 
 
 # %%
@@ -565,9 +565,9 @@ assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 # ## The Bible, soberly
 #
 # Real text. Each verse of `bible-en` is a text of its own, and every word is predicted, the first
-# one and </s> too. 2,000 words, 200,000 parameters, one pass over some of the verses. The output's
-# bias starts at the logarithm of the words' frequencies, which all would have to learn first. Who
-# wins, the LSTM, the control or combined? And is the attention alive?
+# one and </s> too. A vocabulary of 2,000, 200,000 parameters, one pass over some of the verses. The
+# output's bias starts at the logarithm of the words' frequencies, which all would have to learn
+# first. Who wins, the LSTM, the control or combined? And is the attention alive?
 
 # %% tags=["training"]
 WORDS = 2000

@@ -157,7 +157,7 @@ assert letters[alpha.argmax()] == "k"
 
 # %% [markdown]
 # It is *k*, which stood behind *c*. It was *found* by "c was before me", and what was *fetched* is
-# "I am k". A vector that is all one thing would have to say both.
+# "I am k". A single vector would have to encode both.
 #
 # ## Backward
 #
@@ -432,8 +432,8 @@ for row in range(3):
 # are said.
 #
 # But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
-# all four jobs, and the same LSTM as with two parts. Guess before you run: where does it end? (Who
-# draws one of the five letters that stood second is right in 20 % of the cases.)
+# all four jobs, and the same LSTM as with two parts. Guess before you run: where does it end?
+# (Guessing one of the five second letters at random is right 20 % of the time.)
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)

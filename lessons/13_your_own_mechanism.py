@@ -396,9 +396,9 @@ assert code == 0
 # ## Is it any good?
 #
 # The task is lesson 07's, English to French with made-up grammar. Three translators, all the same
-# but for the score: additive, general, and ours. Two things keep the comparison fair. They have as
-# many parameters, within one in a thousand. And each is trained three times, from other random
-# numbers: a difference that the next seed reverses is none.
+# but for the score: additive, general, and ours. Two things keep the comparison fair. All three
+# have the same number of parameters, to within 0.1 %. And each is trained three times, from other
+# random numbers: a difference that the next seed reverses is none.
 #
 # We ask for three figures: how many sentences are exactly right; how often the right one of the
 # source words has the largest weight (`</s>` is no candidate); and how sharp the attention is, the
@@ -476,8 +476,8 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # this point: "distance makes attention sharp". But general is as sharp, and there is no distance in
 # it. So sharpness does not need distance. Without general beside it you would have believed it did.
 #
-# Then what keeps additive soft? A reading lies at hand: its tanh. No |e| can exceed the sum of
-# |v_a|, while a product of query and key grows as large as W makes it. Readings are cheap, but this
+# Then what keeps additive soft? An explanation suggests itself: the tanh. No |e| can exceed
+# the sum of |v_a|, while a product of query and key grows as large as W makes it. Readings are cheap, but this
 # one can be tested. How far apart are the two largest scores, mostly? And how far apart would the
 # bound let them be? Guess whether it is tight. (A difference of scores is the logarithm of the
 # quotient of their weights.)

@@ -5,7 +5,7 @@
 # and it is right, and slow. Where does the time go? And how fast *could* it be?
 #
 # The second question has an answer. The matrix products must be made, whoever makes them. Made
-# alone, on arrays of the right shapes, they take a time that no rewriting of the rest gets below: a
+# alone, on arrays of the right shapes, they take a time that no rewriting of the rest can beat: a
 # *floor*. You will write the step as one would first write it, then change one thing at a time,
 # hold each version equal to the one before, and see how far each falls.
 #
@@ -885,8 +885,8 @@ def products(B):
 # and the next one is fetched anew, page by page, each page set to 0 first. A step that makes and
 # frees the same arrays every time pays for that every time. The C library on Linux can be asked to
 # keep what is freed. (Elsewhere `keep_freed_memory` does nothing. And where large arrays have come
-# and gone for a while, the library keeps some by itself. Then the two columns are alike.) Which of
-# the three versions below has most to gain? Think of what each makes anew.
+# and gone for a while, the library keeps some by itself. Then both numbers agree.) Which of the
+# three versions below has most to gain? Think of what each makes anew.
 
 
 # %% tags=["training"]
