@@ -1,6 +1,12 @@
 # %% [markdown]
 # # Lesson 00: attention on paper
 #
+# **You will be able to** attend with a pencil: scores, weights and context of one query over six
+# words, and say what happens to the weights when the query or its length changes.
+#
+# **Needs:** nothing but multiplication and exp. **Time:** 25 minutes to read, about a minute to
+# run.
+#
 # A reader who wants to know *where* the cat sat does not read all six words of "the cat sat on the
 # mat" with the same care. Attention is that, in arithmetic: a question, a score for each word, and
 # an average of the words in which those with high scores count most.
@@ -20,10 +26,6 @@ from matplotlib import pyplot as plt
 from numpy_attention import plotting
 
 # %% [markdown]
-# | from the package | what it is |
-# |---|---|
-# | `plotting` | diagrams of boxes and arrows, heatmaps, pictures as files |
-#
 # (`show`, from the file `course.py` beside the lessons, saves a figure in `lessons/outputs`.)
 #
 # ## Six words
@@ -366,6 +368,25 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # A higher score draws the context towards its word, by as much of the way as the word has weight
 # already. Why that is so, and how a loss at the far end of a model tells every score whether it
 # should be higher or lower, is what this course derives, line by line, beginning with lesson 01.
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | question, query | query |
+# | word vectors x_j | keys and values, here the same |
+# | context | context vector, attention output |
+# | share, weight | attention weight |
+# | how loud the question is | (inverse) temperature, scale of the scores |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `plotting` | diagrams of boxes and arrows, heatmaps, pictures as files |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 01: gradients by hand
 #
+# **You will be able to** derive a backward pass line by line, check it against central differences,
+# and say what such a check proves and what hides from it.
+#
+# **Needs:** NumPy and the chain rule. **Time:** 40 minutes to read, about a minute to run.
+#
 # Every model of this course learns by gradients that a person derived on paper and typed in. Here
 # you do it for the smallest language model there is: one that guesses the next letter from the
 # letter before. Five lines forward, five lines backward, and for every X a dX.
@@ -8,20 +13,6 @@
 # You will measure each gradient as soon as it is derived, by nudging and looking. Then you plant
 # bugs, to see how they look and where they hide. In the end the model learns, down to a floor that
 # mere counting gives us.
-#
-# | from the package | what it is |
-# |---|---|
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
-# | `gradcheck` | compares a whole backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `randomize` | gives every parameter random values |
-# | `relative_errors` | how far two arrays are apart, element by element |
-# | `Embedding` | the library's own first layer, for comparison |
-# | `Output` | its last one: scores and cross-entropy |
-# | `load_text` | a text that ships with the library |
-# | `Vocabulary` | numbers for letters, and back |
-# | `plotting` | diagrams, colours, pictures as files |
 #
 # (From `course.py` beside the lessons: `show` saves a figure, and `caught` prints the report of a
 # check that must fail.)
@@ -654,6 +645,35 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # %% [markdown]
 # Pairs that exist, words that do not. To do better it would have to remember more than one letter.
 # That is lesson 02.
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | what comes from above | upstream gradient, incoming gradient, cotangent |
+# | scores z | logits |
+# | central differences | numerical gradient, finite differences |
+# | bigram model | a Markov chain of order 1 |
+# | floor | entropy of the counts, the best loss that this model can have |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `gradcheck` | compares a whole backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `randomize` | gives every parameter random values |
+# | `relative_errors` | how far two arrays are apart, element by element |
+# | `Embedding` | the library's own first layer, for comparison |
+# | `Output` | its last one: scores and cross-entropy |
+# | `load_text` | a text that ships with the library |
+# | `Vocabulary` | numbers for letters, and back |
+# | `plotting` | diagrams, colours, pictures as files |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 02: the recurrent network
 #
+# **You will be able to** derive back-propagation through time, measure how much of a gradient
+# arrives k steps back, and say what clipping can and cannot do.
+#
+# **Needs:** lesson 01. **Time:** 35 minutes to read, about a minute to run.
+#
 # Lesson 01's model knew one letter of the past. A recurrent network (Elman 1990) knows, in
 # principle, all of it: it reads one symbol at a time, and keeps what it has read in a vector, its
 # state. The gradient then has to travel back through time.
@@ -9,20 +14,6 @@
 # see a language model learn with it, and measure what arrives after many steps: next to nothing.
 # What that costs, the last section shows. It is the reason for lessons 03 and 04, and in the end
 # for attention.
-#
-# | from the package | what it is |
-# |---|---|
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `randomize` | gives every parameter random values |
-# | `RNN` | the library's recurrent cell, for comparison |
-# | `LanguageModel` | embedding, cell and softmax in one |
-# | `TextBatches` | cuts a long text into windows, in its order |
-# | `Adam` | the optimizer, which this lesson explains |
-# | `Trainer` | the training loop |
-# | `plotting` | diagrams, colours, pictures as files |
 #
 # (Beside the lessons lie `course.py`, for pictures and for checks that must fail, and
 # `recurrent_parts.py`: the letters of the Bible, and the task of the last section.)
@@ -568,6 +559,35 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # too. The same Jacobians carry the trace of the first symbol *forward*: where the gradient is
 # faint, so is what the reader still has of it. Patience moves the border (question 6). Lesson 03
 # builds a path on which nothing is multiplied away.
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | the gradient that arrives | backpropagated gradient, gradient norm |
+# | windows of text | chunks, segments, BPTT length |
+# | a start of U that is orthogonal | orthogonal initialization |
+# | the state goes on | stateful training, carried hidden state |
+# | keeping the step short | gradient clipping by global norm |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `randomize` | gives every parameter random values |
+# | `RNN` | the library's recurrent cell, for comparison |
+# | `LanguageModel` | embedding, cell and softmax in one |
+# | `TextBatches` | cuts a long text into windows, in its order |
+# | `Adam` | the optimizer, which this lesson explains |
+# | `Trainer` | the training loop |
+# | `plotting` | diagrams, colours, pictures as files |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,13 @@
 # %% [markdown]
 # # Lesson 06: additive attention
 #
+# **You will be able to** derive additive attention with its backward pass, train a translator with
+# it, and say what its heatmap shows and what it does not.
+#
+# **Needs:** lessons 01 and 05. If you come for attention only, lesson 01 is enough: a GRU is a
+# cell, state in and state out, and nothing here needs its inside. **Time:** 50 minutes to read,
+# about a minute to run.
+#
 # Lesson 05 pressed a sentence into one vector, and long sentences did not fit. Bahdanau, Cho &
 # Bengio (2015) keep a vector for *every* source word, and let the decoder look at all of them again
 # before each word that it writes. Where it looks is computed, so it has a gradient, so it can be
@@ -11,19 +18,6 @@
 # and each Spanish word stands for, so it is known which of them belong together; the model never
 # sees these links. Guess now: for how many of them does the largest weight lie on the right word?
 # Always looking at the same relative place would be right for a little more than half of them.
-#
-# | from the package | what it is |
-# |---|---|
-# | `metrics` | how good translations are, and whether attention points at the right word |
-# | `plotting` | diagrams and heatmaps |
-# | `AdditiveAttention` | the library's own, for comparison |
-# | `Memory` | values, keys and a mask, in one place |
-# | `load_parallel` | draws sentence pairs of a corpus |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `protocol` | drives an attention through many queries, for a check |
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -803,6 +797,36 @@ print(f"the bad one: the book has {' '.join(bad.target)}\n"
 sentence = " ".join(held_out[chosen["good"]].source)
 print(f"    numpy-attention translate {os.path.relpath(run)} "
       f'"{sentence}" --heatmap attention.png')
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | to look, where it looks | to attend; attention weights; **alignment** |
+# | annotation h_j | encoder hidden state, memory, key and value |
+# | context c_i | context vector |
+# | x, the layer in which they meet | the alignment model's hidden layer |
+# | the book | reference translation |
+# | gold links | word alignment, sure links S (Och & Ney) |
+# | fed with the words of the book | teacher forcing |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `metrics` | how good translations are, and whether attention points at the right word |
+# | `plotting` | diagrams and heatmaps |
+# | `AdditiveAttention` | the library's own, for comparison |
+# | `Memory` | values, keys and a mask, in one place |
+# | `load_parallel` | draws sentence pairs of a corpus |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `protocol` | drives an attention through many queries, for a check |
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 07: Luong's family of attentions
 #
+# **You will be able to** derive Luong's four scores, two windows and input feeding, and test an
+# explanation of a heatmap.
+#
+# **Needs:** lesson 06. **Time:** 55 minutes to read, about a minute to run.
+#
 # In lesson 06 the decoder asked *before* its step: the old state looked for a word, and what it
 # found went into the new state. Luong, Pham & Manning (2015) turn the order round. First the step,
 # then the new state asks, and the answer meets that state in one small layer of its own. Attention
@@ -10,28 +15,6 @@
 # You will build them one at a time, smallest first, and each will be checked before the next one
 # comes. At the end you train four translators. One of them scores places without reading the words
 # that stand there. Guess now whether it can translate.
-#
-# | from the package | what it is |
-# |---|---|
-# | `metrics` | how many translations are right, and whether attention points at the right word |
-# | `plotting` | diagrams and heatmaps |
-# | `DotAttention` | the library's dot score, for comparison |
-# | `GeneralAttention` | its general score |
-# | `AdditiveAttention` | its concat score, which is lesson 06's |
-# | `LocationAttention` | its location score |
-# | `LocalMonotonic` | its window local-m |
-# | `LocalPredictive` | its window local-p |
-# | `load_parallel` | draws sentence pairs of a corpus |
-# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
-# | `Translator` | a model with its two vocabularies |
-# | `TranslatorTraining` | its training's settings |
-# | `Adam` | the optimizer |
-# | `LinearDecay` | a learning rate that falls in a straight line |
-# | `Trainer` | the training loop |
 
 # %%
 print("Lesson 07: Luong's family of attentions", flush=True)
@@ -841,6 +824,44 @@ print("\nrecorded, test perplexity: "
 # read the last word costs `concat` a whole point, more than these three are apart: which state asks
 # matters as much as which score is used. So does what may be seen: location, which sees places
 # only, and local-p, which sees a window, lose as much.
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | all words | **global attention** |
+# | a window | **local attention**: monotonic (local-m), predictive (local-p) |
+# | the bell | Gaussian window |
+# | h̃_t | attentional hidden state |
+# | the state that asks, h_t | query; decoder hidden state, s_t elsewhere in this course |
+# | concat | additive attention, MLP attention |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `metrics` | how many translations are right, and whether attention points at the right word |
+# | `plotting` | diagrams and heatmaps |
+# | `DotAttention` | the library's dot score, for comparison |
+# | `GeneralAttention` | its general score |
+# | `AdditiveAttention` | its concat score, which is lesson 06's |
+# | `LocationAttention` | its location score |
+# | `LocalMonotonic` | its window local-m |
+# | `LocalPredictive` | its window local-p |
+# | `load_parallel` | draws sentence pairs of a corpus |
+# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `Translator` | a model with its two vocabularies |
+# | `TranslatorTraining` | its training's settings |
+# | `Adam` | the optimizer |
+# | `LinearDecay` | a learning rate that falls in a straight line |
+# | `Trainer` | the training loop |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 08: scaled dot-product attention, and many heads
 #
+# **You will be able to** derive scaled dot-product attention with many heads, and tell by
+# experiment what the division by √d_k does.
+#
+# **Needs:** lesson 07. **Time:** 50 minutes to read, about a minute to run.
+#
 # Luong's dot (lesson 07) used each annotation twice, to be found and to be said, and asked one
 # question after another. Vaswani et al. (2017) give each role a matrix of its own: queries, keys
 # and values. All queries ask at once, scores are divided by √d_k, and several such attentions,
@@ -10,24 +15,6 @@
 # gradient check can see. And you will look into a claim that is often repeated: *without the
 # division, the gradient vanishes*. We measure the gradient, find a case where it is three times
 # larger without, train that case, and see it fall behind all the same. Then we find out why.
-#
-# | from the package | what it is |
-# |---|---|
-# | `metrics` | how many translations are right, and whether attention points at the right word |
-# | `plotting` | diagrams, colours, heatmaps |
-# | `ScaledDotProductAttention` | the library's attention over queries, keys and values |
-# | `MultiHeadAttention` | its layer of many heads |
-# | `load_parallel` | draws sentence pairs of a corpus |
-# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
-# | `Translator` | a model with its two vocabularies |
-# | `TranslatorTraining` | its training's settings |
-# | `Adam` | the optimizer |
-# | `LinearDecay` | a learning rate that falls in a straight line |
-# | `Trainer` | the training loop |
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -729,6 +716,40 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # for about half of them, the other two hardly ever, and the mean of all four is right half of the
 # time. So the mean, which a heatmap of the layer shows, hides what one head knows. Which head it is
 # depends on the seed. Look at heads one by one.
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | words of x ask words of x | **self-attention** |
+# | words of x ask words of m | **cross-attention**, encoder-decoder attention |
+# | d | d_k, size of a head; D is d_model |
+# | heads | h in the paper (h = 8, d_model = 512) |
+# | divided scores | scaled dot-product attention |
+# | scores E | attention logits |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `metrics` | how many translations are right, and whether attention points at the right word |
+# | `plotting` | diagrams, colours, heatmaps |
+# | `ScaledDotProductAttention` | the library's attention over queries, keys and values |
+# | `MultiHeadAttention` | its layer of many heads |
+# | `load_parallel` | draws sentence pairs of a corpus |
+# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `Translator` | a model with its two vocabularies |
+# | `TranslatorTraining` | its training's settings |
+# | `Adam` | the optimizer |
+# | `LinearDecay` | a learning rate that falls in a straight line |
+# | `Trainer` | the training loop |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 09: the Transformer
 #
+# **You will be able to** write an encoder layer forward and backward, and say what the mask, the
+# positions, the residual connections and the norm are for.
+#
+# **Needs:** lesson 08. **Time:** 50 minutes to read, about a minute to run.
+#
 # Lesson 08 ended with heads side by side. Vaswani et al. (2017) asked what else a translator needs,
 # and answered: no recurrence at all. Every word looks at every other, and no step waits for the
 # one before. What recurrence did in passing, knowing who came first, not seeing what comes later,
@@ -10,21 +15,6 @@
 # library's. Which bug lets a decoder read the answer, while every gradient check passes? And the
 # same norm can stand before or after each part: one of the two places makes a deep model hard to
 # train. Which?
-#
-# | from the package | what it is |
-# |---|---|
-# | `metrics` | how many translations are right, and whether attention points at the right word |
-# | `plotting` | diagrams, colours, heatmaps |
-# | `load_parallel` | draws sentence pairs of a corpus |
-# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `randomize` | gives all parameters of a module random values |
-# | `positional_encoding` | its positions, for comparison |
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
-# | `Constant` | a learning rate that stays |
-# | `Warmup` | one that rises first |
 #
 # (Beside the lessons lies `transformer_parts.py`: comparisons, pictures, training.)
 
@@ -791,6 +781,39 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # sentence was translated rightly all the same. The heads of layer 1 look at the right word less
 # than half of the time. (At what else? Question 10.) What a head looks at is not yet what it is
 # *for*. For that, take it away (question 7).
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | way past | **residual connection**, skip connection |
+# | triangle, s ≤ t | **causal mask**, look-ahead mask; masked self-attention |
+# | places, PE | **positional encoding**, sinusoidal |
+# | kept keys | **KV cache** |
+# | words of y ask the source | **cross-attention**, encoder-decoder attention |
+# | D, F, h, layers | d_model, d_ff, h, N in the paper (512, 2048, 8, 6) |
+# | scores over the vocabulary | **logits** |
+# | norm before or after | pre-norm, post-norm (Pre-LN, Post-LN) |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `metrics` | how many translations are right, and whether attention points at the right word |
+# | `plotting` | diagrams, colours, heatmaps |
+# | `load_parallel` | draws sentence pairs of a corpus |
+# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `randomize` | gives all parameters of a module random values |
+# | `positional_encoding` | its positions, for comparison |
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `Constant` | a learning rate that stays |
+# | `Warmup` | one that rises first |
 
 # %% [markdown]
 # ## Questions

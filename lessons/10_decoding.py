@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 10: decoding
 #
+# **You will be able to** write greedy and beam search with laws that test them, and choose between
+# searching and sampling.
+#
+# **Needs:** lesson 06. **Time:** 45 minutes to read, about a minute to run.
+#
 # A trained translator tells, for any words written so far, how probable each next word is. It does
 # not tell which *sentence* to write. V words make V^T sentences of T words; the model can score any
 # of them, but never all. Decoding is the search for a good one, or a fair draw.
@@ -9,20 +14,6 @@
 # goes wrong silently: words still come out. Later you meet a beam search with one wrong word in its
 # code. It mixes up what it has written, and claims probabilities that no model ever gave. Guess
 # now: does BLEU find it?
-#
-# | from the package | what it is |
-# |---|---|
-# | `metrics` | BLEU: how many runs of one to four words a translation shares with the book's |
-# | `plotting` | diagrams, colours |
-# | `pair_batch` | sentences as one array of ids |
-# | `BOS` | the id of `<s>` |
-# | `EOS` | the id of `</s>` |
-# | `PAD` | the id of `<pad>` |
-# | `UNK` | the id of `<unk>`, which stands for every word outside of the vocabulary |
-# | `beam_search` | the library's beam search, for comparison |
-# | `greedy` | its greedy search |
-# | `choose` | draws one word |
-# | `numeric_gradient` | central differences |
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -730,6 +721,36 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # But look at the log p. The book has nearly that of a plain draw, and nothing that a search finds
 # comes near it. For if a model doubts as much as it has reason to, the book is to it one more draw.
 # The most probable sentence is not a usual one. For one good translation, search; for many, draw.
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | prefix | **hypothesis**, partial translation |
+# | the book | **reference translation** |
+# | k | beam width, beam size |
+# | search finds something more probable than the book | model error, not search error |
+# | a division by the length | length normalization, **length penalty** |
+# | nucleus | top-p sampling |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `metrics` | BLEU: how many runs of one to four words a translation shares with the book's |
+# | `plotting` | diagrams, colours |
+# | `pair_batch` | sentences as one array of ids |
+# | `BOS` | the id of `<s>` |
+# | `EOS` | the id of `</s>` |
+# | `PAD` | the id of `<pad>` |
+# | `UNK` | the id of `<unk>`, which stands for every word outside of the vocabulary |
+# | `beam_search` | the library's beam search, for comparison |
+# | `greedy` | its greedy search |
+# | `choose` | draws one word |
+# | `numeric_gradient` | central differences |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 11: a language model that looks back
 #
+# **You will be able to** derive attention of a language model over its own past, and tell by
+# ablation and control whether it is used.
+#
+# **Needs:** lessons 03 and 06. **Time:** 45 minutes to read, about a minute to run.
+#
 # Read ten letters, then twenty dots, then say the ten letters again. For you that is easy: you look
 # back. A recurrent network cannot. All that it knows of a text must be in one vector, h_t, and it
 # writes over that vector at every dot. Yet h_1 … h_{t−1} were all computed. They are thrown away
@@ -12,18 +17,6 @@
 #
 # After that win comes a sober second text, the Bible, and a question that is asked too rarely: *is
 # the attention used?* You will meet bugs of which every gradient is right.
-#
-# | from the package | what it is |
-# |---|---|
-# | `analysis` | is the attention used? intervals for differences |
-# | `plotting` | diagrams, heatmaps, what a change of the attention costs |
-# | `Combined` | the library's score that knows who asks |
-# | `Single` | its score that does not |
-# | `KeyValueReadout` | its layer from states to what the output layer reads |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -692,6 +685,34 @@ assert flattered < 0.95 * honest
 # So, before you believe a figure: **influence**, does each output depend on what it should, and on
 # nothing else? **Ignorance**, does a model that knows nothing get what it must? **Ablation**, what
 # does the model use? **Control**, is it better than the same without?
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | what h_t finds | context vector |
+# | found and said | key and value roles |
+# | sees only what came before | causal attention |
+# | single, combined | content-only score; additive attention with the query |
+# | counted but not predicted | the first word of each sentence in the released code's perplexity |
+# | is it used | ablation; attention is not explanation (Jain & Wallace 2019) |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `analysis` | is the attention used? intervals for differences |
+# | `plotting` | diagrams, heatmaps, what a change of the attention costs |
+# | `Combined` | the library's score that knows who asks |
+# | `Single` | its score that does not |
+# | `KeyValueReadout` | its layer from states to what the output layer reads |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 12: key, value, predict
 #
+# **You will be able to** split one state into key, value and prediction, and test a suspicion about
+# the gradients that meet in it.
+#
+# **Needs:** lesson 11. **Time:** 50 minutes to read, about a minute to run.
+#
 # In lesson 11 one vector h_t had four jobs. It *asked* the memory. Later it stood in the memory,
 # where it was *found*, and *fetched*. And it *predicted* the next word. Is that too much for one
 # vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so, and give the jobs vectors of their
@@ -9,18 +14,6 @@
 # You will derive their models and try them on a task that one small vector learns late and separate
 # parts soon. A control then turns the explanation round. At the end you take the gradient of h_t
 # apart by its jobs. Guess now, and write it down: which two of the four jobs disagree most?
-#
-# | from the package | what it is |
-# |---|---|
-# | `plotting` | diagrams, colours, heatmaps, curves |
-# | `Combined` | the library's score |
-# | `KeyValueReadout` | its attention over the past, with states of one, two or three parts |
-# | `NGramReadout` | its N-gram of states, without attention |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `AttentiveLanguageModel` | words → LSTM → such a reader → the next word |
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -715,6 +708,33 @@ show(ax, "12_wikitext")
 # seeds can neither confirm nor refute that. They say this: compare with what does not attend before
 # you praise attention, with a longer vector before you praise its cuts, and with a second seed
 # before you praise anything. (Question 8 has a real text that takes a minute.)
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | jobs, roles, parts | key, value, query and prediction vectors |
+# | who asks, who is asked | query, key |
+# | 4-gram of states | N-gram RNN (Daniluk et al.) |
+# | window | attention span, context window |
+# | two seeds apart | run-to-run variance |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `plotting` | diagrams, colours, heatmaps, curves |
+# | `Combined` | the library's score |
+# | `KeyValueReadout` | its attention over the past, with states of one, two or three parts |
+# | `NGramReadout` | its N-gram of states, without attention |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `AttentiveLanguageModel` | words → LSTM → such a reader → the next word |
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 13: a mechanism of your own
 #
+# **You will be able to** take a score of your own from an equation to a verdict: derived, checked,
+# trained next to two controls.
+#
+# **Needs:** lessons 06 and 07. **Time:** 40 minutes to read, about a minute to run.
+#
 # The scores that you have met multiply query and word, or add them and look through a tanh; one
 # does not look at the word at all. Here is another idea. Put query and words as points on a map,
 # and look at what is *near*. A score should then be a distance. No paper of this course has it, so
@@ -13,27 +18,6 @@
 #
 # Afterwards it is your turn: the guide `docs/custom_mechanisms.md` takes you from an equation of
 # your own to a heatmap.
-#
-# | from the package | what it is |
-# |---|---|
-# | `metrics` | how many translations are right, and whether attention points at the right word |
-# | `plotting` | diagrams, colours, heatmaps |
-# | `Memory` | what an attention reads from: values, keys, mask |
-# | `SoftmaxAttention` | everything of an attention but its score |
-# | `load_parallel` | draws sentence pairs of a corpus |
-# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
-# | `protocol` | runs an attention over all steps, for `gradcheck` |
-# | `randomize` | random numbers for all parameters |
-# | `glorot` | random weights to start from |
-# | `Array` | an array, in type hints |
-# | `as_rows` | all rows of an array one below the other |
-# | `Translator` | a model with its two vocabularies |
-# | `TranslatorTraining` | its training's settings |
-# | `Adam` | the optimizer |
-# | `LinearDecay` | a learning rate that falls in a straight line |
-# | `Trainer` | the training loop |
 
 # %%
 print("Lesson 13: a mechanism of your own", flush=True)
@@ -476,10 +460,10 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # this point: "distance makes attention sharp". But general is as sharp, and there is no distance in
 # it. So sharpness does not need distance. Without general beside it you would have believed it did.
 #
-# Then what keeps additive soft? An explanation suggests itself: the tanh. No |e| can exceed
-# the sum of |v_a|, while a product of query and key grows as large as W makes it. Readings are cheap, but this
-# one can be tested. How far apart are the two largest scores, mostly? And how far apart would the
-# bound let them be? Guess whether it is tight. (A difference of scores is the logarithm of the
+# Then what keeps additive soft? An explanation suggests itself: the tanh. No |e| can exceed the sum
+# of |v_a|, while a product of query and key grows as large as W makes it. Readings are cheap, but
+# this one can be tested. How far apart are the two largest scores, mostly? And how far apart would
+# the bound let them be? Guess whether it is tight. (A difference of scores is the logarithm of the
 # quotient of their weights.)
 
 
@@ -600,6 +584,42 @@ show(figure, "13_attention")
 # `numpy-attention gradcheck mine.py:Name` until it is content, then `train`, `heatmap`, and
 # `compare` beside what it should beat. Before you train, square it out, or whatever it takes, and
 # say which old score it is in disguise, what is new, and which control would tell.
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | nearness | negative squared distance, RBF or Gaussian kernel attention |
+# | general | bilinear attention |
+# | sharp | low entropy of the weights |
+# | a seed | a training run from other random numbers |
+# | control | baseline under equal conditions |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `metrics` | how many translations are right, and whether attention points at the right word |
+# | `plotting` | diagrams, colours, heatmaps |
+# | `Memory` | what an attention reads from: values, keys, mask |
+# | `SoftmaxAttention` | everything of an attention but its score |
+# | `load_parallel` | draws sentence pairs of a corpus |
+# | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `numeric_gradient` | the central differences of one array |
+# | `protocol` | runs an attention over all steps, for `gradcheck` |
+# | `randomize` | random numbers for all parameters |
+# | `glorot` | random weights to start from |
+# | `Array` | an array, in type hints |
+# | `as_rows` | all rows of an array one below the other |
+# | `Translator` | a model with its two vocabularies |
+# | `TranslatorTraining` | its training's settings |
+# | `Adam` | the optimizer |
+# | `LinearDecay` | a learning rate that falls in a straight line |
+# | `Trainer` | the training loop |
 
 # %% [markdown]
 # ## Questions

@@ -1,6 +1,11 @@
 # %% [markdown]
 # # Lesson 14: how fast can it be?
 #
+# **You will be able to** find where the time of a training step goes, and remove it without
+# changing what is computed.
+#
+# **Needs:** lesson 03. **Time:** 70 minutes to read, about a minute to run.
+#
 # Write a training step of an LSTM language model as you read it, one time step after the other,
 # and it is right, and slow. Where does the time go? And how fast *could* it be?
 #
@@ -23,24 +28,6 @@
 # | 7 | the update in one pass |
 #
 # Which one is worth most, and which least? Write it down.
-#
-# | from the package | what it is |
-# |---|---|
-# | `Array` | an array, in type hints |
-# | `Module` | a class whose array fields are parameters |
-# | `as_rows` | (T, B, …) as (T · B, …) |
-# | `gradcheck` | compares a backward pass with central differences |
-# | `randomize` | gives every parameter random values |
-# | `lstm` | all gates of a step, compiled |
-# | `lstm_backward` | their backward pass, compiled |
-# | `cross_entropy` | bias, softmax, loss and its gradient in one pass, compiled |
-# | `squared_norm` | Σ g², compiled |
-# | `sgd` | w −= rate · g, then g = 0, compiled |
-# | `LanguageModel` | the library's model, for comparison |
-# | `SGD` | its optimizer |
-# | `TextBatch` | a window of text, as its models read it |
-# | `keep_freed_memory` | asks the C library not to hand freed memory back |
-# | `plotting` | diagrams, colours, pictures as files |
 #
 # (`course.py` and `speed_parts.py` in the same folder have a clock, its statistics and the plots.)
 
@@ -1109,6 +1096,40 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 #
 # Most ideas about speed end as the first one did. The remedy is the same as in lesson 13: a floor,
 # a version to compare with, and turns. Measure first, and stop when the floor is near.
+
+# %% [markdown]
+# ## What others call it
+#
+# | here | elsewhere |
+# |---|---|
+# | all words at once | batched matrix product |
+# | the floor | roofline; the time of the matrix products alone |
+# | panels | packed or blocked weights |
+# | gates in one loop | kernel fusion |
+# | two threads, half of the rows each | data parallelism |
+# | a row among many | arithmetic intensity |
+#
+# All terms are in the [glossary](../docs/site/glossary.md).
+#
+# ## From the package
+#
+# | from the package | what it is |
+# |---|---|
+# | `Array` | an array, in type hints |
+# | `Module` | a class whose array fields are parameters |
+# | `as_rows` | (T, B, …) as (T · B, …) |
+# | `gradcheck` | compares a backward pass with central differences |
+# | `randomize` | gives every parameter random values |
+# | `lstm` | all gates of a step, compiled |
+# | `lstm_backward` | their backward pass, compiled |
+# | `cross_entropy` | bias, softmax, loss and its gradient in one pass, compiled |
+# | `squared_norm` | Σ g², compiled |
+# | `sgd` | w −= rate · g, then g = 0, compiled |
+# | `LanguageModel` | the library's model, for comparison |
+# | `SGD` | its optimizer |
+# | `TextBatch` | a window of text, as its models read it |
+# | `keep_freed_memory` | asks the C library not to hand freed memory back |
+# | `plotting` | diagrams, colours, pictures as files |
 
 # %% [markdown]
 # ## Questions
