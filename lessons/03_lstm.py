@@ -537,8 +537,9 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # has just read the key. Among the LSTMs with a small U it goes with success: the larger b_f, the
 # more arrives, and the farther they recall. But it does not decide. Elman's network with a small U
 # learns n = 4 although only 3.7e-03 arrives (training changes the weights, and with them this
-# share). And with b_f = 3 more than half arrives at n = 32, yet that network still guesses. A gradient that arrives
-# helps, but it must also be noticed among those of 32 symbols that do not matter.
+# share). And with b_f = 3 more than half arrives at n = 32, yet that network still guesses. A
+# gradient that arrives helps, but it must also be noticed among those of 32 symbols that do not
+# matter.
 #
 # ## Dropout, but not along time
 #
