@@ -554,6 +554,7 @@ def train(model, windows):
     return bits(model, held_out, carried=True)
 
 
+# %% tags=["training"]
 model = start()
 lstm = LanguageModel.create(np.random.default_rng(7), V, hidden=UNITS, layers=1, cell="lstm",
                             embedding=32, init=0.3, forget_bias=1.0)
