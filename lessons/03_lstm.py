@@ -470,7 +470,7 @@ title = (f"20 steps back: {at_20['LSTM, b_f = 0']:.0e} of the gradient with b_f 
 ax = plotting.gradient_flow(arrives, title=title)
 ax.set_ylabel("share of the last state's gradient (log scale)")
 ax.set_ylim(1e-9, 30)
-ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+ax.legend(ax.get_legend().legend_handles, list(arrives), loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "03_gradient_flow")
 assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["LSTM, b_f = 3"]
 assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orthogonal"]

@@ -49,18 +49,18 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_j | (H,) | the encoder's state after word j |
 # | c | (H,) | the fixed vector, c = h_S |
 # | s_i | (H,) | the decoder's state when it writes word i |
-# | o_i, t_i | (2m,), (m,) | the layer before the logits; **maxout** keeps the larger of each pair |
-# | W_s, C, C_o | (H, H), (H, 3H), (H, 2m) | the three paths of c into the decoder |
+# | o_i, t_i | (2d,), (d,) | the layer before the logits; **maxout** keeps the larger of each pair |
+# | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | the three paths of c into the decoder |
 # | L | () | −Σ_i log P(y_i) |
 
 # %%
 boxes = {
     "x1": ("x₁", 0, 0), "x2": ("x₂", 1.4, 0), "xS": ("</s>", 2.8, 0),
     "h1": ("h₁", 0, 1.3), "h2": ("h₂", 1.4, 1.3), "hS": ("hₛ", 2.8, 1.3),
-    "c": ("c = hₛ", 4.3, 1.3, 1), "every": ("c, at every step", 8.4, -1.3, 1),
+    "c": ("c = hₛ", 4.3, 1.3, 1), "every": ("c, at every step", 8.4, 2.6, 1),
     "s0": ("s₀", 5.8, 1.3), "s1": ("s₁", 7.2, 1.3), "s2": ("s₂", 9.6, 1.3),
-    "y0": ("<s>", 6.8, 0), "y1": ("y₁", 10, 0),
-    "P1": ("P(y₁)", 7.8, 2.6), "P2": ("P(y₂)", 9.2, 2.6),
+    "y0": ("<s>", 7.2, 0), "y1": ("y₁", 9.6, 0),
+    "P1": ("P(y₁)", 7.2, 3.9), "P2": ("P(y₂)", 9.6, 3.9),
 }
 
 # %%
@@ -241,8 +241,8 @@ def gru_backward(dnext, cache, cell, grads):
 def read_out(s, word, c, y, model):
     """→ −log P(y), cache."""
     deep = model.deep_output
-    o = s @ deep.U_o + word @ deep.V_o + c @ deep.C_o + deep.b          # (2m,)
-    t = np.maximum(o[::2], o[1::2])                                     # (m,)
+    o = s @ deep.U_o + word @ deep.V_o + c @ deep.C_o + deep.b          # (2d,)
+    t = np.maximum(o[::2], o[1::2])                                     # (d,)
     scores = t @ model.output.words.E.T + model.output.b                # (V,)
     p = np.exp(scores - scores.max())
     p /= p.sum()
@@ -578,10 +578,10 @@ for when, ax in zip(("before training", "after one epoch"), axes):
 
 # %% tags=["training"]
 axes[0].set_ylabel("share of Σ ‖∂L/∂(embedded word)‖ (log scale)")
-axes[0].set_title("Before training: fixed vector, first word "
-                  f"1/{before[-1] / before[0]:.0f} of the last")
-axes[1].set_title("After one epoch: fixed vector, first word "
-                  f"{after[0] / after[-1]:.1f} times the last")
+axes[0].set_title("Fixed vector, before training:\n"
+                  f"the first word gets 1/{before[-1] / before[0]:.0f} of the last")
+axes[1].set_title("Fixed vector, after one epoch:\n"
+                  f"the first word gets {after[0] / after[-1]:.1f} times the last")
 axes[1].legend()
 show(figure, "05_gradient")
 
