@@ -235,7 +235,7 @@ class PlainLSTM(Module):
     b: Array  # (4H,)
 
     def step(self, x, h, c):
-        """x (B, I), the previous state h, c (B, H) → the next state, what backward needs."""
+        """x (B, I), the state before h, c (B, H) → the state after, what backward needs."""
         a_i, a_f, a_g, a_o = np.split(x @ self.W + h @ self.U + self.b, 4, axis=1)
         i = sigmoid(a_i)
         f = sigmoid(a_f)
