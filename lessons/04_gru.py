@@ -301,7 +301,7 @@ report = caught(check, forgetful)
 # fine, and the line that the report names is the one that adds up dh. It has two terms, but h has
 # four uses: both gates read h, and term (3) is missing. In training nothing would crash. The
 # gradients of the last step's weights do not depend on dh, so they stay correct; those of every
-# earlier step are slightly wrong, and the model learns slightly worse.
+# earlier step are slightly wrong.
 #
 # ## Four conventions, two lines
 #

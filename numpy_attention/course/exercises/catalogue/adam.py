@@ -84,4 +84,12 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
          "You left out 1 − β₁; it should multiply g, because m is a mean and not a sum."),
         ("(np.sqrt(v_hat) + epsilon)", "(v_hat + epsilon)",
          "You divided by v̂; it should be √v̂, because the step is the gradient divided by its "
-         "usual size.")))
+         "usual size."),
+        ("    m = beta1 * m + (1 - beta1) * g\n    v = beta2 * v + (1 - beta2) * g**2\n",
+         "    m = beta2 * m + (1 - beta2) * g\n    v = beta1 * v + (1 - beta1) * g**2\n",
+         "You exchanged β₁ and β₂ in the means; m should use β₁ and v should use β₂, because "
+         "the corrections belong to these."),
+        ("    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
+         "    m_hat = m / (1 - beta1)\n    v_hat = v / (1 - beta2)\n",
+         "You left out the power t; m and v should be divided by 1 − β₁ᵗ and 1 − β₂ᵗ, because "
+         "the correction shrinks with each step.")))

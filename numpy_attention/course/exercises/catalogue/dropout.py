@@ -36,7 +36,7 @@ EXERCISE = Exercise(
 
 Write both passes. What is kept is divided by 1 − p, so that the expectation of y is x and dropout
 can simply be left out after training. The mask keep is given; an x may be 0. What the cache holds
-is up to you. The backward pass returns ∂L/∂x, and None for each of keep and p.
+is up to you. The backward pass returns ∂L/∂x; None for keep and p may be left out.
 """,
     hints=(
         "Where the mask let nothing through, the gradient is 0.",

@@ -122,10 +122,11 @@ return ∂L/∂xs and ∂L/∂c.
          "You multiplied by s_{t−1} in dU_o; it should be s_t, because o_t is read from the "
          "state after the step."),
         ("            ds = da @ self.U.T\n", "            ds = da @ self.U\n",
-         "You forgot to transpose U; ds should be da Uᵀ, because the forward pass multiplied by U."),
+         "You forgot to transpose U; ds should be da Uᵀ, because the forward pass multiplied "
+         "by U."),
         ("for t in reversed(range(len(xs))):", "for t in range(len(xs)):",
-         "You went through the steps forwards; it should be backwards, because ds of a step comes "
-         "from the step after it."),
+         "You went through the steps forwards; it should be backwards, because ds of a step "
+         "comes from the step after it."),
         ("        return dxs, dc\n", "        return dxs, dc / len(xs)\n",
          "You took the mean of dc over the steps; it should be the sum, because every use of c "
          "adds to L."),

@@ -85,4 +85,13 @@ The loop over time is given, and calls your function.
          "You took the mean over the batch for db; it should be the sum, because L adds up "
          "what each sequence contributes."),
         ("grads.U += h.T @ da", "grads.U += (o * tanh_c).T @ da",
-         "You multiplied by h′ in dU; it should be h, because U met the state before the step.")))
+         "You multiplied by h′ in dU; it should be h, because U met the state before the step."),
+        ("da_i = dc * g * i * (1 - i)", "da_i = dc * g",
+         "You forgot σ's derivative in the input gate; da_i should be dc g i (1 − i), because "
+         "i is a σ."),
+        ("da_f = dc * c * f * (1 - f)", "da_f = dc * c",
+         "You forgot σ's derivative in the forget gate; da_f should be dc c f (1 − f), because "
+         "f is a σ."),
+        ("da_o = do * o * (1 - o)", "da_o = do",
+         "You forgot σ's derivative in the output gate; da_o should be do o (1 − o), because o "
+         "is a σ.")))

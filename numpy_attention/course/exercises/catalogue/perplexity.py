@@ -64,4 +64,7 @@ losses (T, B) holds −log p (natural logarithms); mask (T, B) is False where a 
          "You returned the mean loss; it should be its exp, because that is the perplexity."),
         ("losses[mask].sum() / mask.sum()", "losses[~mask].sum() / (~mask).sum()",
          "You read the mask the wrong way round; the mean should go over the places where it "
-         "is True, because those are the words.")))
+         "is True, because those are the words."),
+        ("losses[mask].sum() / mask.sum()", "-losses.mean()",
+         "You ignored the mask and took exp of minus the mean; it should be exp of the mean "
+         "over the words, because the losses are −log p already.")))

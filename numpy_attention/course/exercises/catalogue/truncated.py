@@ -110,4 +110,10 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
          "You set dW at every step; it should be summed, because every step uses the same W."),
         ("            da = dh * (1 - hs[t + 1]**2)\n", "            da = dh\n",
          "You passed dh through the tanh unchanged; it should be multiplied by 1 − h_t², "
-         "because h_t is a tanh.")))
+         "because h_t is a tanh."),
+        ("        last = min(first + k, len(xs))\n", "        last = len(xs)\n",
+         "You ran every chunk to the end of the text; it should end after k steps, because "
+         "otherwise later steps count several times."),
+        ("            dh = da @ U.T\n", "            dh = da @ U\n",
+         "You forgot to transpose U; dh should be da Uᵀ, because the forward pass multiplied "
+         "by U.")))
