@@ -446,8 +446,8 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "05_heard")
 
 # %% [markdown]
-# The first word counts fully; the later a word, the less it counts. A model with that bug would
-# train, after a fashion. Without a check it would pass for a mediocre idea.
+# The first word counts fully; the later a word, the less it counts. Nothing crashes, and every
+# shape is right. Without a check such a model would pass for a mediocre idea.
 #
 # ## What reaches the first word
 #
