@@ -1,4 +1,4 @@
-"""What lesson 04 needs beside what it teaches: marked texts, comparisons, the loop of one unit."""
+"""Helpers of lesson 04: marked texts, comparisons, the training loop of one unit."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ CLOSING = "”"
 
 
 def verses(split, letters):
-    """The first so many letters of a split of the Bible, a verse a line."""
+    """The first letters of a split of the Bible, one verse per line."""
     return "\n".join(map(" ".join, load_text("bible-en", split)))[:letters]
 
 
@@ -24,7 +24,7 @@ def last_marks(text):
 
 
 def quoted(text):
-    """Where a text quotes, verse by verse; it counts only verses that close what they open.
+    """Where a text quotes, verse by verse; only verses that close what they open count.
 
     → +1 inside of a quotation, else −1 (T,); whether the letter's verse counts (T,)
     """
@@ -55,7 +55,7 @@ def window_gradient(cell, xs, wanted, h):
 
 
 def learn(cell, text, optimizer, window=100):
-    """Train a cell of one unit to say `last_marks`; the state is carried from window to window.
+    """Train a cell of one unit to output `last_marks`; the state is carried over the windows.
 
     → the mean loss of the last fifty windows
     """
@@ -73,7 +73,7 @@ def learn(cell, text, optimizer, window=100):
 
 
 def check_same(plain, library, xs, first, mask, rng):
-    """Hold two cells against each other, forward and backward, from the same random gradients.
+    """Compare two cells, forward and backward, from the same random gradients.
 
     AssertionError: the states, a gradient of an input or one of a parameter differs.
     """

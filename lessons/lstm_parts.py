@@ -1,10 +1,10 @@
-"""What lesson 03 needs beside what it derives: networks for recall, pictures, a text in words."""
+"""Helpers of lesson 03: networks for the recall task, pictures, a text in words."""
 
 from itertools import chain
 
 import numpy as np
 from matplotlib import pyplot as plt
-from recurrent_parts import QUESTION, recall_model
+from recurrent_parts import QUESTION
 
 from numpy_attention import plotting
 from numpy_attention.data.batching import TextBatches
@@ -17,18 +17,17 @@ from numpy_attention.models.language_model import LanguageModel
 def recall_network(n, forget_bias, seed=8, is_orthogonal=False):
     """A network of 32 units for lesson 02's task, and the Generator that it was drawn with.
 
-    forget_bias: an LSTM's; None: lesson 02's Elman network from its better start, U orthogonal.
-    is_orthogonal: the LSTM's U_i, U_f, U_g and U_o are too, and not from U(−0.1, 0.1).
+    forget_bias: an LSTM's; None: an Elman network. is_orthogonal: U, or each of the LSTM's four
+    blocks of U, starts orthogonal; otherwise U is drawn from (-0.1, 0.1).
     """
-    if forget_bias is None:
-        return recall_model(n, is_orthogonal=True, seed=seed)
     rng = np.random.default_rng([seed, n])
-    model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, cell="lstm", embedding=16,
-                                 forget_bias=forget_bias)
-    model.embedding.E *= 10             # as in lesson 02: symbols that can be heard
+    kind = {"cell": "rnn"} if forget_bias is None else {"cell": "lstm", "forget_bias": forget_bias}
+    model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, embedding=16, **kind)
+    model.embedding.E *= 10             # as in lesson 02: U(−1, 1), so that symbols differ enough
     if is_orthogonal:
-        cell = model.cells.cells[0]
-        cell.U[...] = orthogonal(rng, cell.U.shape)
+        U = model.cells.cells[0].U      # (H, H), or (H, 4H)
+        for block in np.split(U, U.shape[1] // 32, axis=1):
+            block[...] = orthogonal(rng, block.shape)
     return model, rng
 
 
@@ -75,9 +74,9 @@ def memory_picture(values, flags, curves, title):
 
 
 def bible_words(read, held_out):
-    """So many words of the Bible to learn from, so many that are held out.
+    """The first words of the Bible to learn from, and as many as asked that are held out.
 
-    → the vocabulary of those words of the first text that occur twice, both texts as ids.
+    → the vocabulary of the words that occur twice in the first text, both texts as ids.
     """
     texts = [list(_words(split))[:size] for split, size in (("train", read), ("valid", held_out))]
     vocabulary = Vocabulary.build([texts[0]], min_count=2)

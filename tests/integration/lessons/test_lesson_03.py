@@ -104,9 +104,17 @@ def test_networks_of_recall_differ_in_the_bias_alone(parts):
     difference = ajar.cells.cells[0].b - shut.cells.cells[0].b
     np.testing.assert_allclose(difference, np.repeat([0, 3, 0, 0], 32), atol=1e-6)
     np.testing.assert_array_equal(ajar.cells.cells[0].U, shut.cells.cells[0].U)
-    elman, _ = parts.recall_network(4, None)
-    U = elman.cells.cells[0].U
-    np.testing.assert_allclose(U @ U.T, np.eye(32), atol=1e-5)
+
+
+def test_networks_of_recall_start_orthogonal_if_asked_elman_and_lstm_alike(parts):
+    for bias in (None, 0.0):
+        small, _ = parts.recall_network(4, bias)
+        other, _ = parts.recall_network(4, bias, is_orthogonal=True)
+        before, after = (model.cells.cells[0] for model in (small, other))
+        assert 0.09 < np.abs(before.U).max() <= 0.1
+        for block in np.split(after.U, after.U.shape[1] // 32, axis=1):
+            np.testing.assert_allclose(block @ block.T, np.eye(32), atol=1e-5)
+        np.testing.assert_array_equal(after.W, before.W)
 
 
 def test_the_way_back_keeps_the_gradient_of_every_state(parts):

@@ -48,10 +48,10 @@ def test_the_planted_bug_spares_the_decoder_and_leads_to_its_line(lesson):
     wrong, right = str(caught.value).split("right:")[0:2]
     assert "source_embedding.E, encoder.W, encoder.U, encoder.b, encoder.b_n;" in wrong
     assert right.startswith(" W_s, b_s, C, target_embedding.E")
-    assert "overwriting\n    ds, of_this_word = word_backward(ds, np.zeros_like(dc)" in right
+    assert "overwriting\n    dc = dc_read + da @ model.C.T" in right
 
 
-def test_with_the_bug_later_words_are_heard_by_the_first_steps_c_too(lesson):
+def test_with_the_bug_later_words_reach_c_through_the_first_step_too(lesson):
     """The cut model's W_s carries nothing back; what is left is what step 1 itself reads of c."""
     _, cache = lesson["forward"](lesson["source"], lesson["target"], lesson["model"])
     *_, writes = cache

@@ -6,9 +6,9 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def clip(gradients, most):
-    """Arrays, and the largest norm that they may have together → (arrays, their norm before).
+    """Arrays, and the largest norm allowed for all of them together → (arrays, norm before).
 
-    All are multiplied with one factor, or none is.
+    All are multiplied by the same factor.
     """
     norm = np.sqrt(sum((one**2).sum() for one in gradients))
     factor = min(1.0, most / norm) if norm > 0 else 1.0
@@ -29,37 +29,51 @@ EXERCISE = Exercise(
     norm   = √(Σ over all arrays and elements of g²)
     factor = min(1, most / norm)
 
-Given a list of arrays and the largest norm that they may have together, return the list of arrays
-times the factor, and the norm that they had (Pascanu et al. 2013). Arrays of zeros stay zeros.
+Given a list of arrays and `most`, the largest norm allowed for all of them together, return the
+list of arrays times the factor, and the norm before clipping (Pascanu et al. 2013). Zeros stay
+zeros.
 """,
     hints=(
         "The direction of the gradient as a whole does not change.",
-        "The norm is that of one long vector that holds all arrays.",
-        "g ← g · most / norm where norm > most"),
-    why=("One factor for all arrays keeps every share as it is: clipping shortens a step, it does "
-         "not turn it."),
-    unseen=("Clipping before the gradients of two halves of a batch are added is no clipping of "
-            "their sum."),
+        "It is the norm of one long vector that holds all arrays.",
+        "If norm > most: g ← g · most / norm, for every array."),
+    why=("One factor for all arrays keeps their ratios: clipping shortens a step and does not turn "
+         "it."),
+    unseen=("Clipping the gradients of two halves of a batch and adding them is not the same as "
+            "clipping their sum."),
     mistakes=(
         ("factor = min(1.0, most / norm) if norm > 0 else 1.0",
          "factor = most / norm if norm > 0 else 1.0",
-         "you always scaled to `most`; a gradient that is short enough stays as it is, and is "
-         "never made longer"),
-        ("return [one * factor for one in gradients], norm",
-         "return [one * min(1.0, most / max(np.sqrt((one**2).sum()), 1e-300)) for one in "
-         "gradients], norm",
-         "you clipped each array by its own norm; all get one factor, because that keeps the "
-         "direction of the gradient as a whole"),
+         "You always scaled; the factor should be at most 1, because a gradient that is short "
+         "enough stays as it is."),
         ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
          "norm = sum((one**2).sum() for one in gradients)",
-         "you took the square of the norm; the root is missing"),
+         "You used the sum of squares; it should be its square root, because that is the norm."),
         ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
          "norm = sum(np.sqrt((one**2).sum()) for one in gradients)",
-         "you added the norms of the arrays; it should be the root of all squares together"),
+         "You added the norms of the arrays; you should add their squares and then take the "
+         "root, because it is the norm of one long vector."),
         ("return [one * factor for one in gradients], norm",
          "return [np.clip(one, -most, most) for one in gradients], norm",
-         "you cut each element by itself; all get one factor, because cutting elements turns the "
-         "gradient to another direction"),
+         "You clipped each element by itself; all should get the same factor, because "
+         "otherwise the direction changes."),
         ("return [one * factor for one in gradients], norm",
-         "return [one * factor for one in gradients], norm * factor",
-         "you returned the norm after clipping; return the one that the gradients had before")))
+         "return [one * min(1.0, most / (np.sqrt((one**2).sum()) + 1e-30)) for one in gradients], "
+         "norm",
+         "You clipped each array by its own norm; all should get the same factor, because "
+         "otherwise the direction changes."),
+        ("return [one * factor for one in gradients], norm",
+         "return [one * factor for one in gradients], min(norm, most)",
+         "You returned the norm after clipping; it should be the norm before, because that "
+         "shows how often clipping acts."),
+        ("factor = min(1.0, most / norm) if norm > 0 else 1.0",
+         "factor = max(1.0, most / norm) if norm > 0 else 1.0",
+         "You used max for min; the factor should be at most 1, because clipping never makes a "
+         "gradient longer."),
+        ("factor = min(1.0, most / norm) if norm > 0 else 1.0",
+         "factor = 1 / norm if norm > most else 1.0",
+         "You scaled to a norm of 1; it should be `most`, because that is the largest norm "
+         "allowed."),
+        ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
+         "norm = np.sqrt(sum((one**2).mean() for one in gradients))",
+         "You took the mean of the squares; it should be their sum, because that is the norm.")))

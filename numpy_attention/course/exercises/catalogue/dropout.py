@@ -4,9 +4,9 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def dropout(x, keep, p):
-    """x (B, H), keep (B, H) bool, the share p that is left out → what is left, cache.
+    """x (B, H), keep (B, H) bool, the probability p of dropping → y (B, H), cache.
 
-    What is left is made larger, so that its expectation is x.
+    What is kept is divided by 1 − p, so that the expectation of y is x.
     """
     scale = keep / (1 - p)
     return x * scale, scale
@@ -20,10 +20,11 @@ def dropout_backward(dy, cache, grads):
 
 def cases(rng, its):
     for p in (0.3, 0.5):
-        inputs = rng.standard_normal((4, 6)), rng.random((4, 6)) >= p, p
-        inputs[1][0, 0] = True
-        inputs[0][0, 0] = 0                 # kept, and 0
-        yield Case(its.dropout, inputs, its.dropout_backward)
+        x = rng.standard_normal((4, 6))
+        keep = rng.random((4, 6)) >= p
+        x[1:3, 2] = 0                       # y is 0 where x is kept, and where it is dropped
+        keep[1:3, 2] = True, False
+        yield Case(its.dropout, (x, keep, p), its.dropout_backward)
 
 
 EXERCISE = Exercise(
@@ -33,12 +34,12 @@ EXERCISE = Exercise(
     text="""
     y = x · keep / (1 − p)          keep (B, H): True with probability 1 − p
 
-Write both passes. What is kept is made larger by 1/(1 − p), so that the expectation of y is x and
-nothing has to be done when it is no training any more. What the cache holds is up to you. Return
-∂L/∂x, and None for each of keep and p.
+Write both passes. What is kept is divided by 1 − p, so that the expectation of y is x and dropout
+can simply be left out after training. The mask keep is given; an x may be 0. What the cache holds
+is up to you. The backward pass returns ∂L/∂x; None for keep and p may be left out.
 """,
     hints=(
-        "Where nothing went forward, the gradient is 0.",
+        "Where the mask let nothing through, the gradient is 0.",
         "y is x times a number that does not depend on x.",
         "dx = dy · keep / (1 − p)"),
     why=("The mask is drawn once and used in both passes; drawing it again in the backward pass "
@@ -47,20 +48,32 @@ nothing has to be done when it is no training any more. What the cache holds is 
             "and they are two different models."),
     mistakes=(
         ("return dy * scale, None, None", "return dy * (scale > 0), None, None",
-         "you left out 1/(1 − p) in the backward pass; it should be a factor of dx, because it is "
-         "one of y"),
+         "You forgot the factor in the backward pass; dx should be dy keep / (1 − p), because "
+         "y is x times keep / (1 − p)."),
         ("return dy * scale, None, None", "return dy, None, None",
-         "you passed dy on everywhere; it should be 0 where keep is False, because what was left "
-         "out has no part in the loss"),
-        ("scale = keep / (1 - p)", "scale = ~keep / (1 - p)",
-         "you left out what keep says is kept; keep is True where x stays"),
-        ("scale = keep / (1 - p)", "scale = keep / keep.mean()",
-         "you divided by the share that this mask keeps; it should be 1 − p, which is known before "
-         "the mask is drawn and makes the expectation x"),
-        ("scale = keep / (1 - p)", "scale = keep / p",
-         "you divided by p; it should be 1 − p, the share that is kept"),
-        ("scale = keep / (1 - p)", "scale = keep * 1.0",
-         "you left out 1/(1 − p); without it the expectation of y is x (1 − p)"),
+         "You forgot the mask in the backward pass; dx should be 0 where keep is False, "
+         "because a dropped x has no effect on the loss."),
         ("return x * scale, scale", "return x * scale, (x * scale != 0) / (1 - p)",
-         "you read the mask back from y ≠ 0; keep it in the cache, because an input that is 0 and "
-         "kept has a gradient too")))
+         "You read the mask back from y ≠ 0; the backward pass should use keep itself, because "
+         "an x that is 0 and kept still has a gradient."),
+        ("scale = keep / (1 - p)", "scale = ~keep / (1 - p)",
+         "You dropped where keep is True; x should be kept there, because keep marks what "
+         "stays."),
+        ("scale = keep / (1 - p)", "scale = ~keep / p",
+         "You dropped where keep is True and divided by p; it should be keep / (1 − p), "
+         "because keep marks what stays, and it is True with probability 1 − p."),
+        ("scale = keep / (1 - p)", "scale = keep / p",
+         "You divided by p; it should be 1 − p, because that is the probability of being kept."),
+        ("scale = keep / (1 - p)", "scale = keep * (1 - p)",
+         "You multiplied by 1 − p; you should divide by it, because the rest must make up for "
+         "what was dropped."),
+        ("scale = keep / (1 - p)", "scale = keep / keep.mean()",
+         "You divided by the share that this mask happens to keep; it should be 1 − p, because "
+         "only then does each number's factor not depend on the other numbers."),
+        ("scale = keep / (1 - p)", "scale = keep * 1.0",
+         "You did not rescale what is kept; it should be divided by 1 − p, because otherwise "
+         "the expectation of y is (1 − p) x."),
+        ("scale = keep / (1 - p)",
+         "scale = (np.random.default_rng(0).random(x.shape) >= p) / (1 - p)",
+         "You drew a mask of your own; it should be keep, because the caller has drawn the "
+         "mask and counts on it.")))

@@ -25,48 +25,68 @@ EXERCISE = Exercise(
     blanks=("see_backward", "PlainGRU.backward"), cases=cases,
     text="""
     r = σ(x W_r + h U_r + b_r)                  z = σ(x W_z + h U_z + b_z)
-    n = tanh(x W_n + b + r (h U_n + b_n))       where reset is "after"
-    n = tanh(x W_n + b + (r h) U_n)             where reset is "before"
+    n = tanh(x W_n + b + r (h U_n + b_n))       if reset is "after"
+    n = tanh(x W_n + b + (r h) U_n)             if reset is "before"
     h′ = (1 − keep) n + keep h                  keep = z ("old"), or 1 − z ("new"); 1 past the end
 
-`see` has the part of n that the reset gate is for; write its backward pass, then that of the whole
-loop. Given ∂L/∂(all states) and ∂L/∂(last state), add to grads.W, grads.U, grads.b, and grads.b_n
-where there is a b_n, and return ∂L/∂xs and ∂L/∂(first state).
+`see` computes the part of n that the reset gate controls. Write its backward pass, then that of the
+whole loop. Given the upstream gradients of all states and of the last state, add to grads.W,
+grads.U and grads.b, and to grads.b_n if there is a b_n; return ∂L/∂xs and ∂L/∂(first state).
 """,
     hints=(
-        "The old state goes on in three ways: kept, seen by the candidate, and through both "
-        "gates.",
-        "see: s is the operand on the inner side of r. Which of r and U_n comes first?",
+        "The old state is used four times: it is kept, and the candidate and both gates read it.",
+        "see: which comes first, the product with r or the product with U_n?",
         "after: dr = da_n s, ds = da_n r, dh = ds U_nᵀ, dU_n = hᵀ ds; before: ds = da_n U_nᵀ, dr = "
         "ds h, dh = ds r, dU_n = sᵀ da_n; dz = dh (h − n) or its negative"),
     why="The two conventions of reset differ in one function, those of update in one sign.",
-    unseen="With r = 1 everywhere the two resets are one.",
+    unseen="With r = 1 everywhere, both conventions of reset give the same numbers.",
     mistakes=(
         ("dz = dkeep if self.update == \"old\" else -dkeep", "dz = dkeep",
-         "you left out a minus; where z is the share of the new state, keep is 1 − z"),
+         "You forgot the minus of update=\"new\"; dz should be −dkeep there, because keep is 1 "
+         "− z."),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = np.where(runs, dh * (n - h), 0)",
-         "you got the sign of the gradient of z wrong; keep multiplies h and 1 − keep multiplies "
-         "n, so it should be h − n"),
+         "You took n − h; dkeep should be dh (h − n), because keep multiplies h and 1 − keep "
+         "multiplies n."),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = dh * (h - n)",
-         "you gave z a gradient past a sentence's end; it should be 0 there, because keep is 1 for "
-         "any z"),
+         "You let padded steps move z; dz should be 0 past a sentence's end, because keep is 1 "
+         "there whatever z is."),
         ("dh = dh * keep + dh_seen + da_r @ U_r.T", "dh = dh_seen + da_r @ U_r.T",
-         "you left out the gradient past the gates; dh needs it, because the old state is kept "
-         "too"),
+         "You left out the kept part of dh; it should add dh keep, because h′ contains keep h."),
         ("dh_seen + da_r @ U_r.T + da_z", "dh_seen + da_z",
-         "you left out the gradient through the reset gate; dh needs it, because that gate reads "
-         "the old state"),
+         "You left the reset gate out of dh; it should add da_r U_rᵀ, because r reads the old "
+         "state."),
         ("dh * keep + dh_seen + da_r", "dh * keep + da_r",
-         "you left out the gradient through the candidate; dh needs it, because the candidate "
-         "reads the old state"),
+         "You left the candidate out of dh; it should add what see_backward returns, because n "
+         "reads the old state."),
         ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * (1 - keep)",
-         "you left out the derivative of the candidate's tanh; it should be a factor 1 − n²"),
+         "You passed dn through the tanh unchanged; it should be multiplied by 1 − n², because "
+         "n is a tanh."),
         ("    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n",
          "    ds = da_n @ U_n.T\n    return ds * r, ds * h, h.T @ da_n",
-         "you took h for U_n; with reset before the product it should be r h, which U_n met"),
+         "You multiplied by h in dU_n; with reset=\"before\" it should be s = r h, because U_n "
+         "met r h."),
         ("return ds @ U_n.T, dr, h.T @ ds", "return ds @ U_n.T, dr, h.T @ da_n",
-         "you left out r; with reset after the product it should be a factor of what comes back to "
-         "U_n"),
+         "You used da_n in dU_n; with reset=\"after\" it should be ds = da_n r, because the "
+         "product with U_n goes through r."),
         ("grads.b_n += (da_n * r).sum(0)", "grads.b_n += da_n.sum(0)",
-         "you left out r in the gradient of b_n; it should be a factor, because r multiplies "
-         "b_n")))
+         "You left r out of db_n; it should be da_n r, because r multiplies b_n."),
+        ("            da_r = dr * r * (1 - r)\n            da_z = dz * z * (1 - z)\n",
+         "            da_r = dr\n            da_z = dz\n",
+         "You forgot σ's derivative in both gates; da should be dr r (1 − r) and dz z (1 − z), "
+         "because r and z are sigmoids."),
+        ("            da_r = dr * r * (1 - r)\n            da_z = dz * z * (1 - z)\n",
+         "            da_r = dr * (1 - r**2)\n            da_z = dz * (1 - z**2)\n",
+         "You used tanh's derivative in the gates; it should be σ (1 − σ), because r and z are "
+         "sigmoids."),
+        ("dh_seen + da_r @ U_r.T + da_z @ U_z.T", "dh_seen + da_r @ U_r.T",
+         "You left the update gate out of dh; it should add da_z U_zᵀ, because z reads the old "
+         "state."),
+        ("dh_seen + da_r @ U_r.T + da_z @ U_z.T", "dh_seen",
+         "You left both gates out of dh; it should add da_r U_rᵀ and da_z U_zᵀ, because both "
+         "gates read the old state."),
+        ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * keep * (1 - n**2)",
+         "You multiplied dn by keep; it should be 1 − keep, because that is the candidate's "
+         "share of h′."),
+        ("dh = dh + dys[t] ", "dh = dys[t] ",
+         "You kept only the upstream gradient of this state; the gradient from the next step "
+         "should be added, because the next step reads the state too.")))

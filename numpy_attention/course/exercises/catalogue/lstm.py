@@ -22,40 +22,76 @@ EXERCISE = Exercise(
     i = σ(a_i)      f = σ(a_f)      g = tanh(a_g)      o = σ(a_o)
     c′ = f c + i g                  h′ = o tanh(c′)
 
-Given ∂L/∂h′ and, from the step after alone, ∂L/∂c′ (B, H), add to grads.W, grads.U and grads.b, and
-return dx, and ∂L/∂h and ∂L/∂c of the state before. The loop over time is there, and calls you.
+Given the upstream gradients ∂L/∂h′ and ∂L/∂c′ (B, H), the second of which comes from the next step
+only, add to grads.W, grads.U and grads.b, and return dx, and ∂L/∂h and ∂L/∂c of the state before.
+The loop over time is given, and calls your function.
 """,
     hints=(
         "c′ is used twice: by the next step and by h′.",
-        "First all that reaches c′, then the four gates, then one product for each parameter.",
+        "First all gradients of c′, then the gates, then one product for each parameter.",
         "dc ← dc + dh o (1 − tanh²(c′)); da_i = dc g i (1 − i); da_f = dc c f (1 − f); da_g = dc i "
         "(1 − g²); da_o = dh tanh(c′) o (1 − o); ∂L/∂c = dc f"),
-    why=("What goes from c′ to c is multiplied with f alone: no matrix, no tanh. That is the path "
-         "on which a gradient can travel far."),
-    unseen="With a forget gate that is 1 everywhere, da_f is 0 and any factor in it is right.",
+    why=("The gradient from c′ to c is multiplied by f only: no matrix, no tanh. On this path it "
+         "can travel far."),
+    unseen="Where the forget gate is 1, da_f is 0, and any factor in it looks correct.",
     mistakes=(
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dh * o * (1 - tanh_c**2)",
-         "you left out the gradient from the next step; dc′ has two terms, because c′ is used "
-         "twice"),
+         "You left out the dc of the next step; it should be added, because c′ is used by h′ "
+         "and by the next step."),
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dc + dh * o",
-         "you left out the derivative of the tanh over the memory; it should be a factor 1 − "
-         "tanh²(c′)"),
+         "You passed dh o through tanh(c′) unchanged; it should be multiplied by 1 − "
+         "tanh²(c′), because h′ reads c′ through a tanh."),
         ("da_f = dc * c * f * (1 - f)", "da_f = dc * f * (1 - f)",
-         "you left out c; it should be a factor of the forget gate's gradient, because that gate "
-         "multiplied the old memory"),
+         "You left c out of da_f; df should be dc c, because the forget gate multiplies the "
+         "old cell."),
         ("da_g = dc * i * (1 - g**2)", "da_g = dc * i * g * (1 - g)",
-         "you took another derivative for the candidate; it has a tanh, so it should be 1 − g²"),
+         "You used σ's derivative for the candidate; it should be 1 − g², because g is a tanh."),
         ("dc_before = dc * f", "dc_before = dc",
-         "you left out f; it should be a factor of what goes back to c, because c went through the "
-         "forget gate"),
+         "You passed dc to the state before unchanged; it should be dc f, because the forget "
+         "gate multiplies c."),
         ("da = np.concatenate([da_i, da_f, da_g, da_o], axis=1)",
          "da = np.concatenate([da_f, da_i, da_g, da_o], axis=1)",
-         "you joined the blocks of the gates in another order; it should be that of the forward "
-         "pass"),
+         "You put da_f before da_i; the order should be i, f, g, o, because that is how a is "
+         "cut in the forward pass."),
         ("da_o = do * o * (1 - o)", "da_o = do * (1 - o**2)",
-         "you took another derivative for the output gate; it has a σ, so it should be o (1 − o)"),
-        ("do = dh * tanh_c", "do = dh", "you left out tanh(c′); it should be a factor of the "
-                                        "output gate's gradient, because that gate multiplied it"),
+         "You used tanh's derivative for the output gate; it should be o (1 − o), because o is "
+         "a σ."),
+        ("do = dh * tanh_c", "do = dh",
+         "You took dh for do; it should be dh tanh(c′), because the output gate multiplies "
+         "tanh(c′)."),
         ("da_i = dc * g * i * (1 - i)", "da_i = dc * i * (1 - i)",
-         "you left out g; it should be a factor of the input gate's gradient, because that gate "
-         "multiplied the candidate")))
+         "You left g out of da_i; di should be dc g, because the input gate multiplies the "
+         "candidate."),
+        ("        da_i = dc * g * i * (1 - i)\n        da_f = dc * c * f * (1 - f)\n"
+         "        da_g = dc * i * (1 - g**2)\n        da_o = do * o * (1 - o)\n",
+         "        da_i = dc * g\n        da_f = dc * c\n        da_g = dc * i * (1 - g**2)\n"
+         "        da_o = do\n",
+         "You forgot σ's derivative in all three gates; da should be di i (1 − i), df f (1 − "
+         "f) and do o (1 − o), because each gate is a σ of a."),
+        ("        da_i = dc * g * i * (1 - i)\n        da_f = dc * c * f * (1 - f)\n"
+         "        da_g = dc * i * (1 - g**2)\n        da_o = do * o * (1 - o)\n",
+         "        da_i = dc * g\n        da_f = dc * c\n        da_g = dc * i\n        da_o = do\n",
+         "You forgot the derivatives of all four; da should have σ (1 − σ) for i, f and o, and "
+         "1 − g² for the candidate, because a goes through σ and tanh."),
+        ("        da_i = dc * g * i * (1 - i)\n        da_f = dc * c * f * (1 - f)\n"
+         "        da_g = dc * i * (1 - g**2)\n        da_o = do * o * (1 - o)\n",
+         "        da_i = dc * g * (1 - i**2)\n        da_f = dc * c * (1 - f**2)\n"
+         "        da_g = dc * i * (1 - g**2)\n        da_o = do * (1 - o**2)\n",
+         "You used tanh's derivative in all three gates; it should be σ (1 − σ), because i, f "
+         "and o are sigmoids."),
+        ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dc + dh * (1 - tanh_c**2)",
+         "You left o out of dc; it should be dh o (1 − tanh²(c′)), because h′ = o tanh(c′)."),
+        ("grads.b += da.sum(0)", "grads.b += da.mean(0)",
+         "You took the mean over the batch for db; it should be the sum, because L adds up "
+         "what each sequence contributes."),
+        ("grads.U += h.T @ da", "grads.U += (o * tanh_c).T @ da",
+         "You multiplied by h′ in dU; it should be h, because U met the state before the step."),
+        ("da_i = dc * g * i * (1 - i)", "da_i = dc * g",
+         "You forgot σ's derivative in the input gate; da_i should be dc g i (1 − i), because "
+         "i is a σ."),
+        ("da_f = dc * c * f * (1 - f)", "da_f = dc * c",
+         "You forgot σ's derivative in the forget gate; da_f should be dc c f (1 − f), because "
+         "f is a σ."),
+        ("da_o = do * o * (1 - o)", "da_o = do",
+         "You forgot σ's derivative in the output gate; da_o should be do o (1 − o), because o "
+         "is a σ.")))

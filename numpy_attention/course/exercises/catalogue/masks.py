@@ -37,7 +37,7 @@ class MaskedRNN(Module):
             dh = dh + dhs[t]
             m = mask[t][:, None]
             dnew = np.where(m, dh, 0)
-            stays = np.where(m, 0, dh)              # past the end the old state went through
+            stays = np.where(m, 0, dh)              # past the end h_t is the state before
             da = dnew * (1 - news[t]**2)
             grads.W += xs[t].T @ da
             grads.U += hs[t].T @ da
@@ -61,31 +61,45 @@ MASKS = Exercise(
     n_t = tanh(x_t W + h_{t−1} U)
     h_t = n_t where the mask is True, h_{t−1} where it is False
 
-Sentences of a batch differ in length. Past its end a sentence's state stays as it is. Given
-∂L/∂h_t for every t, add to grads.W and grads.U and return ∂L/∂xs, ∂L/∂h_0, and None for the mask.
+Sentences of a batch differ in length. Past its end, a sentence's state stays as it is. Given the
+upstream gradient ∂L/∂h_t for every t, add to grads.W and grads.U, and return ∂L/∂xs, ∂L/∂h_0, and
+None for the mask.
 """,
     hints=(
         "What is read past the end changes nothing: its dx is 0.",
-        "np.where sends each gradient to the one that was taken. There are two ways back.",
-        "dn = dh where the mask is True; and dh where it is False goes to h_{t−1} unchanged"),
-    why=("The second way is easily forgotten: without it a short sentence's last state gets no "
-         "gradient from the steps behind its end."),
-    unseen="A batch in which all sentences have one length passes every check.",
+        "np.where sends each gradient to the operand that was taken. There are two paths back.",
+        "dn is dh where the mask is True; where it is False, dh goes to h_{t−1} unchanged"),
+    why=("The second path is easily forgotten. Without it a short sentence's last state gets no "
+         "gradient from the steps after its end."),
+    unseen="With sentences of one length only, a check passes whatever the masks do.",
     mistakes=(
         ("dh = da @ self.U.T + stays", "dh = da @ self.U.T",
-         "you dropped the old state's gradient past the end; it should come back unchanged there, "
-         "because the old state went through"),
+         "You dropped the gradient past a sentence's end; it should come back unchanged there, "
+         "because the old state is passed on."),
         ("dnew = np.where(m, dh, 0)", "dnew = dh",
-         "you gave the new state a gradient past the end; it should be 0 there, because the new "
-         "state was not taken"),
+         "You sent a gradient to the new state everywhere; it should be 0 past a sentence's "
+         "end, because the new state is not used there."),
         ("dh = da @ self.U.T + stays", "dh = da @ self.U.T + dh",
-         "you passed the old state's gradient everywhere; it should pass only where the sequence "
-         "had ended"),
+         "You passed dh on everywhere; it should be passed on only where the mask is False, "
+         "because elsewhere h_t is the new state."),
         ("stays = np.where(m, 0, dh) ", "stays = np.where(m, dh, 0) ",
-         "you used the mask the wrong way round; the old state went through where it is False"),
+         "You passed dh on where the mask is True; it should be where it is False, because "
+         "that is where the old state stays."),
         ("da = dnew * (1 - news[t]**2)", "da = dnew * (1 - hs[t]**2)",
-         "you took the derivative of the tanh at the state before; it should be taken at its "
-         "output")))
+         "You took the derivative of the tanh at the state before; it should be 1 − n_t², "
+         "because n_t is its output."),
+        ("da = dnew * (1 - news[t]**2)", "da = dnew",
+         "You passed dn through the tanh unchanged; it should be multiplied by 1 − n_t², "
+         "because n_t is a tanh."),
+        ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
+         "You kept only the upstream gradient of this state; the gradient from the next step "
+         "should be added, because the next step reads h_t too."),
+        ("            dh = dh + dhs[t]\n", "            dh = dh + dhs[t] * mask[t][:, None]\n",
+         "You masked the upstream gradient; all of it should count, because h_t past the end "
+         "is still an output."),
+        ("grads.U += hs[t].T @ da", "grads.U += hs[t + 1].T @ da",
+         "You multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
+         "the step.")))
 
 
 FIND_IN_MASKS = Exercise(
@@ -94,7 +108,7 @@ FIND_IN_MASKS = Exercise(
     text=FIND_THE_LINE,
     hints=(
         "What is read past a sentence's end changes nothing. Which gradients contradict that?",
-        "Look at the elements of xs that are wrong: in which steps, of which sentences?",
-        "np.where sends a gradient to the one that was taken, and nothing to the other"),
-    why="Past its end a sentence's new state was not taken: its gradient, dnew, is 0 there.",
+        "Which elements of xs are wrong: in which steps, of which sentences?",
+        "np.where sends a gradient to the operand that was taken, and 0 to the other."),
+    why="Past its end, a sentence's new state is not used, so its gradient, dnew, is 0 there.",
     planted=("dnew = np.where(m, dh, 0)", "dnew = dh"))

@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def perplexity(losses, mask):
-    """−log p of each word (T, B), mask (T, B): False where there is none → exp of the mean."""
+    """−log p of each word (T, B), mask (T, B), False at padding → the perplexity."""
     return np.exp(losses[mask].sum() / mask.sum())
 
 
@@ -21,35 +21,50 @@ EXERCISE = Exercise(
     needs=("cross-entropy",), source=Source(__file__, ("perplexity",)), blanks=("perplexity",),
     cases=cases,
     text="""
-    perplexity = exp(1/N Σ −log p)          over the N words that are there
+    perplexity = exp(1/N Σ −log p)          over the N words that the mask counts
 
-losses (T, B) holds −log p, natural logarithms; mask (T, B) is False where a sequence has ended.
+losses (T, B) holds −log p (natural logarithms); mask (T, B) is False where a sequence has ended.
 """,
     hints=(
         "A model that gives every one of V words the same probability has a perplexity of V, "
         "however long its texts are.",
-        "It is a mean over words, not over sequences, and not over the places of padding.",
-        "exp(sum of the losses where the mask is / how many that are)"),
-    why="It is the geometric mean of 1/p: that many equally likely words would be as hard.",
-    unseen=("Counting a word that is never predicted, such as each sentence's end, makes it "
-            "smaller and compares with nothing."),
+        "It is a mean over words, not over sequences, and padding is not a word.",
+        "exp(sum of the losses where the mask is True / number of words where it is True)"),
+    why="It is the geometric mean of 1/p: a choice among that many equally likely words.",
+    unseen=("Counting tokens that others leave out, such as the end of each sentence, changes the "
+            "number, and then two perplexities cannot be compared."),
     mistakes=(
         ("losses[mask].sum() / mask.sum()", "(losses * mask).mean()",
-         "you divided by all places; divide by the number of words, because padding is not a word"),
-        ("losses[mask].sum() / mask.sum()", "losses.mean()",
-         "you left out the mask; padding has a loss in the array, and is not a word"),
-        ("losses[mask].sum() / mask.sum()", "-losses[mask].mean()",
-         "you took exp(−mean); the losses are −log p already, so it is exp(mean)"),
+         "You divided by the number of places; it should be the number of words, because "
+         "padding does not count."),
         ("np.exp(losses[mask].sum() / mask.sum())",
          "np.exp((losses * mask).sum(0) / mask.sum(0)).mean()",
-         "you averaged the perplexities of the sequences; it should be one mean over all words"),
+         "You averaged the perplexities of the sequences; it should be one mean over all "
+         "words, because exp is taken once, at the end."),
         ("np.exp(losses[mask].sum() / mask.sum())",
          "np.exp(((losses * mask).sum(0) / mask.sum(0)).mean())",
-         "you averaged the means of the sequences; it should be one mean over all words, because "
-         "otherwise short sequences count for more"),
+         "You averaged the means of the sequences; it should be one mean over all words, "
+         "because otherwise the words of short sequences count for more."),
         ("np.exp(losses[mask].sum() / mask.sum())", "np.exp(losses[mask]).mean()",
-         "you took the mean of exp; it should be exp of the mean, because one hopeless word would "
-         "count for all"),
+         "You took the mean of exp; it should be exp of the mean, because otherwise one very "
+         "improbable word outweighs the rest."),
         ("np.exp(losses[mask].sum() / mask.sum())", "2 ** (losses[mask].sum() / mask.sum())",
-         "you took a power of 2; it should be one of e, because the losses are natural "
-         "logarithms")))
+         "You raised 2 to the mean loss; it should be e, because the losses are natural "
+         "logarithms."),
+        ("losses[mask].sum() / mask.sum()", "losses.mean()",
+         "You ignored the mask; the mean should go over the words only, because padding does "
+         "not count."),
+        ("losses[mask].sum() / mask.sum()", "losses.sum() / mask.sum()",
+         "You summed over padding too; the sum should go over the words only, because padding "
+         "has no loss."),
+        ("losses[mask].sum() / mask.sum()", "-losses[mask].sum() / mask.sum()",
+         "You took exp of minus the mean; it should be exp of the mean, because the losses are "
+         "−log p already."),
+        ("np.exp(losses[mask].sum() / mask.sum())", "losses[mask].sum() / mask.sum()",
+         "You returned the mean loss; it should be its exp, because that is the perplexity."),
+        ("losses[mask].sum() / mask.sum()", "losses[~mask].sum() / (~mask).sum()",
+         "You read the mask the wrong way round; the mean should go over the places where it "
+         "is True, because those are the words."),
+        ("losses[mask].sum() / mask.sum()", "-losses.mean()",
+         "You ignored the mask and took exp of minus the mean; it should be exp of the mean "
+         "over the words, because the losses are −log p already.")))

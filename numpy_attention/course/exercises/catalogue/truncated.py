@@ -14,7 +14,7 @@ def states(W, U, xs, h):
 
 
 def truncated(W, U, xs, h, dhs, k):
-    """∂L/∂h_t (T, B, H) from above, chunks of k steps → dW, dU.
+    """Upstream gradients ∂L/∂h_t (T, B, H), chunks of k steps → dW, dU.
 
     The state goes from chunk to chunk, the gradient does not.
     """
@@ -22,7 +22,7 @@ def truncated(W, U, xs, h, dhs, k):
     dW = np.zeros_like(W)
     dU = np.zeros_like(U)
     for first in range(0, len(xs), k):
-        dh = np.zeros_like(h)                       # nothing comes from the chunk behind
+        dh = np.zeros_like(h)                       # nothing comes from the next chunk
         last = min(first + k, len(xs))
         for t in reversed(range(first, last)):
             dh = dh + dhs[t]
@@ -48,29 +48,24 @@ EXERCISE = Exercise(
     h_t = tanh(x_t W + h_{t−1} U)
 
 A long text is cut into chunks of k steps; the last may be shorter. The state is carried from chunk
-to chunk; the gradient is not. Given dhs, ∂L/∂h_t from above for every t, return dW and dU: the sums
-over all chunks.
+to chunk; the gradient is not. Given dhs, the upstream gradient ∂L/∂h_t for every t, return dW and
+dU, the sums over all chunks. The first chunk begins at the given h_0.
 """,
     hints=(
-        "With k ≥ T nothing is cut off: it is BPTT.",
+        "With k ≥ T nothing is cut: it is plain BPTT.",
         "Within a chunk nothing changes. What is dh at a chunk's last step?",
         "dh begins with zeros in every chunk; hs comes from the whole run"),
-    why=("What is dropped is no noise but the far end of every sum: the gradient is that of "
+    why=("What is dropped is not noise but the far end of every sum: the gradient is that of "
          "another loss, in which the first state of each chunk is a constant."),
-    unseen="Beginning each chunk with a state of zeros has right gradients too, of another model.",
+    unseen="Starting each chunk from zeros has correct gradients too, those of another model.",
     mistakes=(
         ("    for first in range(0, len(xs), k):\n        dh = np.zeros_like(h)",
          "    dh = np.zeros_like(h)\n    for first in range(0, len(xs), k):\n        pass",
-         "you let the gradient of another chunk in; at the end of a chunk it should begin again "
-         "with zeros"),
-        ("range(0, len(xs), k):", "range(0, len(xs), len(xs)):\n        k = len(xs)",
-         "you did not cut the gradient at all; it should stop at the beginning of each chunk of k "
-         "steps"),
-        ("range(0, len(xs), k):", "range(0, len(xs) - k + 1, k):",
-         "you dropped the last chunk, which is shorter; its steps count too"),
+         "You passed dh on from chunk to chunk; it should start from zeros in each, because "
+         "the gradient is not carried."),
         ("    for first in range(0, len(xs), k):\n"
-         "        dh = np.zeros_like(h)                       # nothing comes from the chunk "
-         "behind\n"
+         "        dh = np.zeros_like(h)                       # nothing comes from the next "
+         "chunk\n"
          "        last = min(first + k, len(xs))\n"
          "        for t in reversed(range(first, last)):\n"
          "            dh = dh + dhs[t]\n",
@@ -78,19 +73,47 @@ over all chunks.
          "    for t in reversed(range(len(xs))):\n"
          "        if t >= 0:\n"
          "            dh = dh * (t % k > 0) + dhs[t]\n",
-         "you cut one step off; what comes to a chunk's first step belongs to it, and what that "
-         "step sends on to the chunk before is dropped"),
+         "You cut between the first and the second step of a chunk; the cut should be before "
+         "its first step, because what reaches that step belongs to the chunk."),
         ("    hs = states(W, U, xs, h)\n",
          "    hs = np.concatenate([states(W, U, xs[f:f + k], np.zeros_like(h))[f > 0:] "
          "for f in range(0, len(xs), k)])\n",
-         "you began each chunk with a state of zeros; the state goes on from chunk to chunk"),
+         "You started each chunk from zeros; it should start from the last state of the chunk "
+         "before, because the state is carried."),
+        ("dU += hs[t].T @ da", "dU += hs[t + 1].T @ da",
+         "You multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
+         "the step."),
+        ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)",
+         "You took the derivative of the tanh at h_{t−1}; it should be 1 − h_t², because h_t "
+         "is its output."),
+        ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
+         "You cut after every step, as if k were 1; within a chunk the gradient from the next "
+         "step should be added, because that step reads the state."),
+        ("    for first in range(0, len(xs), k):\n", "    for first in [0]:\n        k = len(xs)\n",
+         "You did not cut the gradient at all; it should stop at each chunk's first step, "
+         "because only k steps are unrolled at a time."),
         ("    hs = states(W, U, xs, h)\n",
          "    hs = np.concatenate([states(W, U, xs[f:f + k], h)[f > 0:] "
          "for f in range(0, len(xs), k)])\n",
-         "you began each chunk with the given state h; the state goes on from chunk to chunk"),
-        ("dU += hs[t].T @ da", "dU += hs[t + 1].T @ da",
-         "you took the state after the step for U; it should be h_{t−1}, which U met"),
-        ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)",
-         "you took the derivative of the tanh at h_{t−1}; it should be taken at its output, h_t"),
-        ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
-         "you dropped what comes from the next step within a chunk; that is k = 1")))
+         "You started each chunk from the given h_0; it should start from the last state of "
+         "the chunk before, because the state is carried."),
+        ("    for first in range(0, len(xs), k):\n",
+         "    for first in range(0, len(xs) - k + 1, k):\n",
+         "You dropped the last chunk if it is short; it should count too, because its steps "
+         "are part of the text."),
+        ("        last = min(first + k, len(xs))\n",
+         "        first -= k - len(xs) % k if len(xs) % k else 0\n"
+         "        last = first + k\n        first = max(first, 0)\n",
+         "You counted the chunks from the end; they should be counted from the beginning, "
+         "because it is the last chunk that may be short."),
+        ("dW += xs[t].T @ da", "dW = xs[t].T @ da",
+         "You set dW at every step; it should be summed, because every step uses the same W."),
+        ("            da = dh * (1 - hs[t + 1]**2)\n", "            da = dh\n",
+         "You passed dh through the tanh unchanged; it should be multiplied by 1 − h_t², "
+         "because h_t is a tanh."),
+        ("        last = min(first + k, len(xs))\n", "        last = len(xs)\n",
+         "You ran every chunk to the end of the text; it should end after k steps, because "
+         "otherwise later steps count several times."),
+        ("            dh = da @ U.T\n", "            dh = da @ U\n",
+         "You forgot to transpose U; dh should be da Uᵀ, because the forward pass multiplied "
+         "by U.")))

@@ -1,0 +1,134 @@
+"""Exercise fixed-vector: one vector that every step of a decoder reads."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.gradcheck import randomize
+from numpy_attention.module import Array, Module
+
+
+@dataclass(eq=False)
+class PlainDecoder(Module):
+    """s_0 = tanh(c W_s), s_t = tanh(x_t W + s_{t−1} U + c C), o_t = s_t U_o + c C_o."""
+
+    W_s: Array  # (D, H)
+    W: Array  # (I, H)
+    U: Array  # (H, H)
+    C: Array  # (D, H)
+    U_o: Array  # (H, O)
+    C_o: Array  # (D, O)
+
+    def forward(self, xs, c):
+        """xs (T, B, I), the fixed vector c (B, D) → all o_t (T, B, O), cache."""
+        states = [np.tanh(c @ self.W_s)]
+        outputs = []
+        for x in xs:
+            states.append(np.tanh(x @ self.W + states[-1] @ self.U + c @ self.C))
+            outputs.append(states[-1] @ self.U_o + c @ self.C_o)
+        return np.stack(outputs), (xs, c, states)
+
+    def backward(self, dos, cache, grads):
+        """∂L/∂(all o_t) (T, B, O) → ∂L/∂xs and ∂L/∂c; adds to the gradients of the parameters."""
+        xs, c, states = cache
+        dxs = np.zeros_like(xs)
+        dc = np.zeros_like(c)
+        ds = np.zeros_like(states[0])
+        for t in reversed(range(len(xs))):
+            # o_t = s_t U_o + c C_o
+            grads.U_o += states[t + 1].T @ dos[t]
+            grads.C_o += c.T @ dos[t]
+            ds = ds + dos[t] @ self.U_o.T
+            dc += dos[t] @ self.C_o.T
+            # s_t = tanh(x_t W + s_{t−1} U + c C)
+            da = ds * (1 - states[t + 1]**2)
+            grads.W += xs[t].T @ da
+            grads.U += states[t].T @ da
+            grads.C += c.T @ da
+            dxs[t] = da @ self.W.T
+            dc += da @ self.C.T
+            ds = da @ self.U.T
+        # s_0 = tanh(c W_s)
+        da_0 = ds * (1 - states[0]**2)
+        grads.W_s += c.T @ da_0
+        dc += da_0 @ self.W_s.T
+        return dxs, dc
+
+
+def cases(rng, its):
+    for T, B in ((4, 3), (1, 4)):
+        shapes = (6, 5), (2, 5), (5, 5), (6, 5), (5, 7), (6, 7)
+        decoder = randomize(its.PlainDecoder(*(np.empty(shape) for shape in shapes)), rng, 0.5)
+        inputs = rng.standard_normal((T, B, 2)), rng.standard_normal((B, 6))
+        yield Case(decoder.forward, inputs, decoder.backward, decoder)
+
+
+EXERCISE = Exercise(
+    "fixed-vector", "one vector that every step of a decoder reads", "05_encoder_decoder",
+    position=1, needs=("bptt",), source=Source(__file__, ("PlainDecoder",)),
+    blanks=("PlainDecoder.backward",), cases=cases,
+    text="""
+    s_0 = tanh(c W_s)                                c (B, D): all that is known of the source
+    s_t = tanh(x_t W + s_{t−1} U + c C)              x_t (B, I): the word before, s_t (B, H)
+    o_t = s_t U_o + c C_o                            o_t (B, O): the logits of word t
+
+This is lesson 05's decoder with Elman's cell. c is read in three ways, two of them at every step.
+Given the upstream gradients ∂L/∂o_t for every t, add to the gradients of the six parameters, and
+return ∂L/∂xs and ∂L/∂c.
+""",
+    hints=(
+        "∂L/∂c is a sum with one term for each use. With T words there are 2 T + 1 uses.",
+        "In each step, in this order: o_t, then the tanh of s_t, then what goes to s_{t−1}.",
+        "dc += do_t C_oᵀ; dc += da_t Cᵀ with da_t = ds_t (1 − s_t²); after the loop "
+        "dc += da_0 W_sᵀ with da_0 = ds_0 (1 − s_0²)"),
+    why=("dc is the only gradient that the encoder gets, so each use of c adds to it. No gradient "
+         "of the decoder's own parameters is made from dc: a mistake in it shows in ∂L/∂c alone."),
+    unseen=("An encoder that hands over its state after the first word instead of the last has "
+            "correct gradients, and its decoder never learns what the source says after that."),
+    mistakes=(
+        ("            dc += dos[t] @ self.C_o.T\n", "            dc = dos[t] @ self.C_o.T\n",
+         "You set dc at every step; each step should add to it, because every step reads the "
+         "same c."),
+        ("            dc += da @ self.C.T\n", "            dc = da @ self.C.T\n",
+         "You set dc where C reads c; it should be added, because the read-out and the other "
+         "steps read c too."),
+        ("        dc += da_0 @ self.W_s.T\n", "        dc = da_0 @ self.W_s.T\n",
+         "You set dc after the loop; the term of s_0 should be added, because the steps read c "
+         "too."),
+        ("        dc += da_0 @ self.W_s.T\n", "",
+         "You left the first state out of dc; it should add da_0 W_sᵀ, because s_0 is made "
+         "from c."),
+        ("            dc += dos[t] @ self.C_o.T\n", "",
+         "You left the read-out out of dc; it should add do_t C_oᵀ, because every o_t reads c."),
+        ("            dc += da @ self.C.T\n", "",
+         "You left the states out of dc; each should add da_t Cᵀ, because every s_t reads c."),
+        ("da_0 = ds * (1 - states[0]**2)", "da_0 = ds",
+         "You passed ds_0 through s_0 unchanged; it should be multiplied by 1 − s_0², because "
+         "s_0 is a tanh."),
+        ("da = ds * (1 - states[t + 1]**2)", "da = ds * (1 - states[t]**2)",
+         "You took the derivative of the tanh at s_{t−1}; it should be 1 − s_t², because s_t "
+         "is its output."),
+        ("da = ds * (1 - states[t + 1]**2)", "da = ds",
+         "You passed ds_t through the tanh unchanged; it should be multiplied by 1 − s_t², "
+         "because s_t is a tanh."),
+        ("            ds = ds + dos[t] @ self.U_o.T\n", "            ds = dos[t] @ self.U_o.T\n",
+         "You kept only the read-out's gradient of s_t; what comes from s_{t+1} should be "
+         "added, because the next step reads s_t too."),
+        ("grads.U += states[t].T @ da", "grads.U += states[t + 1].T @ da",
+         "You multiplied by s_t in dU; it should be s_{t−1}, because U met the state before "
+         "the step."),
+        ("grads.U_o += states[t + 1].T @ dos[t]", "grads.U_o += states[t].T @ dos[t]",
+         "You multiplied by s_{t−1} in dU_o; it should be s_t, because o_t is read from the "
+         "state after the step."),
+        ("            ds = da @ self.U.T\n", "            ds = da @ self.U\n",
+         "You forgot to transpose U; ds should be da Uᵀ, because the forward pass multiplied "
+         "by U."),
+        ("for t in reversed(range(len(xs))):", "for t in range(len(xs)):",
+         "You went through the steps forwards; it should be backwards, because ds of a step "
+         "comes from the step after it."),
+        ("        return dxs, dc\n", "        return dxs, dc / len(xs)\n",
+         "You took the mean of dc over the steps; it should be the sum, because every use of c "
+         "adds to L."),
+        ("            dxs[t] = da @ self.W.T\n", "",
+         "You left dxs at 0; it should be da_t Wᵀ in step t, because s_t reads x_t.")))
