@@ -42,51 +42,51 @@ grads.U and grads.b, and to grads.b_n if there is a b_n; return ∂L/∂xs and �
     unseen="With r = 1 everywhere, both conventions of reset give the same numbers.",
     mistakes=(
         ("dz = dkeep if self.update == \"old\" else -dkeep", "dz = dkeep",
-         "You forgot the minus of update=\"new\"; dz should be −dkeep there, because keep is 1 "
+         "you forgot the minus of update=\"new\"; dz should be −dkeep there, because keep is 1 "
          "− z."),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = np.where(runs, dh * (n - h), 0)",
-         "You took n − h; dkeep should be dh (h − n), because keep multiplies h and 1 − keep "
+         "you took n − h; dkeep should be dh (h − n), because keep multiplies h and 1 − keep "
          "multiplies n."),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = dh * (h - n)",
-         "You let padded steps move z; dz should be 0 past a sentence's end, because keep is 1 "
+         "you let padded steps move z; dz should be 0 past a sentence's end, because keep is 1 "
          "there whatever z is."),
         ("dh = dh * keep + dh_seen + da_r @ U_r.T", "dh = dh_seen + da_r @ U_r.T",
-         "You left out the kept part of dh; it should add dh keep, because h′ contains keep h."),
+         "you left out the kept part of dh; it should add dh keep, because h′ contains keep h."),
         ("dh_seen + da_r @ U_r.T + da_z", "dh_seen + da_z",
-         "You left the reset gate out of dh; it should add da_r U_rᵀ, because r reads the old "
+         "you left the reset gate out of dh; it should add da_r U_rᵀ, because r reads the old "
          "state."),
         ("dh * keep + dh_seen + da_r", "dh * keep + da_r",
-         "You left the candidate out of dh; it should add what see_backward returns, because n "
+         "you left the candidate out of dh; it should add what see_backward returns, because n "
          "reads the old state."),
         ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * (1 - keep)",
-         "You passed dn through the tanh unchanged; it should be multiplied by 1 − n², because "
+         "you passed dn through the tanh unchanged; it should be multiplied by 1 − n², because "
          "n is a tanh."),
         ("    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n",
          "    ds = da_n @ U_n.T\n    return ds * r, ds * h, h.T @ da_n",
-         "You multiplied by h in dU_n; with reset=\"before\" it should be s = r h, because U_n "
+         "you multiplied by h in dU_n; with reset=\"before\" it should be s = r h, because U_n "
          "met r h."),
         ("return ds @ U_n.T, dr, h.T @ ds", "return ds @ U_n.T, dr, h.T @ da_n",
-         "You used da_n in dU_n; with reset=\"after\" it should be ds = da_n r, because the "
+         "you used da_n in dU_n; with reset=\"after\" it should be ds = da_n r, because the "
          "product with U_n goes through r."),
         ("grads.b_n += (da_n * r).sum(0)", "grads.b_n += da_n.sum(0)",
-         "You left r out of db_n; it should be da_n r, because r multiplies b_n."),
+         "you left r out of db_n; it should be da_n r, because r multiplies b_n."),
         ("            da_r = dr * r * (1 - r)\n            da_z = dz * z * (1 - z)\n",
          "            da_r = dr\n            da_z = dz\n",
-         "You forgot σ's derivative in both gates; da should be dr r (1 − r) and dz z (1 − z), "
+         "you forgot σ's derivative in both gates; da should be dr r (1 − r) and dz z (1 − z), "
          "because r and z are sigmoids."),
         ("            da_r = dr * r * (1 - r)\n            da_z = dz * z * (1 - z)\n",
          "            da_r = dr * (1 - r**2)\n            da_z = dz * (1 - z**2)\n",
-         "You used tanh's derivative in the gates; it should be σ (1 − σ), because r and z are "
+         "you used tanh's derivative in the gates; it should be σ (1 − σ), because r and z are "
          "sigmoids."),
         ("dh_seen + da_r @ U_r.T + da_z @ U_z.T", "dh_seen + da_r @ U_r.T",
-         "You left the update gate out of dh; it should add da_z U_zᵀ, because z reads the old "
+         "you left the update gate out of dh; it should add da_z U_zᵀ, because z reads the old "
          "state."),
         ("dh_seen + da_r @ U_r.T + da_z @ U_z.T", "dh_seen",
-         "You left both gates out of dh; it should add da_r U_rᵀ and da_z U_zᵀ, because both "
+         "you left both gates out of dh; it should add da_r U_rᵀ and da_z U_zᵀ, because both "
          "gates read the old state."),
         ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * keep * (1 - n**2)",
-         "You multiplied dn by keep; it should be 1 − keep, because that is the candidate's "
+         "you multiplied dn by keep; it should be 1 − keep, because that is the candidate's "
          "share of h′."),
         ("dh = dh + dys[t] ", "dh = dys[t] ",
-         "You kept only the upstream gradient of this state; the gradient from the next step "
+         "you kept only the upstream gradient of this state; the gradient from the next step "
          "should be added, because the next step reads the state too.")))

@@ -61,7 +61,7 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
     mistakes=(
         ("    for first in range(0, len(xs), k):\n        dh = np.zeros_like(h)",
          "    dh = np.zeros_like(h)\n    for first in range(0, len(xs), k):\n        pass",
-         "You passed dh on from chunk to chunk; it should start from zeros in each, because "
+         "you passed dh on from chunk to chunk; it should start from zeros in each, because "
          "the gradient is not carried."),
         ("    for first in range(0, len(xs), k):\n"
          "        dh = np.zeros_like(h)                       # nothing comes from the next "
@@ -73,47 +73,47 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
          "    for t in reversed(range(len(xs))):\n"
          "        if t >= 0:\n"
          "            dh = dh * (t % k > 0) + dhs[t]\n",
-         "You cut between the first and the second step of a chunk; the cut should be before "
+         "you cut between the first and the second step of a chunk; the cut should be before "
          "its first step, because what reaches that step belongs to the chunk."),
         ("    hs = states(W, U, xs, h)\n",
          "    hs = np.concatenate([states(W, U, xs[f:f + k], np.zeros_like(h))[f > 0:] "
          "for f in range(0, len(xs), k)])\n",
-         "You started each chunk from zeros; it should start from the last state of the chunk "
+         "you started each chunk from zeros; it should start from the last state of the chunk "
          "before, because the state is carried."),
         ("dU += hs[t].T @ da", "dU += hs[t + 1].T @ da",
-         "You multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
+         "you multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
          "the step."),
         ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)",
-         "You took the derivative of the tanh at h_{t−1}; it should be 1 − h_t², because h_t "
+         "you took the derivative of the tanh at h_{t−1}; it should be 1 − h_t², because h_t "
          "is its output."),
         ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
-         "You cut after every step, as if k were 1; within a chunk the gradient from the next "
+         "you cut after every step, as if k were 1; within a chunk the gradient from the next "
          "step should be added, because that step reads the state."),
         ("    for first in range(0, len(xs), k):\n", "    for first in [0]:\n        k = len(xs)\n",
-         "You did not cut the gradient at all; it should stop at each chunk's first step, "
+         "you did not cut the gradient at all; it should stop at each chunk's first step, "
          "because only k steps are unrolled at a time."),
         ("    hs = states(W, U, xs, h)\n",
          "    hs = np.concatenate([states(W, U, xs[f:f + k], h)[f > 0:] "
          "for f in range(0, len(xs), k)])\n",
-         "You started each chunk from the given h_0; it should start from the last state of "
+         "you started each chunk from the given h_0; it should start from the last state of "
          "the chunk before, because the state is carried."),
         ("    for first in range(0, len(xs), k):\n",
          "    for first in range(0, len(xs) - k + 1, k):\n",
-         "You dropped the last chunk if it is short; it should count too, because its steps "
+         "you dropped the last chunk if it is short; it should count too, because its steps "
          "are part of the text."),
         ("        last = min(first + k, len(xs))\n",
          "        first -= k - len(xs) % k if len(xs) % k else 0\n"
          "        last = first + k\n        first = max(first, 0)\n",
-         "You counted the chunks from the end; they should be counted from the beginning, "
+         "you counted the chunks from the end; they should be counted from the beginning, "
          "because it is the last chunk that may be short."),
         ("dW += xs[t].T @ da", "dW = xs[t].T @ da",
-         "You set dW at every step; it should be summed, because every step uses the same W."),
+         "you set dW at every step; it should be summed, because every step uses the same W."),
         ("            da = dh * (1 - hs[t + 1]**2)\n", "            da = dh\n",
-         "You passed dh through the tanh unchanged; it should be multiplied by 1 − h_t², "
+         "you passed dh through the tanh unchanged; it should be multiplied by 1 − h_t², "
          "because h_t is a tanh."),
         ("        last = min(first + k, len(xs))\n", "        last = len(xs)\n",
          "You ran every chunk to the end of the text; it should end after k steps, because "
          "otherwise later steps count several times."),
         ("            dh = da @ U.T\n", "            dh = da @ U\n",
-         "You forgot to transpose U; dh should be da Uᵀ, because the forward pass multiplied "
+         "you forgot to transpose U; dh should be da Uᵀ, because the forward pass multiplied "
          "by U.")))
