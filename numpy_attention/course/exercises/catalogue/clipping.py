@@ -44,36 +44,36 @@ zeros.
     mistakes=(
         ("factor = min(1.0, most / norm) if norm > 0 else 1.0",
          "factor = most / norm if norm > 0 else 1.0",
-         "You always scaled; the factor should be at most 1, because a gradient that is short "
-         "enough stays as it is."),
+         "you always scaled; the factor should be at most 1, because a gradient that is short "
+         "enough stays as it is"),
         ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
          "norm = sum((one**2).sum() for one in gradients)",
-         "you used the sum of squares; it should be its square root, because that is the norm."),
+         "you used the sum of squares; it should be its square root, because that is the norm"),
         ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
          "norm = sum(np.sqrt((one**2).sum()) for one in gradients)",
          "you added the norms of the arrays; you should add their squares and then take the "
-         "root, because it is the norm of one long vector."),
+         "root, because it is the norm of one long vector"),
         ("return [one * factor for one in gradients], norm",
          "return [np.clip(one, -most, most) for one in gradients], norm",
          "you clipped each element by itself; all should get the same factor, because "
-         "otherwise the direction changes."),
+         "otherwise the direction changes"),
         ("return [one * factor for one in gradients], norm",
          "return [one * min(1.0, most / (np.sqrt((one**2).sum()) + 1e-30)) for one in gradients], "
          "norm",
          "you clipped each array by its own norm; all should get the same factor, because "
-         "otherwise the direction changes."),
+         "otherwise the direction changes"),
         ("return [one * factor for one in gradients], norm",
          "return [one * factor for one in gradients], min(norm, most)",
          "you returned the norm after clipping; it should be the norm before, because that "
-         "shows how often clipping acts."),
+         "shows how often clipping acts"),
         ("factor = min(1.0, most / norm) if norm > 0 else 1.0",
          "factor = max(1.0, most / norm) if norm > 0 else 1.0",
          "you used max for min; the factor should be at most 1, because clipping never makes a "
-         "gradient longer."),
+         "gradient longer"),
         ("factor = min(1.0, most / norm) if norm > 0 else 1.0",
          "factor = 1 / norm if norm > most else 1.0",
          "you scaled to a norm of 1; it should be `most`, because that is the largest norm "
-         "allowed."),
+         "allowed"),
         ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
          "norm = np.sqrt(sum((one**2).mean() for one in gradients))",
-         "you took the mean of the squares; it should be their sum, because that is the norm.")))
+         "you took the mean of the squares; it should be their sum, because that is the norm")))

@@ -89,46 +89,46 @@ return ∂L/∂xs and ∂L/∂c.
     mistakes=(
         ("            dc += dos[t] @ self.C_o.T\n", "            dc = dos[t] @ self.C_o.T\n",
          "you set dc at every step; each step should add to it, because every step reads the "
-         "same c."),
+         "same c"),
         ("            dc += da @ self.C.T\n", "            dc = da @ self.C.T\n",
          "you set dc where C reads c; it should be added, because the read-out and the other "
-         "steps read c too."),
+         "steps read c too"),
         ("        dc += da_0 @ self.W_s.T\n", "        dc = da_0 @ self.W_s.T\n",
          "you set dc after the loop; the term of s_0 should be added, because the steps read c "
-         "too."),
+         "too"),
         ("        dc += da_0 @ self.W_s.T\n", "",
          "you left the first state out of dc; it should add da_0 W_sᵀ, because s_0 is made "
-         "from c."),
+         "from c"),
         ("            dc += dos[t] @ self.C_o.T\n", "",
-         "you left the read-out out of dc; it should add do_t C_oᵀ, because every o_t reads c."),
+         "you left the read-out out of dc; it should add do_t C_oᵀ, because every o_t reads c"),
         ("            dc += da @ self.C.T\n", "",
-         "you left the states out of dc; each should add da_t Cᵀ, because every s_t reads c."),
+         "you left the states out of dc; each should add da_t Cᵀ, because every s_t reads c"),
         ("da_0 = ds * (1 - states[0]**2)", "da_0 = ds",
          "you passed ds_0 through s_0 unchanged; it should be multiplied by 1 − s_0², because "
-         "s_0 is a tanh."),
+         "s_0 is a tanh"),
         ("da = ds * (1 - states[t + 1]**2)", "da = ds * (1 - states[t]**2)",
          "you took the derivative of the tanh at s_{t−1}; it should be 1 − s_t², because s_t "
-         "is its output."),
+         "is its output"),
         ("da = ds * (1 - states[t + 1]**2)", "da = ds",
          "you passed ds_t through the tanh unchanged; it should be multiplied by 1 − s_t², "
-         "because s_t is a tanh."),
+         "because s_t is a tanh"),
         ("            ds = ds + dos[t] @ self.U_o.T\n", "            ds = dos[t] @ self.U_o.T\n",
          "you kept only the read-out's gradient of s_t; what comes from s_{t+1} should be "
-         "added, because the next step reads s_t too."),
+         "added, because the next step reads s_t too"),
         ("grads.U += states[t].T @ da", "grads.U += states[t + 1].T @ da",
          "you multiplied by s_t in dU; it should be s_{t−1}, because U met the state before "
-         "the step."),
+         "the step"),
         ("grads.U_o += states[t + 1].T @ dos[t]", "grads.U_o += states[t].T @ dos[t]",
          "you multiplied by s_{t−1} in dU_o; it should be s_t, because o_t is read from the "
-         "state after the step."),
+         "state after the step"),
         ("            ds = da @ self.U.T\n", "            ds = da @ self.U\n",
          "you forgot to transpose U; ds should be da Uᵀ, because the forward pass multiplied "
-         "by U."),
+         "by U"),
         ("for t in reversed(range(len(xs))):", "for t in range(len(xs)):",
          "you went through the steps forwards; it should be backwards, because ds of a step "
-         "comes from the step after it."),
+         "comes from the step after it"),
         ("        return dxs, dc\n", "        return dxs, dc / len(xs)\n",
          "you took the mean of dc over the steps; it should be the sum, because every use of c "
-         "adds to L."),
+         "adds to L"),
         ("            dxs[t] = da @ self.W.T\n", "",
-         "you left dxs at 0; it should be da_t Wᵀ in step t, because s_t reads x_t.")))
+         "you left dxs at 0; it should be da_t Wᵀ in step t, because s_t reads x_t")))

@@ -43,50 +43,50 @@ grads.U and grads.b, and to grads.b_n if there is a b_n; return ∂L/∂xs and �
     mistakes=(
         ("dz = dkeep if self.update == \"old\" else -dkeep", "dz = dkeep",
          "you forgot the minus of update=\"new\"; dz should be −dkeep there, because keep is 1 "
-         "− z."),
+         "− z"),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = np.where(runs, dh * (n - h), 0)",
          "you took n − h; dkeep should be dh (h − n), because keep multiplies h and 1 − keep "
-         "multiplies n."),
+         "multiplies n"),
         ("dkeep = np.where(runs, dh * (h - n), 0)", "dkeep = dh * (h - n)",
          "you let padded steps move z; dz should be 0 past a sentence's end, because keep is 1 "
-         "there whatever z is."),
+         "there whatever z is"),
         ("dh = dh * keep + dh_seen + da_r @ U_r.T", "dh = dh_seen + da_r @ U_r.T",
-         "you left out the kept part of dh; it should add dh keep, because h′ contains keep h."),
+         "you left out the kept part of dh; it should add dh keep, because h′ contains keep h"),
         ("dh_seen + da_r @ U_r.T + da_z", "dh_seen + da_z",
          "you left the reset gate out of dh; it should add da_r U_rᵀ, because r reads the old "
-         "state."),
+         "state"),
         ("dh * keep + dh_seen + da_r", "dh * keep + da_r",
          "you left the candidate out of dh; it should add what see_backward returns, because n "
-         "reads the old state."),
+         "reads the old state"),
         ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * (1 - keep)",
          "you passed dn through the tanh unchanged; it should be multiplied by 1 − n², because "
-         "n is a tanh."),
+         "n is a tanh"),
         ("    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n",
          "    ds = da_n @ U_n.T\n    return ds * r, ds * h, h.T @ da_n",
          "you multiplied by h in dU_n; with reset=\"before\" it should be s = r h, because U_n "
-         "met r h."),
+         "met r h"),
         ("return ds @ U_n.T, dr, h.T @ ds", "return ds @ U_n.T, dr, h.T @ da_n",
          "you used da_n in dU_n; with reset=\"after\" it should be ds = da_n r, because the "
-         "product with U_n goes through r."),
+         "product with U_n goes through r"),
         ("grads.b_n += (da_n * r).sum(0)", "grads.b_n += da_n.sum(0)",
-         "you left r out of db_n; it should be da_n r, because r multiplies b_n."),
+         "you left r out of db_n; it should be da_n r, because r multiplies b_n"),
         ("            da_r = dr * r * (1 - r)\n            da_z = dz * z * (1 - z)\n",
          "            da_r = dr\n            da_z = dz\n",
          "you forgot σ's derivative in both gates; da should be dr r (1 − r) and dz z (1 − z), "
-         "because r and z are sigmoids."),
+         "because r and z are sigmoids"),
         ("            da_r = dr * r * (1 - r)\n            da_z = dz * z * (1 - z)\n",
          "            da_r = dr * (1 - r**2)\n            da_z = dz * (1 - z**2)\n",
          "you used tanh's derivative in the gates; it should be σ (1 − σ), because r and z are "
-         "sigmoids."),
+         "sigmoids"),
         ("dh_seen + da_r @ U_r.T + da_z @ U_z.T", "dh_seen + da_r @ U_r.T",
          "you left the update gate out of dh; it should add da_z U_zᵀ, because z reads the old "
-         "state."),
+         "state"),
         ("dh_seen + da_r @ U_r.T + da_z @ U_z.T", "dh_seen",
          "you left both gates out of dh; it should add da_r U_rᵀ and da_z U_zᵀ, because both "
-         "gates read the old state."),
+         "gates read the old state"),
         ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * keep * (1 - n**2)",
          "you multiplied dn by keep; it should be 1 − keep, because that is the candidate's "
-         "share of h′."),
+         "share of h′"),
         ("dh = dh + dys[t] ", "dh = dys[t] ",
          "you kept only the upstream gradient of this state; the gradient from the next step "
-         "should be added, because the next step reads the state too.")))
+         "should be added, because the next step reads the state too")))

@@ -75,31 +75,31 @@ None for the mask.
     mistakes=(
         ("dh = da @ self.U.T + stays", "dh = da @ self.U.T",
          "you dropped the gradient past a sentence's end; it should come back unchanged there, "
-         "because the old state is passed on."),
+         "because the old state is passed on"),
         ("dnew = np.where(m, dh, 0)", "dnew = dh",
-         "You sent a gradient to the new state everywhere; it should be 0 past a sentence's "
-         "end, because the new state is not used there."),
+         "you sent a gradient to the new state everywhere; it should be 0 past a sentence's "
+         "end, because the new state is not used there"),
         ("dh = da @ self.U.T + stays", "dh = da @ self.U.T + dh",
          "you passed dh on everywhere; it should be passed on only where the mask is False, "
-         "because elsewhere h_t is the new state."),
+         "because elsewhere h_t is the new state"),
         ("stays = np.where(m, 0, dh) ", "stays = np.where(m, dh, 0) ",
          "you passed dh on where the mask is True; it should be where it is False, because "
-         "that is where the old state stays."),
+         "that is where the old state stays"),
         ("da = dnew * (1 - news[t]**2)", "da = dnew * (1 - hs[t]**2)",
          "you took the derivative of the tanh at the state before; it should be 1 − n_t², "
-         "because n_t is its output."),
+         "because n_t is its output"),
         ("da = dnew * (1 - news[t]**2)", "da = dnew",
          "you passed dn through the tanh unchanged; it should be multiplied by 1 − n_t², "
-         "because n_t is a tanh."),
+         "because n_t is a tanh"),
         ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
          "you kept only the upstream gradient of this state; the gradient from the next step "
-         "should be added, because the next step reads h_t too."),
+         "should be added, because the next step reads h_t too"),
         ("            dh = dh + dhs[t]\n", "            dh = dh + dhs[t] * mask[t][:, None]\n",
-         "You masked the upstream gradient; all of it should count, because h_t past the end "
-         "is still an output."),
+         "you masked the upstream gradient; all of it should count, because h_t past the end "
+         "is still an output"),
         ("grads.U += hs[t].T @ da", "grads.U += hs[t + 1].T @ da",
          "you multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
-         "the step.")))
+         "the step")))
 
 
 FIND_IN_MASKS = Exercise(

@@ -36,35 +36,35 @@ losses (T, B) holds −log p (natural logarithms); mask (T, B) is False where a 
     mistakes=(
         ("losses[mask].sum() / mask.sum()", "(losses * mask).mean()",
          "you divided by the number of places; it should be the number of words, because "
-         "padding does not count."),
+         "padding does not count"),
         ("np.exp(losses[mask].sum() / mask.sum())",
          "np.exp((losses * mask).sum(0) / mask.sum(0)).mean()",
          "you averaged the perplexities of the sequences; it should be one mean over all "
-         "words, because exp is taken once, at the end."),
+         "words, because exp is taken once, at the end"),
         ("np.exp(losses[mask].sum() / mask.sum())",
          "np.exp(((losses * mask).sum(0) / mask.sum(0)).mean())",
          "you averaged the means of the sequences; it should be one mean over all words, "
-         "because otherwise the words of short sequences count for more."),
+         "because otherwise the words of short sequences count for more"),
         ("np.exp(losses[mask].sum() / mask.sum())", "np.exp(losses[mask]).mean()",
          "you took the mean of exp; it should be exp of the mean, because otherwise one very "
-         "improbable word outweighs the rest."),
+         "improbable word outweighs the rest"),
         ("np.exp(losses[mask].sum() / mask.sum())", "2 ** (losses[mask].sum() / mask.sum())",
-         "You raised 2 to the mean loss; it should be e, because the losses are natural "
-         "logarithms."),
+         "you raised 2 to the mean loss; it should be e, because the losses are natural "
+         "logarithms"),
         ("losses[mask].sum() / mask.sum()", "losses.mean()",
-         "You ignored the mask; the mean should go over the words only, because padding does "
-         "not count."),
+         "you ignored the mask; the mean should go over the words only, because padding does "
+         "not count"),
         ("losses[mask].sum() / mask.sum()", "losses.sum() / mask.sum()",
          "you summed over padding too; the sum should go over the words only, because padding "
-         "has no loss."),
+         "has no loss"),
         ("losses[mask].sum() / mask.sum()", "-losses[mask].sum() / mask.sum()",
          "you took exp of minus the mean; it should be exp of the mean, because the losses are "
-         "−log p already."),
+         "−log p already"),
         ("np.exp(losses[mask].sum() / mask.sum())", "losses[mask].sum() / mask.sum()",
-         "you returned the mean loss; it should be its exp, because that is the perplexity."),
+         "you returned the mean loss; it should be its exp, because that is the perplexity"),
         ("losses[mask].sum() / mask.sum()", "losses[~mask].sum() / (~mask).sum()",
          "you read the mask the wrong way round; the mean should go over the places where it "
-         "is True, because those are the words."),
+         "is True, because those are the words"),
         ("losses[mask].sum() / mask.sum()", "-losses.mean()",
-         "You ignored the mask and took exp of minus the mean; it should be exp of the mean "
-         "over the words, because the losses are −log p already.")))
+         "you ignored the mask and took exp of minus the mean; it should be exp of the mean "
+         "over the words, because the losses are −log p already")))

@@ -62,7 +62,7 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
         ("    for first in range(0, len(xs), k):\n        dh = np.zeros_like(h)",
          "    dh = np.zeros_like(h)\n    for first in range(0, len(xs), k):\n        pass",
          "you passed dh on from chunk to chunk; it should start from zeros in each, because "
-         "the gradient is not carried."),
+         "the gradient is not carried"),
         ("    for first in range(0, len(xs), k):\n"
          "        dh = np.zeros_like(h)                       # nothing comes from the next "
          "chunk\n"
@@ -74,46 +74,46 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
          "        if t >= 0:\n"
          "            dh = dh * (t % k > 0) + dhs[t]\n",
          "you cut between the first and the second step of a chunk; the cut should be before "
-         "its first step, because what reaches that step belongs to the chunk."),
+         "its first step, because what reaches that step belongs to the chunk"),
         ("    hs = states(W, U, xs, h)\n",
          "    hs = np.concatenate([states(W, U, xs[f:f + k], np.zeros_like(h))[f > 0:] "
          "for f in range(0, len(xs), k)])\n",
          "you started each chunk from zeros; it should start from the last state of the chunk "
-         "before, because the state is carried."),
+         "before, because the state is carried"),
         ("dU += hs[t].T @ da", "dU += hs[t + 1].T @ da",
          "you multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
-         "the step."),
+         "the step"),
         ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)",
          "you took the derivative of the tanh at h_{t−1}; it should be 1 − h_t², because h_t "
-         "is its output."),
+         "is its output"),
         ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
          "you cut after every step, as if k were 1; within a chunk the gradient from the next "
-         "step should be added, because that step reads the state."),
+         "step should be added, because that step reads the state"),
         ("    for first in range(0, len(xs), k):\n", "    for first in [0]:\n        k = len(xs)\n",
          "you did not cut the gradient at all; it should stop at each chunk's first step, "
-         "because only k steps are unrolled at a time."),
+         "because only k steps are unrolled at a time"),
         ("    hs = states(W, U, xs, h)\n",
          "    hs = np.concatenate([states(W, U, xs[f:f + k], h)[f > 0:] "
          "for f in range(0, len(xs), k)])\n",
          "you started each chunk from the given h_0; it should start from the last state of "
-         "the chunk before, because the state is carried."),
+         "the chunk before, because the state is carried"),
         ("    for first in range(0, len(xs), k):\n",
          "    for first in range(0, len(xs) - k + 1, k):\n",
          "you dropped the last chunk if it is short; it should count too, because its steps "
-         "are part of the text."),
+         "are part of the text"),
         ("        last = min(first + k, len(xs))\n",
          "        first -= k - len(xs) % k if len(xs) % k else 0\n"
          "        last = first + k\n        first = max(first, 0)\n",
          "you counted the chunks from the end; they should be counted from the beginning, "
-         "because it is the last chunk that may be short."),
+         "because it is the last chunk that may be short"),
         ("dW += xs[t].T @ da", "dW = xs[t].T @ da",
-         "you set dW at every step; it should be summed, because every step uses the same W."),
+         "you set dW at every step; it should be summed, because every step uses the same W"),
         ("            da = dh * (1 - hs[t + 1]**2)\n", "            da = dh\n",
          "you passed dh through the tanh unchanged; it should be multiplied by 1 − h_t², "
-         "because h_t is a tanh."),
+         "because h_t is a tanh"),
         ("        last = min(first + k, len(xs))\n", "        last = len(xs)\n",
-         "You ran every chunk to the end of the text; it should end after k steps, because "
-         "otherwise later steps count several times."),
+         "you ran every chunk to the end of the text; it should end after k steps, because "
+         "otherwise later steps count several times"),
         ("            dh = da @ U.T\n", "            dh = da @ U\n",
          "you forgot to transpose U; dh should be da Uᵀ, because the forward pass multiplied "
-         "by U.")))
+         "by U")))
