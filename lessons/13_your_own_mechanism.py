@@ -381,8 +381,8 @@ assert code == 0
 #
 # The task is lesson 07's, English to French with made-up grammar. Three translators, all the same
 # but for the score: additive, general, and ours. Two things keep the comparison fair. All three
-# have the same number of parameters, to within 0.1 %. And each is trained three times, from other
-# random numbers: a difference that the next seed reverses is none.
+# have the same number of parameters, within one in a thousand. And each is trained three times,
+# from other random numbers: a difference that the next seed reverses is none.
 #
 # We ask for three figures: how many sentences are exactly right; how often the right one of the
 # source words has the largest weight (`</s>` is no candidate); and how sharp the attention is, the

@@ -325,7 +325,10 @@ def test_given_weights_of_a_writer_change_its_sum(tab, rng):
 
 
 TEXTS = ["It's l’homme, 3,000.5 (well-known)!", "  two\tspaces ", "e\u0301te\u0301 नमस्ते שלום",
-         "don't-stop 'quoted' _x_ 1.2.3 4,x", "ΑΣ İi \U0001d7d9 a\u00a0b"]
+         "don't-stop 'quoted' _x_ 1.2.3 4,x", "ΑΣ İi \U0001d7d9 a\u00a0b",
+         "\u2764\ufe0f \U0001f468\u200d\U0001f469\u200d\U0001f467 a\u200bb so\u00adft",
+         "\U0001f1e9\U0001f1ea\U0001f44d\U0001f3fd well\u2011known ٣٫٥ \ufe0f x",
+         'צה״ל צה"ל "שלום" paral·lel \U0001e906\U0001e944\U0001e92a! क्\u200dष।']
 
 
 @pytest.mark.parametrize("form", [TextForm("words", True), TextForm("words", False),
