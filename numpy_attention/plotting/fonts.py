@@ -1,5 +1,6 @@
 """Fonts for labels in any script: those that are installed and have the letters."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
@@ -23,8 +24,10 @@ FALLBACK_FONTS = (
 )
 LAST_RESORT = "Last Resort"
 NO_GLYPH = ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp", "Co", "Cn")     # nothing is drawn for these
-# first word of a character's name: a family, and its package in Debian, where these differ from
-# Noto Sans SCRIPT in fonts-noto-core
+# what follows a script in a character's name
+PART = re.compile(r" (?:(?:SMALL|CAPITAL|INDEPENDENT|DEPENDENT) )*(?:LETTER|VOWEL|SIGN|SYLLABLE|"
+                  r"CONSONANT|TONE|MARK|UNIFIED)\b.*")
+# script: a family and its package in Debian, where these are not Noto Sans SCRIPT, fonts-noto-core
 FAMILIES = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"),
                          ("Noto Sans CJK", "fonts-noto-cjk"))
 
@@ -99,14 +102,16 @@ def undrawable(figure: Figure) -> set[str]:
 
 def advice(characters: Iterable[str]) -> str:
     """What to install for characters that have no font, in one line."""
+    characters = sorted(characters)
+    letters = [one for one in characters if unicodedata.category(one)[0] == "L"]
     scripts: dict[str, str] = {}
-    for one in characters:
-        script = unicodedata.name(one, "UNNAMED").split()[0]
-        emoji = unicodedata.category(one) == "So"
+    for one in letters or characters:
+        script = PART.split(unicodedata.name(one, "UNNAMED"))[0]
         family, package = FAMILIES.get(script, (f"Noto Sans {script.title()}", "fonts-noto-core"))
-        if emoji:
+        if unicodedata.category(one) == "So":
             script, family, package = "EMOJI", "Symbola", "fonts-symbola"
-        scripts[script.title()] = f"{family} (Debian: {package})"
+        title = script if script == "CJK" else script.title()
+        scripts[title] = f"{family} (Debian: {package})"
     fonts = ", ".join(dict.fromkeys(scripts.values()))
     return (f"no installed font has the letters of {', '.join(scripts)}, which are drawn as boxes: "
             f"install one, such as {fonts}, and draw again")

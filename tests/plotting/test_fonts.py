@@ -55,10 +55,11 @@ def test_save_collects_what_no_font_has(monkeypatch, tmp_path):
 
 
 def test_the_advice_names_scripts_and_fonts():
-    line = fonts.advice(KHMER + "中\U0001f389")
-    for words in ("Khmer, Cjk, Emoji", "Noto Sans Khmer", "fonts-noto-cjk", "fonts-symbola"):
+    line = fonts.advice(KHMER + "中。\U0001e906\u1c5a")
+    for words in ("Khmer", "Noto Sans Adlam", "Noto Sans Ol Chiki", "CJK", "fonts-noto-cjk"):
         assert words in line
-    assert "\n" not in line
+    assert "Ideographic" not in line and "\n" not in line
+    assert "fonts-symbola" in fonts.advice("\U0001f389")
 
 
 def test_a_real_font_has_its_letters():
