@@ -26,6 +26,7 @@ ADVICE = {
     "pieces with subwords": "pieces with --subwords 4000",
     "pieces with characters": "characters with --characters",
     "leave out subwords": "leave out --subwords",
+    "leave out tokenize": "leave out --tokenize",
     "leave them out with max_length": "leave them out with --max-length",
     "with a lower min_count": "with a lower --min-count",
     "train again in another folder": "train again in another folder with --run",

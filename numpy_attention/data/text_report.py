@@ -37,6 +37,8 @@ SIGNS = {
     "the word {}, which marks the ends of sentences here": (
         RESERVED, "take it out of the text: sentences end where lines do"),
 }
+# what a tokenizer leaves behind, cut again
+TWICE = re.compile(r"@ - @|& (?:apos|quot|amp|lt|gt) ;|(?:^| )(?:n't|'s|'re|'ve|'ll)(?= |$)")
 LICENCE = re.compile(r"project gutenberg", re.IGNORECASE)
 ENDED = re.compile(r"\w[.!?,]$")
 
@@ -90,6 +92,12 @@ def _in_sentences(where: str, sentences: Sentences, tokenized: bool) -> Iterator
         if len(found) > FEW * len(lines):
             share = _share(found, lines)
             yield f"{where}{share} of the sentences hold {what.format(found[0])}: {remedy}"
+    twice = [line for line in lines if TWICE.search(line)]
+    if tokenized and len(twice) > FEW * len(lines):
+        signs = " ".join(twice[:1])
+        example = " ".join(match[0].strip() for match in TWICE.finditer(signs))
+        yield (f"{where}{_share(twice, lines)} of the sentences hold what a tokenizer leaves "
+               f"behind, such as {example}: the text is split already, so leave out tokenize")
     ended = [line for line in lines if ENDED.search(line)]
     if not tokenized and len(ended) > 0.5 * len(lines):
         yield (f"{where}{_share(ended, lines)} of the sentences end in a word with its full stop, "

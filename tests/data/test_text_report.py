@@ -57,6 +57,13 @@ def test_punctuation_that_is_not_split():
     assert len(found) == 1 and "with tokenize" in found[0] and "cat." in found[0]
 
 
+def test_text_that_is_tokenized_twice():
+    lines = ["it is well @ - @ known .", *GOOD[1:]]
+    assert "leave out tokenize" in of_pairs(lines, tokenized=True)[0]
+    assert of_pairs(["it 's well known .", *GOOD[1:]]) == []
+    assert of_pairs(GOOD, tokenized=True) == []
+
+
 def test_far_longer_sentences_unless_a_length_is_given():
     lines = [" ".join(GOOD), *GOOD[1:]]
     found, = of_pairs(lines)
