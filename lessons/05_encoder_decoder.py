@@ -707,10 +707,10 @@ show(figure, "05_by_length")
 # So there is the length you guessed: with 64 numbers most copies are wrong from 8 symbols on (the
 # same with the seeds 1 and 2). ρ falls slowly, but whole copies fall off a cliff: ρ^(n+1) explains
 # it within a few points, as if each symbol were lost independently. With 32 numbers and as many
-# parameters most copies are wrong from 6 symbols on, and 14.9 % of whole copies are right at 6 to 8
-# symbols in place of 53.1 %: the size of the vector matters by itself. Attention loses next to
-# nothing at any length that it was trained on. Bahdanau et al. (2015, figure 2) found the same two
-# shapes for sentences.
+# parameters most copies are wrong from 6 symbols on: at 6 to 8 symbols one whole copy in seven is
+# right, where it was every second one. So the size of the vector matters by itself. Attention loses
+# next to nothing at any length that it was trained on. Bahdanau et al. (2015, figure 2) found the
+# same two shapes for sentences.
 #
 # Is there too little *room* in 64 numbers, or too little *training*? Twice the epochs help as much
 # as twice the numbers (question 3), and counted in bits there is room: fourteen symbols out of 20

@@ -551,9 +551,9 @@ assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 # %% [markdown]
 # It is used, very much. To put all weight on the largest costs almost nothing: the largest weight
 # is at the right place. To draw one state by its weight costs far more. That is no contradiction.
-# The largest weight is 0.74 on average, and the rest lies on its neighbours, so a draw misses in
-# about one step of four, and a miss fetches a wrong letter. (For a run that you have trained,
-# `numpy-attention ablate RUN` prints the same.)
+# The largest weight is about three quarters on average, and the rest lies on its neighbours, so a
+# draw misses in about one step of four, and a miss fetches a wrong letter. (For a run that you have
+# trained, `numpy-attention ablate RUN` prints the same.)
 #
 # ## The Bible, soberly
 #
