@@ -596,7 +596,8 @@ written = write(model, vocabulary, "god said , “ ", 40_000, np.random.default_
                 temperature=0.6)
 print(written[:300])
 for name, one in {"written": written, "held out": verses("valid", 50_000)}.items():
-    marks, rng = marks_of(one), np.random.default_rng(10)
+    marks = marks_of(one)
+    rng = np.random.default_rng(10)
     shuffled = np.mean([share_closed(rng.permutation(marks).tolist()) for _ in range(100)])
     print(f"{name:<8}: {len(marks)} marks; the next mark after an opening one is a closing one in "
           f"{share_closed(marks):.0%}, shuffled {shuffled:.0%}")

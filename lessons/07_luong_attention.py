@@ -583,7 +583,7 @@ class PlainDecoder(Module):
 
     def forward(self, ys, h, M, mask):
         """ys (T, B, E), h (B, H), M (B, S, H), mask (B, S) → h̃ (T, B, K), α (T, B, S), cache."""
-        fed = np.zeros((len(h), len(self.F)))
+        fed = np.zeros((len(h), len(self.F)), h.dtype)
         steps = []
         for y in ys:
             before = (y, h, fed)

@@ -263,7 +263,7 @@ def look(head, x, m, visible):
     q = x @ head.W_q + head.b_q                                 # (T, w)
     k = m @ head.W_k                                            # (S, w)
     v = m @ head.W_v + head.b_v                                 # (S, w)
-    E = np.where(visible, q @ k.T / np.sqrt(k.shape[1]), -np.inf)
+    E = np.where(visible, q @ k.T / k.shape[1] ** 0.5, -np.inf)
     A = softmax(E)                                              # (T, S)
     Y = A @ v                                                   # (T, w)
     return Y @ head.W_o, (x, m, q, k, v, A, Y)
@@ -276,7 +276,7 @@ def attend_backward(dout, head, cache, grads):
     grads.W_o += Y.T @ dout
     dY = dout @ head.W_o.T
     dA = dY @ v.T
-    dE = A * (dA - (A * dA).sum(1, keepdims=True)) / np.sqrt(k.shape[1])
+    dE = A * (dA - (A * dA).sum(1, keepdims=True)) / k.shape[1] ** 0.5
     dq = dE @ k
     dk = dE.T @ q
     dv = A.T @ dY

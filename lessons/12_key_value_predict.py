@@ -370,7 +370,7 @@ class PlainNGram(Module):
         return [(late, slice(late * n, late * n + n)) for late in range(self.order - 1)]
 
     def forward(self, h):
-        a = np.zeros((len(h), self.W.shape[1]))
+        a = np.zeros((len(h), self.W.shape[1]), h.dtype)
         for late, part in self.terms():
             a[late:] += h[:len(h) - late, part] @ self.W[part]
         y = np.tanh(a)

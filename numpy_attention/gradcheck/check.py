@@ -39,6 +39,7 @@ from numpy_attention.gradcheck.kinks import low_precision, resolve
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.laws.masking import check_causal
 from numpy_attention.gradcheck.laws.no_mutation import first_nan
+from numpy_attention.gradcheck.laws.precision import float32_inputs, float32_kept
 from numpy_attention.gradcheck.locate.rewriting import failing_place
 from numpy_attention.gradcheck.locate.watching import Watch, arrays_within
 from numpy_attention.gradcheck.passes import describe_place, join_words, source_line
@@ -68,16 +69,18 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     Raises GradientError if gradients are wrong: it reports which are correct and which are wrong,
     the first wrong line if the source can be traced, and the likely kind of mistake. It is also
     raised if a law is broken that differences cannot see (`laws`); report.laws has the law and the
-    line. TypeError: arrays that are not float64, a forward that computes in float32, a target
-    without the two passes. ValueError: arrays without elements, NaN, outputs that are not finite,
-    or nothing that could be measured.
+    line, or if a Module's own passes give float64 where parameters and inputs are float32.
+    TypeError: arrays that are not float64, a forward that computes in float32, a target without the
+    two passes. ValueError: arrays without elements, NaN, outputs that are not finite, or nothing
+    that could be measured.
     Warns (NotAParameter) of a float in a user-defined Module that the forward computes with.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
     check_epsilon(epsilon)
-    if forward is backward is None and hasattr(target, "read") and hasattr(target, "step") and (
-            len(inputs) == 2 and np.ndim(inputs[1]) == 3):
+    driven = forward is backward is None and hasattr(target, "read") and (
+        hasattr(target, "step") and len(inputs) == 2 and np.ndim(inputs[1]) == 3)
+    if driven:
         forward, backward = protocol(target, np.ones(inputs[1].shape[:2], bool))
     forward = getattr(target, "forward", None) if forward is None else forward
     backward = getattr(target, "backward", None) if backward is None else backward
@@ -91,9 +94,29 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     check_causal(check)
     warn_of_numbers(check, 3)
     report = check.compare()
+    own = [getattr(one, "__self__", None) is target for one in (forward, backward)]
+    if driven or all(own):
+        report.laws = float32_laws(check, driven)
+        if report.laws:
+            raise GradientError(report)
     for line in report.left_out:
         warnings.warn(f"{check.title}: {line}", NotChecked, 2)
     return report
+
+
+def float32_laws(check, driven):
+    """[Broken] if a result is float64 where parameters and inputs are float32.
+
+    driven: the target is an attention, driven through its steps.
+    """
+    if check.model is None:
+        return []
+    single = check.target.astype(np.float32)
+    if driven:
+        passes = protocol(single, np.ones(check.inputs[1].shape[:2], bool))
+    else:
+        passes = (getattr(single, check.forward.__name__), getattr(single, check.backward.__name__))
+    return float32_kept(single, float32_inputs(check.inputs), *passes)
 
 
 # kinds of laws that are reported whatever else is wrong

@@ -220,7 +220,7 @@ class Sharp(Module):
 
     def scale(self):
         number = self.number
-        return np.sum(number) * self.fixed * self.rate * self.always
+        return float(np.sum(number)) * self.fixed * self.rate * self.always
 
     def forward(self, x):
         return self.scale() * self.W * x, x

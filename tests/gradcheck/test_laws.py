@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from numpy_attention.attention.dot import DotAttention
 from numpy_attention.gradcheck import GradientError, gradcheck, laws, protocol, randomize
 from numpy_attention.gradcheck.check import Check
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
@@ -654,3 +655,63 @@ def test_where_nan_comes_from(rng):
     with pytest.raises(ValueError, match="not finite.*NaN comes first from line .* of test_laws"):
         with np.errstate(invalid="ignore"):
             gradcheck(layer, x, rng=rng, forward=forward)
+
+
+# ---- float32 ------------------------------------------------------------------------------------
+
+
+class Scaled(Squash):
+    """y = tanh(x W) / √I, with a NumPy scalar of float64."""
+
+    def forward(self, x):
+        y = np.tanh(x @ self.W)
+        scaled = y / np.sqrt(x.shape[1])
+        return scaled, (x, y)
+
+    def backward(self, dy, cache, grads):
+        return super().backward(dy / np.sqrt(cache[0].shape[1]), cache, grads)
+
+
+class Returned(Scaled):
+    def forward(self, x):
+        y = np.tanh(x @ self.W)
+        return y / np.sqrt(x.shape[1]), (x, y)
+
+
+class ScaledBack(Scaled):
+    """The same with float64 inside of the function alone."""
+
+    def forward(self, x):
+        scaled, cache = super().forward(x)
+        return scaled.astype(x.dtype), cache
+
+    def backward(self, dy, cache, grads):
+        return super().backward(dy, cache, grads).astype(dy.dtype)
+
+
+@pytest.mark.parametrize("kind, line", [
+    (Scaled, "scaled = y / np.sqrt(x.shape[1])"),
+    (Returned, "return y / np.sqrt(x.shape[1]), (x, y)"),
+])
+def test_a_scalar_of_float64(rng, kind, line):
+    law, message = one(rng, *squash(rng, kind))
+    assert law.kind == "precision"
+    assert law.place.text == line
+    assert "output[0] and the gradient of input[0] are float64" in message
+
+
+def test_float64_inside_of_a_function_is_allowed(rng):
+    gradcheck(*squash(rng, ScaledBack), rng=rng)
+
+
+def test_an_attention_that_cannot_be_trained_in_float32(rng):
+    class Slow(DotAttention):
+        def score(self, query, memory):
+            scores, cache = super().score(query, memory)
+            return scores * np.float64(1), cache
+
+    attention = Slow.create(rng, 4, 4)
+    inputs = rng.standard_normal((2, 3, 4)), rng.standard_normal((3, 5, 4))
+    law, _ = one(rng, attention, *inputs)
+    assert law.kind == "precision" and "a float64 array leads to ValueError" in law.text
+    assert law.place.text == "return scores * np.float64(1), cache"

@@ -10,6 +10,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck, randomize
 from numpy_attention.gradcheck.cases import attention, cells, models
 from numpy_attention.gradcheck.cases.case import A, B, D, H, T, V, array, plain
 from numpy_attention.gradcheck.cases.models import PAIRS, TEXT
+from numpy_attention.gradcheck.laws.precision import float32_kept
 from numpy_attention.registry import WINDOWS, build
 
 # what layers call their sizes: those of what they read, and others
@@ -41,8 +42,13 @@ def check(title, build, rng):
         if weights.dtype != np.float64:
             raise ValueError(f"{title}: {name} is {weights.dtype}, and float64 was asked for: let "
                              "create pass its dtype on")
-    return gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
-                     backward=case.backward, title=title)
+    report = gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
+                       backward=case.backward, title=title)
+    single = build(rng, np.float32)
+    report.laws = float32_kept(single.target, single.inputs, single.forward, single.backward)
+    if report.laws:
+        raise GradientError(report)
+    return report
 
 
 def check_score(title, build, rng):

@@ -8,6 +8,7 @@
     initialized memory      memory from np.empty is filled before it is read      `uninitialized`
     masked words            have weight 0, change nothing and are not counted     `masking`
     the future              changes nothing, if one axis is time                  `masking`
+    float32                 parameters and inputs give float32 results            `precision`
 
 A central difference compares one call of backward, with zeroed gradients, so it cannot see any of
 these mistakes.

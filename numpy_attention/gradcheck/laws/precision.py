@@ -1,0 +1,92 @@
+"""The dtype law: with float32 parameters and inputs, as in training, every result is float32.
+
+The check itself runs in float64, where a forward that changes the dtype cannot be noticed.
+"""
+
+import sys
+
+import numpy as np
+
+from numpy_attention.gradcheck.arrays import combined, float_arrays, outputs_of
+from numpy_attention.gradcheck.locate.rewriting import PACKAGE
+from numpy_attention.gradcheck.locate.watching import Tracer, arrays_within, place_of, traced
+from numpy_attention.gradcheck.passes import Broken
+
+ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64 and turns float32 "
+          "arrays into\n  float64, so write float(np.sqrt(d)); give new arrays a dtype, "
+          "np.zeros(n, x.dtype)")
+
+
+def float32_kept(target, inputs, forward, backward):
+    """Return [Broken] if an output or a gradient is float64; everything given is float32.
+
+    A pass that raises in float32 breaks the law only if a line has made a float64 array before.
+    """
+    lifted = []
+    module = type(target).__module__        # a user's file is loaded below numpy_attention.custom
+    tracer = FirstLifted(module.startswith("numpy_attention.") and ".custom." not in module)
+
+    def step():
+        *outputs, cache = outputs_of(forward, inputs)
+        lifted.extend(wide(outputs, "output"))
+        upstream = combined(lambda one: np.ones(np.shape(one), np.float32), outputs)
+        dinputs = backward(*upstream, cache, target.zeros_like())
+        dinputs = dinputs if isinstance(dinputs, tuple) else (dinputs,)
+        lifted.extend(f"the gradient of {name}" for name in wide(dinputs, "input"))
+
+    stops = ""
+    try:
+        with np.errstate(all="ignore"):
+            traced(step, tracer)
+    except Exception as error:          # a user's code, on inputs that it was not written for
+        stops = f"a float64 array leads to {type(error).__name__} ({error})"
+    place = tracer.found.get(True)
+    if not lifted and not (stops and place):
+        return []
+    what = stops or f"{' and '.join(lifted)} {'is' if len(lifted) == 1 else 'are'} float64"
+    text = f"{what}, with float32 parameters and inputs\n{ADVICE}"
+    return [Broken("precision", text, place)]
+
+
+def float32_inputs(inputs):
+    """The same tree of inputs with float arrays as float32."""
+    if isinstance(inputs, (list, tuple)):
+        return type(inputs)(map(float32_inputs, inputs))
+    is_float = isinstance(inputs, np.ndarray) and inputs.dtype.kind == "f"
+    return inputs.astype(np.float32) if is_float else inputs
+
+
+def wide(value, name):
+    """The names of the float64 arrays in a list or tuple. Single numbers are not counted."""
+    return [label for label, array in float_arrays(list(value), name)
+            if array.ndim and array.dtype == np.float64]
+
+
+class FirstLifted(Tracer):
+    """Finds the first line whose function holds, or returns, a float64 array afterwards.
+
+    of_package: whether lines of numpy_attention count.
+    """
+
+    def __init__(self, of_package):
+        super().__init__(self.lifted)
+        self.of_package = of_package
+        frame = sys._getframe()
+        self.outer = []                 # the frames of whoever checks, which hold float64 arrays
+        while frame is not None:
+            self.outer.append(frame)
+            frame = frame.f_back
+
+    def counts(self, frame):
+        return frame not in self.outer and (
+            self.of_package or str(PACKAGE) not in frame.f_code.co_filename)
+
+    def lifted(self, frame, _):
+        return [True] if self.counts(frame) and wide(frame.f_locals.values(), "") else []
+
+    def stepped(self, frame, event, value):
+        super().stepped(frame, event, value)
+        if event == "return" and True not in self.found and self.counts(frame) and any(
+                array.ndim and array.dtype == np.float64 for _, array in arrays_within(value, "")):
+            self.found[True] = place_of(frame, frame.f_lineno)
+        return self.stepped
