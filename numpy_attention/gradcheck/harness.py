@@ -23,6 +23,8 @@ def randomize(module, rng, scale=0.5):
 def protocol(attention, mask):
     """Return (forward, backward), which call an attention's read and steps; mask (B, S).
 
+    dweights of the backward may be None, as in step_backward: the loss reads the contexts alone.
+
     TypeError: the attention lacks a method.
     """
     check_attention(attention)
@@ -37,6 +39,7 @@ def protocol(attention, mask):
     def backward(dcontexts, dweights, cache, grads):
         memory, caches, shape = cache
         dmemory = memory.gradient()
+        dweights = [None] * len(caches) if dweights is None else dweights
         dqueries = [attention.step_backward(dcontexts[t], dweights[t], caches[t], dmemory, grads)
                     for t in reversed(range(len(caches)))]
         dvalues = attention.read_backward(memory, dmemory, grads)

@@ -8,6 +8,8 @@ import pytest
 from planted import MISTAKES, check, failure, report_of
 from planting import plant, run
 
+from numpy_attention.attention.dot import DotAttention
+from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.gradcheck import GradientError, gradcheck
 
 
@@ -203,3 +205,25 @@ def test_a_gradient_that_is_added_at_other_ids_has_a_line():
     first = report_of(mistake.name).findings[0]
     assert first.place.text == "np.add.at(grads.E, targets, dy)"
     assert first.place.line in mistake.lines()
+
+
+class Forgetful(DotAttention):
+    """A score whose backward leaves out ∂L/∂values."""
+
+    def score_backward(self, dscores, cache, memory, dmemory, grads):
+        query, _ = cache
+        return sum_of_values(dscores, memory) + 0 * query
+
+    def score(self, query, memory):
+        return dot_scores(query, memory), (query, None)
+
+
+def test_a_line_of_the_package_is_not_accused_of_a_users_mistake(rng):
+    inputs = rng.standard_normal((2, 3, 4)), rng.standard_normal((3, 5, 4))
+    with pytest.raises(GradientError) as caught:
+        gradcheck(Forgetful(), *inputs, rng=rng)
+    message = str(caught.value)
+    assert "first wrong: what the methods of Forgetful give to line" in message
+    assert "which is correct" in message
+    assert "nothing comes back through line" in message
+    assert "return dot_scores(query, memory), (query, None)" in message

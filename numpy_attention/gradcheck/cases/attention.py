@@ -51,7 +51,7 @@ def contexts_only(rng, dtype, create):
         return contexts, cache
 
     def backward(dcontexts, cache, grads):
-        return case.backward(dcontexts, [None] * T, cache, grads)
+        return case.backward(dcontexts, None, cache, grads)
     return Case(case.target, case.inputs, forward, backward)
 
 

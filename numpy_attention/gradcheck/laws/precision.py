@@ -8,8 +8,14 @@ import sys
 import numpy as np
 
 from numpy_attention.gradcheck.arrays import combined, float_arrays, outputs_of
-from numpy_attention.gradcheck.locate.rewriting import PACKAGE
-from numpy_attention.gradcheck.locate.watching import Tracer, arrays_within, place_of, traced
+from numpy_attention.gradcheck.locate.rewriting import is_of_package, users_class
+from numpy_attention.gradcheck.locate.watching import (
+    Tracer,
+    arrays_within,
+    frames_of,
+    place_of,
+    traced,
+)
 from numpy_attention.gradcheck.passes import Broken
 
 ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64 and turns float32 "
@@ -23,8 +29,7 @@ def float32_kept(target, inputs, forward, backward):
     A pass that raises in float32 breaks the law only if a line has made a float64 array before.
     """
     lifted = []
-    module = type(target).__module__        # a user's file is loaded below numpy_attention.custom
-    tracer = FirstLifted(module.startswith("numpy_attention.") and ".custom." not in module)
+    tracer = FirstLifted(of_package=not users_class(target))
 
     def step():
         *outputs, cache = outputs_of(forward, inputs)
@@ -37,7 +42,7 @@ def float32_kept(target, inputs, forward, backward):
     stops = ""
     try:
         with np.errstate(all="ignore"):
-            traced(step, tracer)
+            traced(step, tracer.called)
     except Exception as error:          # a user's code, on inputs that it was not written for
         stops = f"a float64 array leads to {type(error).__name__} ({error})"
     place = tracer.found.get(True)
@@ -71,22 +76,22 @@ class FirstLifted(Tracer):
     def __init__(self, of_package):
         super().__init__(self.lifted)
         self.of_package = of_package
-        frame = sys._getframe()
-        self.outer = []                 # the frames of whoever checks, which hold float64 arrays
-        while frame is not None:
-            self.outer.append(frame)
-            frame = frame.f_back
+        self.outer = frames_of(sys._getframe())     # of whoever checks, with float64 arrays
 
     def counts(self, frame):
         return frame not in self.outer and (
-            self.of_package or str(PACKAGE) not in frame.f_code.co_filename)
+            self.of_package or not is_of_package(frame.f_code.co_filename))
 
     def lifted(self, frame, _):
-        return [True] if self.counts(frame) and wide(frame.f_locals.values(), "") else []
+        return [True] if self.counts(frame) and has_wide(dict(frame.f_locals)) else []
 
     def stepped(self, frame, event, value):
         super().stepped(frame, event, value)
-        if event == "return" and True not in self.found and self.counts(frame) and any(
-                array.ndim and array.dtype == np.float64 for _, array in arrays_within(value, "")):
+        if event == "return" and True not in self.found and self.counts(frame) and has_wide(value):
             self.found[True] = place_of(frame, frame.f_lineno)
         return self.stepped
+
+
+def has_wide(value):
+    """Whether a float64 array is in it, in its parts, or in theirs."""
+    return any(array.ndim and array.dtype == np.float64 for _, array in arrays_within(value, ""))

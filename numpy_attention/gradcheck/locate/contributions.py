@@ -5,7 +5,9 @@ import linecache
 import numpy as np
 
 from numpy_attention.gradcheck.locate.forwards import STEP, Moving
+from numpy_attention.gradcheck.locate.rewriting import is_of_package
 from numpy_attention.gradcheck.report.kinds import Kind
+from numpy_attention.gradcheck.report.notebooks import file_label
 
 CLOSE = 1e-4
 MOST_PARTS = 16         # uses of a name, or executions of one, that are distinguished
@@ -167,10 +169,10 @@ class MovingUse(Moving):
         return value
 
 
-def contribution_kinds(uses, value, later=()):
+def contribution_kinds(uses, value, later, calls):
     """What is wrong with the part of each use, as Kinds: missing, doubled, of the wrong sign.
 
-    later: what was added to it afterwards.
+    later: what was added to it afterwards. calls: those of a Report, for lines of this package.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -187,8 +189,12 @@ def contribution_kinds(uses, value, later=()):
     found = []
     for use, counted in by_use.items():
         place = places[use]
+        place = calls.get((place.file, place.line)) or place
         text = statement(uses.derivatives, place)
-        kind = use_kind(np.array([k for _, k in counted]), text, f"line {place.line}, {text}")
+        where = f"line {place.line}"
+        if calls and is_of_package(place.file):
+            where += f" of {file_label(place.file)}"
+        kind = use_kind(np.array([k for _, k in counted]), text, f"{where}, {text}")
         if kind is not None:
             found.append(Kind(*kind, line=place.line))
     return found

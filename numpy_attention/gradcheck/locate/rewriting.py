@@ -114,6 +114,18 @@ def is_user_code(code):
     return not code.co_filename.startswith(LIBRARIES)
 
 
+def is_of_package(file):
+    """Whether a file is one of this package, whose lines are correct when a user's class fails."""
+    return PACKAGE in Path(file).parents
+
+
+def users_class(target):
+    """The name of the class of a user's Module, "" for one of this package."""
+    module = type(target).__module__        # a user's file is loaded below numpy_attention.custom
+    own = module.startswith("numpy_attention.") and ".custom." not in module
+    return "" if own else type(target).__name__
+
+
 # ---- their trees --------------------------------------------------------------------------------
 
 

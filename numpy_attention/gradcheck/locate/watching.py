@@ -7,7 +7,12 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
-from numpy_attention.gradcheck.locate.rewriting import Place, is_user_code, qualname_of
+from numpy_attention.gradcheck.locate.rewriting import (
+    Place,
+    is_of_package,
+    is_user_code,
+    qualname_of,
+)
 
 # what has a __dict__, and holds no cache
 OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
@@ -76,13 +81,13 @@ def lines_of(work, happened):
     first among them}.
     """
     tracer = Tracer(happened)
-    traced(work, tracer)
+    traced(work, tracer.called)
     return tracer.found
 
 
-def traced(work, tracer):
+def traced(work, called):
     before = sys.gettrace()
-    sys.settrace(tracer.called)
+    sys.settrace(called)
     try:
         work()
     finally:
@@ -130,6 +135,35 @@ def first_line_with(work, is_it):
                 if isinstance(value, np.ndarray) and is_it(name, value)]
 
     return lines_of(work, happened).get(True)
+
+
+def frames_of(frame):
+    """A frame and those that called it, outwards."""
+    found = []
+    while frame is not None:
+        found.append(frame)
+        frame = frame.f_back
+    return found
+
+
+def calls_of_package(work):
+    """{(file, line) of this package: the Place in a user's code that called it, or None}."""
+    found = {}
+    outer = frames_of(sys._getframe())
+
+    def stepped(frame, event, _):
+        at = frame.f_code.co_filename, frame.f_lineno
+        if event == "line" and at not in found:
+            users = [one for one in frames_of(frame)
+                     if one not in outer and not is_of_package(one.f_code.co_filename)]
+            found[at] = place_of(users[0], users[0].f_lineno) if users else None
+        return stepped
+
+    def called(frame, event, _):
+        return stepped if is_of_package(frame.f_code.co_filename) else None
+
+    traced(work, called)
+    return found
 
 
 def nearest(frame):

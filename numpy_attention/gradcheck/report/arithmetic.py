@@ -37,7 +37,7 @@ def arithmetic(check, finding):
     before = sum(one.places.count(place) for one in group.values[:finding.first_wrong])
     taken = Taken(place, before, lambda evaluate: terms_of(node, at, finding.found.shape, evaluate))
     try:
-        traced(check.gradients, taken)
+        traced(check.gradients, taken.called)
         pairs, between = taken.found
     except Exception:                   # a backward that raises, or operands that are not arrays
         return ""

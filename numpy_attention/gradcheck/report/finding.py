@@ -1,6 +1,7 @@
 """The result of a search: a statement, its correct value, and the kind of mistake."""
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -71,10 +72,11 @@ class Finding:
         return any(one is not None for one in (self.edit, self.copied, self.recomputed))
 
 
-def kinds_of(finding, derivatives, flags, variables, numeric):
+def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
     """Return the likely Kinds of mistake of a Finding, likeliest first.
 
-    flags: masks that it may follow; variables, numeric: {name: array}, {name: ∂L/∂array}.
+    flags: masks that it may follow; variables, numeric: {name: array}, {name: ∂L/∂array}; calls:
+    those of a Report.
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
@@ -91,14 +93,15 @@ def kinds_of(finding, derivatives, flags, variables, numeric):
     if finding.number is None:
         name = finding.follows[0]
         uses = Contributions(derivatives, array=variables[name])
-        return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags)
+        return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags,
+                                      calls)
     if finding.is_recurrent:
         kinds.append(Kind("recurrent path", "right at the step that the backward begins with and "
                           "wrong at every other: what flows from one step to the one before it is "
                           "missing, or not whole"))
     uses = Contributions(derivatives, finding.number, finding.time)
     return kinds + gradient_kinds(finding.found, finding.right, finding.earlier, uses,
-                                  at_the_same_time(derivatives, finding), flags)
+                                  at_the_same_time(derivatives, finding), flags, calls)
 
 
 def edit_kind(edit):
@@ -109,7 +112,7 @@ def edit_kind(edit):
                 f"right with `{written(edit.behind)}` after it")
 
 
-def gradient_kinds(found, right, earlier, uses, values, flags):
+def gradient_kinds(found, right, earlier, uses, values, flags, calls):
     """Kinds of a wrong gradient; earlier: what it was before, the last first."""
     kinds = array_kinds(found, right, flags)
     if kinds and kinds[0].name in ("shape", "unwritten"):
@@ -117,7 +120,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags):
     used, later = [], []
     for one, after in zip((found, *earlier), (None, found, *earlier)):
         later += [] if after is None else [after - one]
-        used = used or contribution_kinds(uses, one, later)
+        used = used or contribution_kinds(uses, one, later, calls)
     return used + ([] if used else local_derivative(found, right, values)) + kinds
 
 

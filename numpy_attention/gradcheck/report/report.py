@@ -10,8 +10,10 @@ from numpy_attention.gradcheck.errors import GradientError
 from numpy_attention.gradcheck.kinks import lines_of_kinks
 from numpy_attention.gradcheck.laws import FORWARD_LAWS, judged
 from numpy_attention.gradcheck.locate.reruns import reruns
+from numpy_attention.gradcheck.locate.rewriting import Place, is_of_package, users_class
 from numpy_attention.gradcheck.locate.search import Search, find_broken_law, find_stop
 from numpy_attention.gradcheck.locate.smallest import Smallest, smallest
+from numpy_attention.gradcheck.locate.watching import calls_of_package
 from numpy_attention.gradcheck.passes import Broken, describe_place, source_line
 from numpy_attention.gradcheck.report.arithmetic import arithmetic, furthest
 from numpy_attention.gradcheck.report.axis_letters import (
@@ -21,6 +23,7 @@ from numpy_attention.gradcheck.report.axis_letters import (
 )
 from numpy_attention.gradcheck.report.finding import Finding, kinds_of
 from numpy_attention.gradcheck.report.kinds import INTRODUCTIONS, Kind, array_kinds
+from numpy_attention.gradcheck.report.notebooks import file_label
 
 MOST_LINES = 14         # of a report that is not the full one
 MOST_KINDS = 2          # kinds of mistake, of each finding
@@ -36,8 +39,9 @@ class Report:
     stops: the exception that ended the backward pass. laws: broken laws that differences cannot
     see. declined: {function: why it could not be traced}. reruns: smaller checks that pass.
     kinks: {name: {index: Kink}} of the elements that were left out.
-    letters: {input: letters of its axes}. smallest: a wrong gradient of the smallest input that
-    still fails.
+    letters: {input: letters of its axes}. users_class: the name of a user's class that is checked.
+    calls: {(file, line) of this package: the Place in the user's code that calls it}.
+    smallest: a wrong gradient of the smallest input that still fails.
     """
 
     title: str
@@ -55,6 +59,8 @@ class Report:
     smallest: Smallest | None = None
     letters: dict[str, tuple] = field(default_factory=dict)
     kinks: dict[str, dict] = field(default_factory=dict)
+    users_class: str = ""
+    calls: dict[tuple, Place | None] = field(default_factory=dict)
 
     def add(self, name, analytic, numeric):
         """Compare one gradient, or None, with its central differences."""
@@ -149,13 +155,17 @@ def explain(report, check):
     def wrong_elements(name, array):
         return relative_errors(array, report.numeric[name]) >= report.tolerance
 
+    report.users_class = "" if check.model is None else users_class(check.model)
     with quiet():
+        if report.users_class:
+            report.calls = calls_of_package(check.loss)
         search = Search(check, wrong, wrong_elements)
         report.findings = search.findings()
         report.laws = search.unbalanced
         for one in report.findings:
             one.arithmetic = arithmetic(check, one)
-            found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric)
+            found = kinds_of(one, search.derivatives, check.flags, check.variables, report.numeric,
+                             report.calls)
             report.kinds.append([kind for kind in found if kind.name != "place"] or found)
     report.declined = search.derivatives.rewritten.declined | search.rewritten.declined
     report.letters = {name: letters_of_input(check.forward, name) for name in report.wrong}
@@ -246,7 +256,11 @@ def names(found):
 
 def finding_lines(finding, kinds, report, most=MOST_KINDS):
     place = finding.place
-    yield f"first wrong: {describe_place(place)}"
+    if report.users_class and is_of_package(place.file):
+        yield (f"first wrong: what the methods of {report.users_class} give to "
+               f"{describe_place(place)}, which is correct")
+    else:
+        yield f"first wrong: {describe_place(place)}"
     yield f"    {source_line(place)}"
     if finding.is_forward:
         yield ("  the backward is right for a forward that is changed in this line"
@@ -255,7 +269,10 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
         what = finding.of.name or finding.of.text
         doubted = finding.compared is not None or is_unexplained(finding, kinds)
         rest = "" if doubted else "; what it is made of is right"
-        yield f"  {subject_of(finding)} should be ∂L/∂({what}) of line {finding.of.line}{rest}"
+        line = f"line {finding.of.line}"
+        if finding.of.file != place.file:
+            line += f" of {file_label(finding.of.file)}"
+        yield f"  {subject_of(finding)} should be ∂L/∂({what}) of {line}{rest}"
         yield from shapes_of(finding)
         if True in finding.fits:
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
