@@ -258,17 +258,21 @@ print("their products, normalised, are the weights by distance")
 #
 # ## The class
 #
-# `SoftmaxAttention` does the mask, the softmax, the context, and all of their backward passes. You
-# say how the parameters are made, and add the score and its backward pass. And since the keys
-# k_j = h_j W are made once a sentence and not once a word, two methods that are there are extended:
+# `SoftmaxAttention` implements the mask, the softmax, the context, and all of their backward passes.
+# You create the parameters, and write the score and its backward pass. The keys k_j = h_j W are
+# computed once per sentence and not once per word, so you also extend two inherited methods:
 #
-# | method | when | does |
+# | method | when | here |
 # |---|---|---|
 # | `create` | once | random weights of the sizes that the model needs |
-# | `read` | once a sentence | keys |
-# | `score` | each target word | e, and what the backward pass will read |
-# | `score_backward` | each target word, in reverse | leaves dK in `dmemory.keys`, returns dq |
-# | `read_backward` | once a sentence | from dK, dW, and what the annotations get |
+# | `read` | once per sentence | returns a `Memory`, with the keys in `memory.keys` |
+# | `score` | each target word | returns e, and a cache for the backward pass |
+# | `score_backward` | each target word, in reverse | adds dK to `dmemory.keys`, returns dq |
+# | `read_backward` | once per sentence | from dK: adds dW to `grads.W`, returns dh |
+#
+# The table in section 2 of `docs/custom_mechanisms.md` adds the two places that this score does not
+# need: `dmemory.values` for a gradient of the values themselves, and `dmemory.defer` for factors
+# whose product is made once per sentence.
 #
 # Now for a batch: q (B, Q) and K (B, S, Q). Compare line by line with what you did by hand.
 # `create` starts with a small β, s = −2: a distance adds up Q squares, and question 1 shows why no
