@@ -258,9 +258,9 @@ print("their products, normalised, are the weights by distance")
 #
 # ## The class
 #
-# `SoftmaxAttention` implements the mask, the softmax, the context, and all of their backward passes.
-# You create the parameters, and write the score and its backward pass. The keys k_j = h_j W are
-# computed once per sentence and not once per word, so you also extend two inherited methods:
+# `SoftmaxAttention` implements the mask, the softmax, the context, and all of their backward
+# passes. You create the parameters, and write the score and its backward pass. The keys k_j = h_j W
+# are computed once per sentence and not once per word, so you also extend two inherited methods:
 #
 # | method | when | here |
 # |---|---|---|
