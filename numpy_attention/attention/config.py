@@ -24,7 +24,7 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """What may be chosen of a decoder's attention; `create` makes it.
+    """The configuration of a decoder's attention; `create` builds it.
 
     attention, window: names of `registry.SCORES` and `registry.WINDOWS`, or a class on the protocol
     for the score; width: a window has

@@ -14,7 +14,7 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class FixedVector(Module):
-    """c_i = h_S, the last annotation, for every target word (Cho et al. 2014).
+    """No attention: the last annotation, c_i = h_S, for every target word (Cho et al. 2014).
 
     This is RNNenc, the baseline of Bahdanau et al. 2015, section 4.2. The weights are 1 at each
     sentence's last token and 0 elsewhere, so that it can be plotted next to mechanisms that choose.

@@ -35,7 +35,7 @@ class Cache(NamedTuple):
 
 
 class HistoryAttention(Module):
-    """Everything but the score.
+    """Base class of attention over a language model's own past; subclasses define the score.
 
         e_ti = score(q_t, k_i)      is all that a mechanism says
         α_t  = softmax(e_t)         over what step t may see

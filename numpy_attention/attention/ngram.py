@@ -21,7 +21,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class NGramReadout(HistoryReadout):
-    """y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
+    """Predict the next word from parts of the last N − 1 states (Daniluk et al. 2017).
+
+    y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
 
     This is equation 13. Part i of a state is written for the step i − 1 places later. Parts of
     states before the chunk of text are 0, or with carried=True come from the chunk before.

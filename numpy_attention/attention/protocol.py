@@ -7,7 +7,7 @@ from numpy_attention.module import Array
 
 
 class Attention(Protocol):
-    """The values are read once and asked once a target word; gradients come back in reverse.
+    """The methods of an attention that a decoder calls: read once, step once per target word.
 
         memory = attention.read(values, mask)
         for t = 0 … T − 1:

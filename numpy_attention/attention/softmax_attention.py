@@ -15,7 +15,7 @@ class Cache(NamedTuple):
 
 
 class SoftmaxAttention(Module):
-    """Everything but the score.
+    """Base class of attention with a softmax over scores; subclasses define the score.
 
         e_j = score(q, h_j)     is all that a mechanism says
         α   = softmax(e)        over the unmasked positions

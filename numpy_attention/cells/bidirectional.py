@@ -18,7 +18,7 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Bidirectional(Module):
-    """h_j = [→h_j; ←h_j]: the words before j, and after it (Bahdanau et al. 2015, A.2.1).
+    """Two cells, forward and backward in time: h_j = [→h_j; ←h_j] (Bahdanau et al. 2015, A.2.1).
 
     Padding is at the end: the backward cell meets it first, and its masked steps keep the
     initial state. The state is the pair (→h_T, ←h_1) of the two cells' own last states.

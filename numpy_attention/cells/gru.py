@@ -28,7 +28,7 @@ class GRUSteps(Steps):
 
 @dataclass(eq=False)
 class GRU(Cell):
-    """Gated recurrent unit; gates side by side in PyTorch's order r z n.
+    """Gated recurrent unit; its gates are in PyTorch's order r z n.
 
         r = σ(x W_r + h U_r + b_r)                          reset gate
         z = σ(x W_z + h U_z + b_z)                          update gate

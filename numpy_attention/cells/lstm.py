@@ -26,7 +26,7 @@ class LSTMSteps(Steps):
 
 @dataclass(eq=False)
 class LSTM(Cell):
-    """Long short-term memory; gates side by side in PyTorch's order i f g o. The state is (h, c).
+    """Long short-term memory; its state is (h, c), its gates are in PyTorch's order i f g o.
 
         i, f, o = σ(x_t W + h_{t−1} U + b)      input, forget, output gate: each has its block of
         g       = tanh(x_t W + h_{t−1} U + b)   candidate                   columns in W, U and b

@@ -13,7 +13,10 @@ from numpy_attention.validation.arrays import check_sizes
 
 @dataclass(eq=False)
 class RNN(Cell):
-    """h_t = tanh(x_t W + h_{t−1} U + b).   PyTorch's `RNN` with b = b_ih + b_hh."""
+    """Elman's recurrent network, h_t = tanh(x_t W + h_{t−1} U + b).
+
+    It is PyTorch's `RNN` with b = b_ih + b_hh.
+    """
 
     W: Array  # (I, H)
     U: Array  # (H, H)

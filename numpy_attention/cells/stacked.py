@@ -55,7 +55,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Stacked(Module):
-    """Layer l reads D(h^{l−1}_t), where D is dropout; the state is the tuple of the layers' states.
+    """Several cells on top of each other, with dropout in between; the state is a tuple of states.
+
+    Layer l reads D(h^{l−1}_t), where D is dropout.
 
     Its methods are those of `protocol.RecurrentCell`. A whole sequence goes layer by layer, each
     layer's input projected in one product, so that a layer may also be a Bidirectional; step by

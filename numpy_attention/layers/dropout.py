@@ -23,7 +23,9 @@ class Mask(NamedTuple):
 
 @dataclass(eq=False)
 class Dropout(Module):
-    """y = m ∘ x / (1 − rate), each m_nj 0 with probability `rate`, else 1.   x (…, D) → y (…, D).
+    """Dropout, y = m ∘ x / (1 − rate).   x (…, D) → y (…, D).
+
+    Each m_nj is 0 with probability `rate`, otherwise 1.
 
     Inverted dropout (Srivastava et al. 2014). A call draws one 32-bit key from the generator; m_nj
     is a hash of the key, the name of row n and j. So a part of a batch gets the same mask as in the

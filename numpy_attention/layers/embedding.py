@@ -12,7 +12,7 @@ from numpy_attention.validation.arrays import as_rows, check_ids, check_paramete
 
 @dataclass(eq=False)
 class Embedding(Module):
-    """y = E[id].   ids (…) integers in 0 … V − 1 → y (…, E).
+    """Embedding table, y = E[id].   ids (…) integers in 0 … V − 1 → y (…, E).
 
     Share one Embedding between a model's input and its Output to tie the weights (Press & Wolf
     2017).

@@ -16,7 +16,7 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class LayerNorm(Module):
-    """Layer normalisation.   x (…, D) → y (…, D).
+    """Layer normalization.   x (…, D) → y (…, D).
 
         x̂ = (x − μ) / √(σ² + ε)        μ and σ² over the last axis
         y = g ∘ x̂ + b

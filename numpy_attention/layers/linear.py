@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Linear(Module):
-    """y = x W + b.   x (…, I) → y (…, O); b None leaves the bias out."""
+    """Linear layer, y = x W + b.   x (…, I) → y (…, O); b = None: no bias."""
 
     W: Array  # (I, O)
     b: Array | None  # (O,)

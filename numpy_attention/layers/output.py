@@ -18,7 +18,9 @@ WORDS = 2048    # words at a time whose ∂L/∂E is made: the sum of a block st
 
 @dataclass(eq=False)
 class Output(Module):
-    """p = softmax(E x + b), loss −log p[target].   x (N, K), targets (N,).
+    """Softmax over the vocabulary with its loss.   x (N, K), targets (N,).
+
+    p = softmax(E x + b), loss −log p[target].
 
     E is the table (V, K) of an Embedding, which may be the one of a model's words.
     """

@@ -124,6 +124,26 @@ def forget(folder, number):
         old.with_suffix(".log").unlink(missing_ok=True)
 
 
+# ---- the course ---------------------------------------------------------------------------------
+
+
+def overview():
+    """A table of the lessons: title, minutes, what each needs, its exercises; from their heads."""
+    from numpy_attention.course.exercises.catalogue import EXERCISES
+    lines = ["| lesson | you will be able to | needs | to read | exercises |",
+             "|---|---|---|---|---|"]
+    for path in files():
+        head = path.read_text(encoding="utf-8").split("\n# %%\n")[0].replace("\n# ", " ")
+        title = re.search(r"# Lesson (\d\d: .*?) #", head.replace("\n#", " #"))[1]
+        able = re.search(r"\*\*You will be able to\*\* (.*?)\.?\s*\n", head + "\n")[1]
+        needs = re.search(r"\*\*Needs:\*\* (.*?)\. ", head)[1]
+        minutes = re.search(r"\*\*Time:\*\* (\d+) minutes", head)[1]
+        names = ", ".join(f"`{one.name}`" for one in EXERCISES.values() if one.lesson == path.stem)
+        lines.append(f"| [{title}]({path.stem}.ipynb) | {able} | {needs} | "
+                     f"{minutes} min | {names or '—'} |")
+    return "\n".join(lines)
+
+
 # ---- as pages -----------------------------------------------------------------------------------
 
 

@@ -1,10 +1,13 @@
 """The folder that Sphinx builds the site from: texts, notebooks and generated pages."""
 
-import base64
+import importlib
+import inspect
+import re
 import shutil
 import tempfile
 from pathlib import Path
 
+import numpy_attention
 from site_pages import lessons, mechanisms, sources, subpackages
 from site_pages.links import Links
 
@@ -12,6 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = ROOT / "docs" / "site"            # pages that only the site has
 FEATURED = "06"                             # the lesson whose model lives in a page
 API = "api"
+TASKS = {"Cells": "cells", "Attention": "attention", "Layers": "layers", "Models": "models",
+         "Training": "training", "Decoding": "decoding", "Data": "data", "Runs": "experiments",
+         "Gradient checks": "gradcheck", "Plots": "plotting"}
+# modules below numpy_attention that users do not import: search leaves them out
+INTERNAL = ("cli", "course", "custom", "lazy", "moved", "page", "products", "registry", "trees",
+            "validation", "gradcheck.arrays", "gradcheck.passes", "gradcheck.cases",
+            "gradcheck.edits", "gradcheck.laws", "gradcheck.locate", "gradcheck.report",
+            "kernels.guard")
 RESULTS = {"results/README.md": "results/index.md"} | {
     f"results/{name}.md": f"results/{name}.md" for name in ("claims", "tables", "speed")}
 
@@ -54,7 +65,7 @@ def stage(folder, given, living=None):
     texts = {}
     for name, page in of_the_site().items():
         text = links.changed((ROOT / name).read_text(encoding="utf-8"), name, page)
-        texts[page] = filled(text, given)
+        texts[page] = filled(text, living)
     for path in sorted((ROOT / "docs").glob("*.md")):
         name = f"docs/{path.name}"
         texts[name] = links.changed(path.read_text(encoding="utf-8"), name, name)
@@ -69,15 +80,12 @@ def stage(folder, given, living=None):
     for lesson in lessons.files():
         page = f"lessons/{lesson.stem}.ipynb"
         number = lesson.name[:2]
-        extras = [embedded()] if living and number == FEATURED else []
+        extras = [embedded("../living/06.html")] if living and number == FEATURED else []
         texts[page] = lessons.notebook(
             lesson, given[number],
             lambda text, page=page: links.changed(text, page.replace(".ipynb", ".py"), page),
             extras)
     texts.update({name: (ROOT / name).read_bytes() for name in links.pictures})
-    chosen = picture(given)
-    if chosen:
-        texts["picture.png"] = base64.b64decode(chosen["png"])
     return written(folder, texts), links.asked
 
 
@@ -97,12 +105,13 @@ def written(folder, texts):
     return gone
 
 
-def filled(text, given):
+def filled(text, living):
     """A written page with what is made for it in the place of its `<!-- site: NAME -->`."""
     made = {"map": lambda: "```{raw} html\n" + subpackages.svg(api_page) + "\n```",
             "subpackages": lambda: subpackages.table(api_source),
             "mechanisms": mechanisms.index,
-            "picture": lambda: framed(picture(given)),
+            "living": lambda: embedded("living/06.html") if living else "",
+            "results": results,
             "others": lambda: others(text)}
     for name, make in made.items():
         mark = f"<!-- site: {name} -->"
@@ -111,30 +120,16 @@ def filled(text, given):
     return text
 
 
-def picture(given):
-    """What the front page shows: the last picture of lesson 06, or of the last lesson that ran."""
-    ran = {number: [one for cell in cells for one in cell if "png" in one]
-           for number, cells in given.items() if cells}
-    for number in (FEATURED, *reversed(ran)):
-        if ran.get(number):
-            return {**ran[number][-1], "number": number}
-    return None
-
-
-def framed(chosen):
-    """A picture as a figure that says which command draws it; "" without one."""
-    if not chosen:
-        return ""
-    lesson, = lessons.chosen([chosen["number"]])
-    alt = " ".join("; ".join(chosen["titles"]).split())
-    return ("```{figure} picture.png\n:alt: " + alt + "\n\n"
-            f"`python lessons/{lesson.name}` draws it, with the numbers in its titles.\n```")
+def results():
+    """The table of results of the README."""
+    _, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Results\n")
+    return "\n".join(line for line in rest.splitlines() if line.startswith("|"))
 
 
 def others(text):
     """A table of contents of the texts in docs/ that a page's own does not name."""
     names = [f"docs/{path.stem}" for path in sorted((ROOT / "docs").glob("*.md"))]
-    more = [name for name in names if f"\n{name}\n" not in text]
+    more = [name for name in names if f"<{name}>" not in text]
     return "\n".join(["```{toctree}", ":hidden:", ":caption: More", "", *more, "```"])
 
 
@@ -153,13 +148,14 @@ def course(links):
     """The course's own page, with its table of contents."""
     name = "lessons/README.md"
     text = links.changed((ROOT / name).read_text(encoding="utf-8"), name, "lessons/index.md")
+    before, table, after = re.split(r"(^\|.*?\n)(?=\n)", text, 1, re.MULTILINE | re.DOTALL)
+    text = before + lessons.overview() + "\n\n## What each lesson teaches\n\n" + table + after
     names = "\n".join(path.stem for path in lessons.files())
     return f"{text}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
 def letters():
     """The package's first lines."""
-    import numpy_attention
     from site_pages.docstrings import as_rst
     text = "\n".join(as_rst(numpy_attention.__doc__.strip().splitlines()[2:]))
     return (
@@ -173,27 +169,77 @@ def letters():
 
 
 def api():
-    """A page for each subpackage, a section for each of its modules."""
+    """A page for each subpackage; the modules that others need not know are on pages of their own.
+
+    Search leaves these out.
+    """
     texts = {}
-    found = subpackages.subpackages()
-    for part, paths in found.items():
-        texts[f"{API}/{part}.md"] = "\n".join(
-            [f"# {part}", "", *(line for path in paths for line in section(part, path))])
-    lines = ["# API", "", "A page for each subpackage, made from its docstrings. The "
-             "[map](../map.md) shows the imports.", "", "| subpackage | contents |",
-             "|---|---|"]
-    lines += [f"| [{part}]({part}.md) | {subpackages.first_line(part)} |" for part in found]
-    lines += ["", "```{toctree}", ":hidden:", "", *found, "```", ""]
+    for part, paths in subpackages.subpackages().items():
+        inner = [path for path in paths if is_internal(path)]
+        public = [path for path in paths if path not in inner]
+        if public:
+            texts[f"{API}/{part}.md"] = api_text(part, public, part, "")
+        if inner:
+            name = f"{part}-internals" if public else part
+            texts[f"{API}/{name}.md"] = "---\nnosearch: true\n---\n" + api_text(
+                name, inner, part, ":no-index:")
+    pages = [Path(name).stem for name in texts]
+    lines = ["# API", "", "Classes and functions by task. The [map](../map.md) shows which "
+             "subpackage imports which.", "", *by_task(), "## Subpackages", "",
+             "| subpackage | contents |", "|---|---|"]
+    lines += [f"| [{part}]({part}.md) | {subpackages.first_line(part)} |"
+              for part in subpackages.subpackages()]
+    lines += ["", "```{toctree}", ":hidden:", "", *pages, "```", ""]
     texts[f"{API}/index.md"] = "\n".join(lines)
     return texts
 
 
-def section(part, path):
+def is_internal(path):
+    """Whether a module is one that users of the package do not import."""
+    module = module_of(path).removeprefix("numpy_attention.")
+    return any(f"{module}.".startswith(f"{one}.") for one in INTERNAL)
+
+
+def module_of(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def by_task():
+    """Tables of the public classes and functions, with the first lines of their docstrings."""
+    for task, part in TASKS.items():
+        yield from (f"## {task}", "", "| name | what it is |", "|---|---|")
+        package = importlib.import_module(f"numpy_attention.{part}")
+        for name in public_names(package):
+            thing = getattr(package, name, None) or getattr(numpy_attention, name)
+            about = (inspect.getdoc(thing) or "").split("\n\n")[0].split("\n")[0]
+            yield (f"| {{py:obj}}`{name} <{thing.__module__}.{thing.__qualname__}>` | "
+                   f"{about.replace('|', '/')} |")
+        yield ""
+
+
+def public_names(package):
+    """The classes and functions that a subpackage, or the package, exports from it."""
+    names = [*getattr(package, "__all__", ()), *numpy_attention.__all__]
+    own = {name: getattr(package, name, None) or getattr(numpy_attention, name) for name in names
+           if hasattr(package, name) or hasattr(numpy_attention, name)}
+    return [name for name, thing in own.items()
+            if callable(thing) and thing.__module__.startswith(f"{package.__name__}.")
+            and not any(f"{thing.__module__}.".startswith(f"numpy_attention.{one}.")
+                        for one in INTERNAL)]
+
+
+def api_text(title, paths, part, option):
+    return "\n".join([f"# {title}", "", *(line for path in paths
+                                          for line in section(part, path, option))])
+
+
+def section(part, path, option):
     """What Sphinx is told of a module."""
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    module = module_of(path)
     title = [] if module == f"numpy_attention.{part}" else [
         f"## {module.removeprefix(f'numpy_attention.{part}.')}", ""]
-    return [*title, "```{eval-rst}", f".. automodule:: {module}", "```", ""]
+    return [*title, "```{eval-rst}", f".. automodule:: {module}",
+            *([f"   {option}"] if option else []), "```", ""]
 
 
 # ---- beside the pages ---------------------------------------------------------------------------
@@ -215,11 +261,11 @@ def downloads(folder):
         shutil.make_archive(str(folder / "course"), "zip", scratch, whole.name)
 
 
-def embedded():
-    """Where lesson 06 shows its own model, alive, in the page that `numpy-attention page` makes."""
-    return ("## The model, alive\n\nThe translator that ships with this lesson: change a word, and "
-            "see what it writes and where it looks.\n\n"
+def embedded(address):
+    """The section with lesson 06's model in the page that `numpy-attention page` makes."""
+    return ("## Try the model\n\nThe translator of lesson 06 runs in your browser: change a word, "
+            "and see what it writes and where it attends.\n\n"
             "```{raw} html\n"
-            '<iframe class="living" src="../living/06.html" title="the translator of lesson 06" '
+            f'<iframe class="living" src="{address}" title="the translator of lesson 06" '
             'loading="lazy"></iframe>\n```\n\n'
             "[The page by itself](site:living/06.html)")

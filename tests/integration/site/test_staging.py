@@ -21,7 +21,8 @@ def staged(tmp_path_factory):
 def test_every_text_and_lesson_has_a_page_that_a_table_of_contents_names(staged):
     index = (staged / "index.md").read_text(encoding="utf-8")
     for path in (staging.ROOT / "docs").glob("*.md"):
-        assert (staged / "docs" / path.name).is_file() and f"\ndocs/{path.stem}\n" in index
+        assert (staged / "docs" / path.name).is_file()
+        assert f"<docs/{path.stem}>\n" in index or f"\ndocs/{path.stem}\n" in index
     course = (staged / "lessons" / "index.md").read_text(encoding="utf-8")
     for path in lessons.files():
         assert (staged / "lessons" / f"{path.stem}.ipynb").is_file()
@@ -52,15 +53,31 @@ def test_the_living_page_stands_in_its_lesson_where_there_is_one(tmp_path, stage
     assert len(places) == len(answers) == 1 and places < answers
 
 
-def test_the_front_page_shows_a_picture_of_a_lesson_that_ran(staged):
-    assert staging.picture(UNRUN) is None and not (staged / "picture.png").exists()
-    drawn = {"png": "AAAA", "titles": ["a", "b"]}
-    given = {**UNRUN, "00": [[{"text": "x"}], [{"png": "BBBB", "titles": []}, drawn]]}
-    assert staging.picture(given) == {**drawn, "number": "00"}
-    assert "python lessons/00_attention_on_paper.py" in staging.framed(staging.picture(given))
-    given["06"] = [[{"png": "CCCC", "titles": []}]]
-    assert staging.picture(given)["png"] == "CCCC"
+def test_the_front_page_has_the_heatmap_and_the_table_of_results(tmp_path, staged):
+    index = (staged / "index.md").read_text(encoding="utf-8")
+    assert (staged / "docs" / "attention.png").is_file() and "docs/attention.png" in index
+    assert "\n| measured | here | reference |\n" in index
+    assert "living/06.html" not in index
+    staging.stage(tmp_path, UNRUN, living=tmp_path)
+    assert 'src="living/06.html"' in (tmp_path / "index.md").read_text(encoding="utf-8")
 
+
+def test_the_course_lists_titles_needs_minutes_and_exercises(staged):
+    course = (staged / "lessons" / "index.md").read_text(encoding="utf-8")
+    row, = [line for line in course.splitlines() if line.startswith("| [02: ")]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[0].startswith("[02: the recurrent network]")
+    assert cells[2] == "lesson 01" and cells[3].endswith(" min") and "`bptt`" in cells[4]
+
+
+def test_the_api_lists_names_by_task_and_hides_internals_from_search(staged):
+    index = (staged / "api" / "index.md").read_text(encoding="utf-8")
+    attention = index.split("## Attention")[1].split("\n## ")[0]
+    assert "<numpy_attention.attention.additive.AdditiveAttention>` | Additive" in attention
+    for name in ("cli", "gradcheck-internals"):
+        text = (staged / "api" / f"{name}.md").read_text(encoding="utf-8")
+        assert text.startswith("---\nnosearch: true\n---\n") and ":no-index:" in text
+    assert ":no-index:" not in (staged / "api" / "gradcheck.md").read_text(encoding="utf-8")
 
 def test_downloads_are_whole(tmp_path):
     import zipfile
