@@ -90,10 +90,17 @@ class Page {
     const other = button(say("language"), () => {
       this.options.language = LANGUAGES[1 - language];
       this.remember(true);
+      const open = this.openable().map((one) => one.open);
       this.build();
+      this.openable().forEach((one, n) => { one.open = open[n]; });
       document.getElementById("language").focus();
     }, { id: "language", lang: LANGUAGES[1 - language] });
     return make("nav", { class: "top" }, copied, other);
+  }
+
+  // What a reader has opened or closed of each model.
+  openable() {
+    return [...this.place.querySelectorAll(".within > details")];
   }
 
   // ---- the address ----------------------------------------------------------------------------

@@ -23,7 +23,7 @@ class Steps {
   }
 
   // asked: { model, step, t, count, before, tokens: what can be looked at, head, token: id → word,
-  // chosen: the id written }
+  // chosen: the id written, byHand: weights of each head that replace the softmax's, or null }
   show(asked) {
     this.asked = asked;
     if (this.element.open) this.draw();
@@ -78,9 +78,10 @@ class Steps {
 
   // e, exp(e − max e) and α, a row for each position that can be looked at
   weights() {
-    const { step, tokens, head } = this.asked;
+    const { step, tokens, head, byHand } = this.asked;
     if (!step.weights) return make("p");
     const one = head === "mean" ? 0 : Math.min(head, step.weights.length - 1);
+    const moved = Boolean(byHand?.[one]);
     const alpha = step.weights[one];
     const scores = step.scores?.[one] ?? [];
     const places = tokens.map((_, s) => s).filter((s) => !Number.isNaN(alpha[s] ?? NaN));
@@ -88,12 +89,14 @@ class Steps {
     const rows = places.map((s) => make(
       "tr", {}, make("th", { scope: "row" }, tokenText(tokens[s])),
       make("td", {}, number(scores[s] ?? NaN)),
-      make("td", {}, number(Math.exp(scores[s] - top))),
+      make("td", { class: moved ? "replaced" : null }, number(Math.exp(scores[s] - top))),
       make("td", { class: "weight" }, ...amount(alpha[s], 4))));
     const heads = step.weights.length > 1 ? `, ${say("headNumber", one + 1)}` : "";
-    const names = ["", `e${heads}`, "exp(e − max e)", "α"].map((name) => (
+    const alphas = moved ? `α, ${say("byHand")}` : "α";
+    const names = ["", `e${heads}`, "exp(e − max e)", alphas].map((name) => (
       make("th", { scope: "col" }, name)));
     return make("div", { class: "scroll" },
+                moved ? make("p", { class: "warning" }, say("replaced")) : null,
                 make("table", { class: "scores" }, make("thead", {}, make("tr", {}, ...names)),
                      make("tbody", {}, ...rows)));
   }

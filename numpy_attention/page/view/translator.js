@@ -234,6 +234,7 @@ class TranslatorView {
       before: t === 0 ? SPECIAL_TOKENS[BOS] : this.rows[t - 1],
       tokens: this.memory.tokens, head: this.activeHead(),
       token: (id) => model.targetVocabulary.token(id), chosen: this.now.ids[t],
+      byHand: this.moved.get(t) ?? null,
     });
   }
 

@@ -168,6 +168,7 @@ class WriterView {
       model, step, t, count: this.stepOf.length, before: this.tokens[t],
       tokens: this.tokens.slice(t + 1 - own, t + 1), head: 0,
       token: (id) => model.vocabulary.token(id), chosen: this.ids[t + 1],
+      byHand: this.moved.get(t) ?? null,
     });
   }
 

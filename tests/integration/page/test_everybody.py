@@ -135,8 +135,10 @@ def test_spanish_is_spoken_to_who_reads_it(tab, open_page, additive):
     open_page(additive)
     assert tab.get_attribute("html", "lang") == "es"
     assert tab.get_by_label("Escribe una oración").is_visible()
+    tab.locator("summary", has_text="El haz").click()
     tab.get_by_role("button", name="English").click()
     assert tab.get_by_label("Write a sentence").is_visible()
+    assert tab.locator(".hypotheses").is_visible()
     assert tab.get_attribute("html", "lang") == "en"
     texts = tab.evaluate("TEXTS")
     for name, (english, spanish) in texts.items():

@@ -58,7 +58,7 @@ def test_the_beam_is_as_wide_as_asked(tab, open_page, additive):
 
 def test_the_corpus_s_own_sentence_has_its_gold_links(tab, open_page, additive):
     open_page(additive)
-    tab.get_by_label("or choose one of the corpus").select_option("w1 w2 w3")
+    tab.get_by_label("or pick one from the corpus").select_option("w1 w2 w3")
     tab.get_by_role("button", name="Show its gold links").click()
     assert translation(tab) == "w4 w5 w6"
     assert tab.locator("td.sure").count() == 2
@@ -70,7 +70,7 @@ def test_the_corpus_s_own_sentence_has_its_gold_links(tab, open_page, additive):
     text = tab.locator(".figures").inner_text()
     assert f"alignment error {error:.2f}" in text
     numbers = [int(word) for word in text.replace(",", " ").split() if word.isdigit()]
-    linked, on, beside = numbers
+    on, linked, beside = numbers
     assert (linked, on + beside) == (2, round(2 * near))
 
 
@@ -157,7 +157,7 @@ def test_the_mouse_and_the_slider_move_it_too(tab, open_page, additive):
 
 def test_after_the_word_is_known_stands_beside(tab, open_page, additive):
     open_page(additive)
-    tab.get_by_label("beside it, p(s | y)").check()
+    tab.get_by_label("also show attention after").check()
     settle(tab)
     found = tab.evaluate("""(text) => {
       const model = load(JSON.parse(document.getElementById("models").textContent).models[0]);
@@ -197,6 +197,13 @@ def test_a_step_shows_its_numbers_and_the_next_one(tab, open_page, additive):
         tab.get_by_role("button", name="Next").click()
     tab.get_by_role("button", name="Back").click()
     assert tab.locator("tr.current").count() == 1
+    assert "set by hand" not in tab.locator(".equations").inner_text()
+    cell(tab, 1, 0).focus()
+    tab.keyboard.press("1")
+    assert "set by hand" in tab.locator(".equations .scores thead").inner_text()
+    assert tab.locator(".scores .replaced").count() == 4
+    cell(tab, 0, 0).focus()
+    assert "set by hand" not in tab.locator(".equations").inner_text()
     vectors = tab.locator(".vector var").all_inner_texts()
     assert {"q", "c", "r", "z", "n"} <= set(vectors)
     tab.locator(".vector summary").first.click()
@@ -205,11 +212,11 @@ def test_a_step_shows_its_numbers_and_the_next_one(tab, open_page, additive):
 
 def test_words_are_drawn_by_a_seed(tab, open_page, additive):
     open_page(additive)
-    tab.get_by_label("The words are").select_option("drawn")
+    tab.get_by_label(re.compile("^Show")).select_option("drawn")
     settle(tab)
     found = set()
     for _ in range(4):
-        tab.get_by_role("button", name="Draw anew").click()
+        tab.get_by_role("button", name="Resample").click()
         settle(tab)
         found.add(translation(tab))
     assert len(found) > 1
@@ -233,7 +240,7 @@ def test_a_language_model_writes_on_as_python_does(tab, open_page, seeded):
     writer = writer_of("attentive-language-model", {"attention": "key-value-predict"}, seeded)
     open_page(writer)
     tab.get_by_label("Temperature").fill("0")
-    tab.get_by_label("Words to write").fill("6")
+    tab.get_by_label("Words to add").fill("6")
     write(tab, "w3 w1 w2", "#text")
     ids = [EOS, *writer.vocabulary.encode(["w3", "w1", "w2"])]
     state = None
@@ -357,7 +364,7 @@ def test_equations_are_those_of_the_settings(tab, open_page, seeded, build, name
 def test_a_link_brings_everything_back(tab, open_page, additive):
     path = open_page(additive)
     greedily(tab)
-    tab.get_by_label("beside it, p(s | y)").check()
+    tab.get_by_label("also show attention after").check()
     cell(tab, 1, 3).focus()
     tab.keyboard.press("1")
     tab.get_by_role("button", name="Copy a link").click()
