@@ -3,6 +3,7 @@
     {
       "kind": "translator", "family": "rnnsearch", "title": …, "settings": {…}, "training": {…},
       "text": {"cut": "words", "lowercase": true},
+      "learned": {"languages": "English → Spanish", "name": …, "sentences": 40000, "longest": 8, …},
       "vocabularies": {"source": [words], "target": [words]},         or {"words": [words]}
       of subwords, each side: {"pieces": [pieces]}
       "parts": {"": {"kind": "RNNSearch", "fields": {"encoder": {"part": "encoder"}, …}}, …},
@@ -46,10 +47,12 @@ def exported(
     precision: str = "float32",
     examples: Sequence[Any] = (),
     checkpoints: Mapping[str, Mapping[str, Array]] | None = None,
+    learned: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A Translator or LanguageModelRun for a page; examples: its Pairs, or sentences.
 
     form: how its raw text is cut. checkpoints: {label: the arrays that it had then, by name}.
+    learned: what is known of the text that it learned from, as `runs.text_facts` gives it.
 
     ValueError: an unknown precision, a model that the engine cannot run, or that is too large.
     """
@@ -67,6 +70,7 @@ def exported(
         "training": {name: getattr(trained.training, name) for name in READING
                      if hasattr(trained.training, name)},
         "text": {"cut": form.tokenizer, "lowercase": form.lowercase},
+        "learned": dict(learned or {}),
         "vocabularies": vocabularies,
         "parameters": trained.model.size,
         "precision": precision,

@@ -1,5 +1,6 @@
 """Runs as they are shown in a page: loaded, with earlier checkpoints, examples, a static table."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from numpy_attention.data.datasets.corpora import find_corpus
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import Selection, selected
+from numpy_attention.data.vocabulary import UNK
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.trained import run_kind
 from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.metrics import links_from_weights
 from numpy_attention.module import Array
 from numpy_attention.page.export import exported
 from numpy_attention.page.write import write_page
@@ -26,6 +30,9 @@ KINDS: dict[str, Any] = {"translator": Translator, "writer": LanguageModelRun}
 CORPORA = {"translator": "parallel", "writer": "text"}
 SHORTEST, LONGEST = 3, 12       # words of an example
 LINKS = 3                       # sure links of the first example, if one has so many
+CANDIDATES = 200                # pairs whose weights are compared with their links
+TITLES = {"translator": "a small translator to look into",
+          "writer": "a small language model to look into"}
 
 
 def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "float32",
@@ -42,16 +49,20 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind) for folder in folders]
     first = trained[0]
-    selection = (selected({"name": corpus}, CORPORA[kind]) if corpus
-                 else first.selection(CORPORA[kind]))
-    examples = examples_of(selection, split, count)
+    # its own part of the corpus, and sentences as long as it learned from
+    own = corpus in (None, first.corpus.get("name"))
+    selection = (first.selection(CORPORA[kind]) if own
+                 else selected({"name": corpus}, CORPORA[kind]))
+    texts = [text_facts(one) for one in trained]
+    longest = min([LONGEST, *(text["longest"] for text in texts if text["longest"])])
+    examples = examples_of(selection, split, count, trained, longest)
     earlier = checkpoints_of(first, checkpoints)
     titles = [Path(folder).name for folder in folders]
-    models = [exported(one, title, one.selection().form(), precision, examples, earlier)
-              for one, title in zip(trained, titles)]
+    models = [exported(one, title, one.selection().form(), precision, examples, earlier, text)
+              for one, title, text in zip(trained, titles, texts)]
     tables = [table_of(one, title, examples) for one, title in zip(trained, titles)]
-    title = " | ".join(model["title"] for model in models)
-    return write_page(path, models, title, "\n".join(tables))
+    title = ": ".join(filter(None, (texts[0]["languages"], TITLES[kind])))
+    return write_page(path, models, title[0].upper() + title[1:], "\n".join(tables))
 
 
 def load(folder: str, first: str, wanted: str) -> Any:
@@ -90,10 +101,34 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
     return found
 
 
-def examples_of(selection: Selection, split: str | None, count: int) -> list[Any]:
-    """Pairs or sentences spread over a split; none, with a warning, if there is no text.
+def text_facts(trained: Any) -> dict[str, Any]:
+    """What the run learned from: languages, name, description, sentences, longest (in tokens).
 
-    An example with LINKS links comes first: with fewer there is little to compare weights with.
+    What is not known is None: the languages of a user's text, the size of a text that is gone.
+    """
+    selection = trained.selection()
+    facts = dict.fromkeys(("languages", "description", "sentences", "longest"))
+    facts |= {"name": selection.label}
+    if "name" in trained.corpus:
+        corpus = find_corpus(trained.corpus["name"])
+        # what it is, without what else belongs to it
+        what = re.split("[,:;] ", corpus.description)[0]
+        facts |= {"languages": corpus.languages, "description": what}
+    try:
+        text, = selection.load("train")
+    except (ValueError, OSError):
+        return facts
+    if not isinstance(text, list) and text.unit == "characters":
+        return facts
+    sentences = [one.source for one in text] if isinstance(text, list) else text.sentences
+    return facts | {"sentences": len(sentences), "longest": max(map(len, sentences), default=0)}
+
+
+def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
+                longest: int = LONGEST) -> list[Any]:
+    """Pairs or sentences spread over a split, after the one that the page opens with.
+
+    They have SHORTEST to longest words. None, with a warning, if there is no text.
     """
     if not count:
         return []
@@ -104,13 +139,34 @@ def examples_of(selection: Selection, split: str | None, count: int) -> list[Any
         return []
     every = text if isinstance(text, list) else text.sentences
     sizes = [len(one.source if isinstance(one, Pair) else one) for one in every]
-    fitting = [one for one, size in zip(every, sizes) if SHORTEST <= size <= LONGEST] or every
-    places = np.linspace(0, len(fitting) - 1, min(count, len(fitting)))
-    found = [fitting[int(place)] for place in places]
-    linked = [isinstance(one, Pair) and len(one.sure) >= LINKS for one in found]
-    if any(linked):
-        found.insert(0, found.pop(linked.index(True)))
-    return found
+    fitting = [one for one, size in zip(every, sizes) if SHORTEST <= size <= longest]
+    places = np.linspace(0, len(fitting or every) - 1, min(count, len(fitting or every)))
+    first = opening(fitting, runs)
+    found = [(fitting or every)[int(place)] for place in places]
+    return (first + [one for one in found if one not in first])[:count]
+
+
+def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
+    """The Pair or sentence that the page opens with, in a list; an empty list if none is good.
+
+    All runs know its words. If there are such pairs with LINKS sure links, it is the one, of the
+    first CANDIDATES, whose target words point at their links most often in the first run, by their
+    shares; then the one with the most links; then the first.
+    """
+    def known(one: Any) -> bool:
+        sides = [one.source, one.target] if isinstance(one, Pair) else [one]
+        return all(UNK not in getattr(run, name).encode(list(side))
+                   for run in runs for name, side in zip(run.VOCABULARIES, sides))
+
+    good = [one for one in sentences if known(one)]
+    linked = [one for one in good if isinstance(one, Pair) and len(one.sure) >= LINKS]
+    linked = linked[:CANDIDATES]
+    if not linked:
+        return good[:1]
+    links = links_from_weights(runs[0].attend(linked), linked)
+    shares = [(len({j for _, j in one & pair.sure}) / len({j for _, j in pair.sure}),
+               len(pair.sure)) for one, pair in zip(links, linked)]
+    return [linked[shares.index(max(shares))]]
 
 
 def table_of(trained: Any, title: str, examples: Sequence[Any]) -> str:

@@ -171,7 +171,7 @@ def test_runs_become_a_page(among, capsys, tmp_path):
     assert [(model["family"], model["title"]) for model in models] == [
         ("rnnsearch", "copy"), ("luong", "luong")]
     assert len(models[0]["examples"]) == 3 and models[0]["examples"][0]["sure"]
-    assert "<title>copy | luong</title>" in text and "<caption>copy: attention of the dec" in text
+    assert "<title>Numbers: a small translator to look into</title>" in text and "<caption>copy: attention of the dec" in text
     assert main(["page", "single", "--output", str(file)]) == 0
     (model,), text = models_of(file)
     assert model["kind"] == "writer" and model["examples"][0].keys() == {"words"}
