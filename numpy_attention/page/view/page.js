@@ -41,8 +41,11 @@ class Page {
       .map((view) => view.element);
     this.controls = new Controls(options, this.views, {
       set: (name, value) => this.set(name, value), shown: (value) => this.setShown(value) });
+    document.title = titleOf(this.models[0]);
+    document.querySelector("h1").textContent = document.title;
     this.place.replaceChildren(
       this.top(),
+      this.introduction(),
       ...translators.length ? [this.controls.translator(translators),
                                make("div", { class: "models" }, ...of("translator"))] : [],
       ...writers.length ? [this.controls.writer(writers),
@@ -54,6 +57,12 @@ class Page {
     this.show();
     // the arrays were read, and nothing was compiled yet: it says little of the next time
     this.took = 0;
+  }
+
+  introduction() {
+    const { kind } = this.models[0];
+    const type = () => document.getElementById(kind === "translator" ? "source" : "text").select();
+    return introduction(this.kinds(kind), this.views, { type, again: () => this.controls.again() });
   }
 
   // At once; of models that take long, when the reader's fingers rest.
@@ -124,6 +133,14 @@ class Page {
 function languageOfReader() {
   return navigator.language.slice(0, 2);
 }
+
+// Hints and sizes are those of what a reader points with.
+function pointed(byTouch) {
+  document.documentElement.classList.toggle("touched", byTouch);
+}
+
+pointed(matchMedia("(pointer: coarse)").matches);
+addEventListener("pointerdown", (event) => pointed(event.pointerType === "touch"), true);
 
 document.addEventListener("DOMContentLoaded", () => {
   const { models } = JSON.parse(document.getElementById("models").textContent);

@@ -15,6 +15,8 @@ class Steps {
   constructor(on) {
     this.on = on;
     this.inside = make("div");
+    // what moves with the weights stands below them
+    this.likely = make("div", { class: "likely" });
     // apart from the rest, so that the buttons keep the focus
     this.walk = this.walker();
     this.element = make("details", { toggle: () => this.draw() },
@@ -26,6 +28,7 @@ class Steps {
   // chosen: the id written, byHand: weights of each head that replace the softmax's, or null }
   show(asked) {
     this.asked = asked;
+    this.likely.replaceChildren(...this.expected());
     if (this.element.open) this.draw();
   }
 
@@ -38,7 +41,7 @@ class Steps {
       return make("li", {}, read, ...shown);
     });
     this.place();
-    this.inside.replaceChildren(make("ol", { class: "equations" }, ...lines), this.likely());
+    this.inside.replaceChildren(make("ol", { class: "equations" }, ...lines));
   }
 
   walker() {
@@ -101,7 +104,7 @@ class Steps {
                      make("tbody", {}, ...rows)));
   }
 
-  likely() {
+  expected() {
     const { step, token, chosen } = this.asked;
     const found = largest(forbid(step.logP, []), LIKELY);
     if (!found.includes(chosen)) found.push(chosen);
@@ -111,7 +114,8 @@ class Steps {
                   make("th", { scope: "row" }, tokenText(token(id))),
                   make("td", { class: "weight" }, ...amount(p, 8)));
     });
-    return make("div", {}, make("h4", {}, say("probable")),
-                make("table", { class: "scores" }, make("tbody", {}, ...rows)));
+    const after = sayWith("afterWord", tokenText(this.asked.before));
+    return [make("h4", {}, say("probable"), " ", ...after),
+            make("table", { class: "scores" }, make("tbody", {}, ...rows))];
   }
 }

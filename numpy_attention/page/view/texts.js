@@ -7,6 +7,43 @@ const TEXTS = {
   link: ["Copy a link to this", "Copiar un enlace a esto"],
   linked: ["Copied", "Copiado"],
   notLinked: ["The link is in the address bar", "El enlace está en la barra de direcciones"],
+  translatorTitle: ["a small translator to look into", "un pequeño traductor por dentro"],
+  writerTitle: ["a small language model to look into",
+                "un pequeño modelo de lenguaje por dentro"],
+  translatorIntro: ["This neural network reads a sentence and writes its translation word by word. "
+                    + "The table shows its attention: how much it looks at each word it read "
+                    + "(columns) when it writes a word (rows). It runs in this page: change "
+                    + "anything, and see what it does.",
+                    "Esta red neuronal lee una oración y escribe su traducción palabra por "
+                    + "palabra. La tabla muestra su atención: cuánto mira cada palabra leída "
+                    + "(columnas) cuando escribe una palabra (filas). Funciona en esta página: "
+                    + "cambia lo que quieras y mira qué hace."],
+  writerIntro: ["This neural network reads the beginning of a text and continues it word by word. "
+                + "If it has attention, a table shows how much it looks back at each word. It runs "
+                + "in this page: change anything, and see what it does.",
+                "Esta red neuronal lee el comienzo de un texto y lo continúa palabra por palabra. "
+                + "Si tiene atención, una tabla muestra cuánto mira atrás a cada palabra. Funciona "
+                + "en esta página: cambia lo que quieras y mira qué hace."],
+  learned: ["Trained on", "Entrenado con"],
+  sentences: ["{0} sentences", "{0} oraciones"],
+  longestWords: ["the longest of {0} words", "la más larga de {0} palabras"],
+  longestCharacters: ["the longest of {0} characters", "la más larga de {0} caracteres"],
+  opening: ["The first sentence is chosen: it has no unknown words, and the attention meets its "
+            + "gold links, if it has any, best. Your own may do worse.",
+            "La primera oración está elegida: no tiene palabras desconocidas y, si tiene enlaces "
+            + "de oro, la atención los cumple mejor que en otras. La tuya puede salir peor."],
+  things: ["Three things to try", "Tres cosas que probar"],
+  trySentence: ["Write a sentence of your own", "Escribe una oración tuya"],
+  tryText: ["Write a beginning of your own", "Escribe un comienzo tuyo"],
+  tryMoving: ["Make it look elsewhere for a word", "Haz que mire a otra parte en una palabra"],
+  tryBeam: ["See what else it considered", "Mira qué más consideró"],
+  tryAgain: ["Sample another continuation", "Saca otra continuación"],
+  unknownWords: ["{0} of {1} words are not in the model's vocabulary, so it reads <unk> in their "
+                 + "place: {2}. Do not trust what it writes.",
+                 "{0} de {1} palabras no están en el vocabulario del modelo, que lee <unk> en su "
+                 + "lugar: {2}. No te fíes de lo que escribe."],
+  tooLong: ["This sentence has {0} words; no sentence it was trained on has more than {1}.",
+            "Esta oración tiene {0} palabras; ninguna de su entrenamiento tiene más de {1}."],
   source: ["Write a sentence", "Escribe una oración"],
   empty: ["Write a sentence: it is translated while you type.",
           "Escribe una oración: se traduce mientras escribes."],
@@ -56,6 +93,8 @@ const TEXTS = {
          + "cell up or down.",
          "Las flechas mueven; + y − cambian el peso, 0 y 1 lo ponen; P fija la fila. O arrastra "
          + "una celda arriba o abajo."],
+  touch: ["Tap a cell, then set its weight with the slider.",
+          "Toca una celda y pon su peso con el control deslizante."],
   fromThere: ["From that word on, the model writes its most probable word at each step.",
               "Desde esa palabra se escribe cada vez la más probable."],
   fromThereDrawn: ["From that word on, the model samples again with the same random numbers.",

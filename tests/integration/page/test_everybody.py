@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from page_models import writer_of
-from page_tab import cell, expanded, greedily, settle, translation
+from page_tab import cell, expanded, greedily, settle, translation, weights, write
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
@@ -79,6 +79,25 @@ def test_a_phone_needs_no_sideways_scrolling(tab, open_page, additive, seeded):
         open_page(*models)
         expanded(tab)
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_finger_sees_the_whole_table_and_sets_a_weight(browser, open_page, additive):
+    path = open_page(additive)
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True,
+                                  is_mobile=True)
+    tab = context.new_page()
+    tab.goto(f"file://{path}")
+    write(tab, "w1 w2 w3 w4 w5 w6 w7 w8")
+    table = "document.querySelector('.scroll')"
+    assert tab.evaluate(f"{table}.scrollWidth <= {table}.clientWidth")
+    cell(tab, 1, 2).tap()
+    assert tab.locator(".with-touch").is_visible() and not tab.locator(".with-keys").is_visible()
+    tab.locator(".hand input[type=range]").fill("0.75")
+    assert weights(tab)[1][2] == 0.75
+    assert tab.locator(".goes-on").count() == 0
+    write(tab, " ".join(["w1 w2 w3 w4"] * 5))
+    assert tab.locator(".goes-on").count() == 1
+    context.close()
 
 
 CONTRASTS = """() => {

@@ -89,6 +89,73 @@ def test_pointing_is_measured_as_in_python(tab, open_page, additive, seeded):
         assert found["on"] + found["beside"] == round(found["linked"] * near)
 
 
+# ---- what it says first --------------------------------------------------------------------------
+
+LEARNED = {"name": "toy", "languages": "English → Spanish", "description": "random words",
+           "sentences": 1200, "longest": 3}
+
+
+def test_the_page_introduces_itself_and_has_three_things_to_try(tab, open_page, additive):
+    open_page(additive, learned=LEARNED)
+    assert tab.locator("h1").inner_text() == "English → Spanish: a small translator to look into"
+    assert tab.locator(".learned").inner_text() == (
+        "Trained on: random words (toy) · 1,200 sentences · the longest of 3 words")
+    things = tab.locator(".intro button")
+    assert things.count() == 3
+    things.nth(0).click()
+    assert tab.evaluate("document.activeElement.id") == "source"
+    before = translation(tab)
+    things.nth(1).click()
+    assert translation(tab) != before and tab.locator(".translation mark").count() >= 1
+    things.nth(2).click()
+    assert tab.locator(".hypotheses").is_visible()
+    tab.get_by_role("button", name="Español").click()
+    assert tab.locator("h1").inner_text() == "Inglés → español: un pequeño traductor por dentro"
+
+
+def test_a_language_model_introduces_itself(tab, open_page, seeded):
+    writer = writer_of("attentive-language-model", {"attention": "combined"}, seeded)
+    open_page(writer, learned={"name": "novel", "languages": None})
+    assert tab.locator("h1").inner_text() == "A small language model to look into"
+    assert tab.locator(".learned").inner_text() == "Trained on: novel"
+    tab.locator(".intro button").nth(1).click()
+    assert 1 in weights(tab)
+    before = tab.locator(".word.written").all_inner_texts()
+    tab.locator(".intro button").nth(2).click()
+    settle(tab)
+    assert tab.locator(".word.written").all_inner_texts() != before
+
+
+def test_unknown_and_too_many_words_are_a_warning(tab, open_page, additive, seeded):
+    open_page(additive, learned=LEARNED)
+    assert not tab.locator(".warning").first.is_visible()
+    write(tab, "cat w1 dog w2")
+    said = tab.locator(".warning").first.inner_text()
+    assert "2 of 4 words are not in the model's vocabulary" in said and "cat, dog" in said
+    assert "This sentence has 4 words; no sentence it was trained on has more than 3." in said
+    assert tab.locator("thead .unknown").all_inner_texts() == ["cat", "dog"]
+    write(tab, "w1 w2")
+    assert not tab.locator(".warning").first.is_visible()
+    open_page(writer_of("attentive-language-model", {"attention": "combined"}, seeded))
+    write(tab, "w1 cat", "#text")
+    assert "1 of 2 words" in tab.locator(".warning").first.inner_text()
+    assert tab.locator(".word .unknown").all_inner_texts() == ["cat"]
+
+
+def test_what_comes_next_stands_below_weights_that_stay_in_view(tab, open_page, additive):
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    open_page(additive)
+    expanded(tab)
+    table, bars = (tab.locator(one).bounding_box() for one in ("table.heatmap", ".likely"))
+    assert bars["y"] > table["y"] + table["height"] and bars["x"] < 640
+    tab.evaluate("document.querySelector('.live').scrollIntoView({ block: 'end' })")
+    assert tab.locator("table.heatmap").bounding_box()["y"] >= 0
+    before = tab.locator(".likely").inner_text()
+    cell(tab, 0, 2).focus()
+    tab.keyboard.press("1")
+    assert tab.locator(".likely").inner_text() != before
+
+
 # ---- weights moved by hand -----------------------------------------------------------------------
 
 FORCED = """([text, t, weights]) => {
