@@ -108,6 +108,7 @@ def test_the_page_introduces_itself_and_has_three_things_to_try(tab, open_page, 
     things.nth(1).click()
     assert translation(tab) != before and tab.locator(".translation mark").count() >= 1
     things.nth(2).click()
+    settle(tab)
     assert tab.locator(".hypotheses").is_visible()
     tab.get_by_role("button", name="Español").click()
     assert tab.locator("h1").inner_text() == "Inglés → español: un pequeño traductor por dentro"
