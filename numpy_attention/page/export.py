@@ -9,6 +9,8 @@
       "parts": {"": {"kind": "RNNSearch", "fields": {"encoder": {"part": "encoder"}, …}}, …},
       "arrays": {"encoder.W": {"shape": [48, 192], "float32": base64}, …},
       "checkpoints": [{"label": …, "arrays": {…}}],
+      "custom": [],         names of user-defined classes: then parts and arrays are empty, and
+                            each example has what was "recorded" of it
       "examples": [{"source": [words], "target": [words], "sure": [[0, 0]], "possible": [[0, 0]]}]
     }
 
@@ -27,7 +29,7 @@ import numpy as np
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.subwords import Subwords
 from numpy_attention.data.text_form import TextForm
-from numpy_attention.data.vocabulary import SPECIAL_TOKENS, Vocabulary
+from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS, Vocabulary
 from numpy_attention.module import Array, Module, join
 from numpy_attention.registry import PRECISIONS
 from numpy_attention.validation.arguments import check_name
@@ -58,9 +60,10 @@ def exported(
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
-    parts = parts_of(trained.model)
-    arrays = dict(trained.model.named_parameters())
-    checkpoints = checkpoints or {}
+    # the engine has no user-defined parts: of such a model, what it did is recorded
+    parts = {} if trained.own else parts_of(trained.model)
+    arrays = {} if trained.own else dict(trained.model.named_parameters())
+    checkpoints = {} if trained.own else checkpoints or {}
     check_small(arrays, precision, 1 + len(checkpoints))
     return {
         "kind": trained.KIND,
@@ -78,7 +81,9 @@ def exported(
         "arrays": kept(arrays, precision),
         "checkpoints": [{"label": label, "arrays": kept(of_then, precision)}
                         for label, of_then in checkpoints.items()],
-        "examples": [example_of(one) for one in examples],
+        "custom": sorted(trained.own),
+        "examples": [example_of(one) | ({"recorded": recorded(trained, one)} if trained.own else {})
+                     for one in examples],
     }
 
 
@@ -106,6 +111,28 @@ def example_of(example: Any) -> dict[str, Any]:
                 "sure": sorted(map(list, example.sure)),
                 "possible": sorted(map(list, example.possible))}
     return {"words": list(example)}
+
+
+def recorded(trained: Any, example: Any) -> dict[str, Any]:
+    """{"own": {words, rows, columns, weights}, "reference": …} of a translator and its pair.
+
+    Of a language model "own" alone: its weights while it reads the sentence; None for NaN.
+    """
+    def table(words: Sequence[str], rows: list[str], columns: list[str],
+              weights: Array) -> dict[str, Any]:
+        numbers = [[None if np.isnan(w) else round(float(w), 4) for w in row] for row in weights]
+        return {"words": list(words), "rows": rows, "columns": columns, "weights": numbers}
+
+    end = SPECIAL_TOKENS[EOS]
+    if not isinstance(example, Pair):
+        words = [*example, end]
+        return {"own": table(example, words, [end, *example], trained.attend(example))}
+    columns = [*example.source, end]
+    found, = trained.translate([example.source])
+    rows = [*found.target, end][:len(found.weights)]
+    return {"own": table(found.target, rows, columns, found.weights),
+            "reference": table(example.target, [*example.target, end], columns,
+                               trained.attend([example])[0])}
 
 
 # ---- parts --------------------------------------------------------------------------------------

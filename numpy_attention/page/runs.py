@@ -37,17 +37,18 @@ TITLES = {"translator": "a small translator to look into",
 
 def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "float32",
                  corpus: str | None = None, split: str | None = None, count: int = 20,
-                 checkpoints: Sequence[str] = ()) -> int:
+                 checkpoints: Sequence[str] = (), code: Sequence[Any] | None = None) -> int:
     """Write a page in which the runs of these folders work side by side; → its size in bytes.
 
     corpus, split, count: what the examples are taken from, and how many. checkpoints: earlier ones
-    of the one run. ValueError: runs of two kinds, user-defined code, several runs with checkpoints.
+    of the one run. code: user-defined files, as in `Trained.load`; of a run that has them, the
+    weights of the examples are recorded. ValueError: runs of two kinds, several with checkpoints.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints are of one training, and {len(folders)} runs are given: "
                          "name one")
     kind = run_kind(folders[0])
-    trained = [load(folder, folders[0], kind) for folder in folders]
+    trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
     # its own part of the corpus, and sentences as long as it learned from
     own = corpus in (None, first.corpus.get("name"))
@@ -65,17 +66,13 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     return write_page(path, models, title[0].upper() + title[1:], "\n".join(tables))
 
 
-def load(folder: str, first: str, wanted: str) -> Any:
-    """The run of a folder. ValueError: it has user-defined code, or is not of the first's kind."""
+def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
+    """The run of a folder. ValueError: it is not of the first's kind; and as `Trained.load`."""
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
         raise ValueError(f"{first} is a {RUNS.get(wanted, wanted)}'s run and {folder} a "
                          f"{RUNS.get(kind, kind)}'s: a page shows translators or language models")
-    code = checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT)["about"].get("own", {})
-    if code:
-        raise ValueError(f"{folder} was trained with {', '.join(code)}, user-defined code in "
-                         "Python: a page can only run the package's own mechanisms")
-    return KINDS[kind].load(folder)
+    return KINDS[kind].load(folder, code)
 
 
 def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Array]]:

@@ -38,16 +38,20 @@ function introduction(models, views, on) {
   const { kind } = models[0];
   const lines = [...new Set(models.map(learnedLine))].filter(Boolean);
   const view = views.find((one) => one.canMove());
-  const things = [
+  const recorded = models.every((one) => one.custom.length > 0);
+  const said = say(recorded ? "pickOne" : "runsHere");
+  const running = views.find((one) => one.data.custom.length === 0);
+  const things = recorded ? [] : [
     [say(kind === "writer" ? "tryText" : "trySentence"), on.type],
     view && [say("tryMoving"), () => view.tryMoving()],
-    kind === "writer" ? [say("tryAgain"), on.again] : [say("tryBeam"), () => views[0].openTree()],
+    kind === "writer" ? [say("tryAgain"), on.again] : [say("tryBeam"), () => running.openTree()],
   ].filter(Boolean);
   return make(
     "section", { class: "intro" },
-    make("div", {}, make("p", {}, say(INTRODUCTIONS[kind])),
+    make("div", {}, make("p", {}, `${say(INTRODUCTIONS[kind])} ${said}`),
          ...lines.map((one) => make("p", { class: "quiet learned" }, one)),
          models[0].examples.length ? make("p", { class: "quiet" }, say("opening")) : null),
-    make("div", {}, make("p", { class: "quiet" }, say("things")),
+    recorded ? null : make(
+      "div", {}, make("p", { class: "quiet" }, say("things")),
          make("ol", {}, ...things.map(([text, does]) => make("li", {}, button(text, does))))));
 }

@@ -29,14 +29,16 @@ class Page {
     document.documentElement.lang = LANGUAGES[language];
     const translators = this.kinds("translator");
     const writers = this.kinds("writer");
+    const beginning = writers.some((data) => data.custom.length > 0) ? undefined : 6;
     const first = (data) => data?.examples[0];
     if (!new URLSearchParams(location.hash.slice(1)).has("source")) {
       options.source ||= first(translators[0])?.source?.join(" ") ?? "";
     }
-    options.text ||= first(writers[0])?.words?.slice(0, 6).join(" ") ?? "";
+    options.text ||= first(writers[0])?.words?.slice(0, beginning).join(" ") ?? "";
     const on = { changed: () => this.remember(), corpus: () => this.setShown("corpus") };
-    this.views = this.models.map((data, m) => (
-      new (data.kind === "translator" ? TranslatorView : WriterView)(data, m, options, on)));
+    const viewOf = { translator: TranslatorView, writer: WriterView };
+    this.views = this.models.map((data, m) => new (
+      data.custom.length > 0 ? RecordedView : viewOf[data.kind])(data, m, options, on));
     const of = (kind) => this.views.filter((_, m) => this.models[m].kind === kind)
       .map((view) => view.element);
     this.controls = new Controls(options, this.views, {
@@ -52,7 +54,7 @@ class Page {
                            make("div", { class: "models" }, ...of("writer"))] : []);
     // where there is room for it
     if (this.models.length === 1 && matchMedia("(min-width: 60rem)").matches) {
-      this.views[0].steps.element.open = true;
+      this.openable().slice(0, 1).forEach((one) => { one.open = true; });
     }
     this.show();
     // the arrays were read, and nothing was compiled yet: it says little of the next time

@@ -12,18 +12,23 @@ const TEXTS = {
                 "un pequeño modelo de lenguaje por dentro"],
   translatorIntro: ["This neural network reads a sentence and writes its translation word by word. "
                     + "The table shows its attention: how much it looks at each word it read "
-                    + "(columns) when it writes a word (rows). It runs in this page: change "
-                    + "anything, and see what it does.",
+                    + "(columns) when it writes a word (rows).",
                     "Esta red neuronal lee una oración y escribe su traducción palabra por "
                     + "palabra. La tabla muestra su atención: cuánto mira cada palabra leída "
-                    + "(columnas) cuando escribe una palabra (filas). Funciona en esta página: "
-                    + "cambia lo que quieras y mira qué hace."],
+                    + "(columnas) cuando escribe una palabra (filas)."],
   writerIntro: ["This neural network reads the beginning of a text and continues it word by word. "
-                + "If it has attention, a table shows how much it looks back at each word. It runs "
-                + "in this page: change anything, and see what it does.",
+                + "If it has attention, a table shows how much it looks back at each word.",
                 "Esta red neuronal lee el comienzo de un texto y lo continúa palabra por palabra. "
-                + "Si tiene atención, una tabla muestra cuánto mira atrás a cada palabra. Funciona "
-                + "en esta página: cambia lo que quieras y mira qué hace."],
+                + "Si tiene atención, una tabla muestra cuánto mira atrás a cada palabra."],
+  runsHere: ["It runs in this page: change anything, and see what it does.",
+             "Funciona en esta página: cambia lo que quieras y mira qué hace."],
+  pickOne: ["Pick an example, and look at its weights.", "Elige un ejemplo y mira sus pesos."],
+  recorded: ["This model has user-defined Python code ({0}), which a page cannot run. Its words and "
+             + "weights were recorded for the examples: they can be looked at, but not moved.",
+             "Este modelo tiene código propio en Python ({0}), que una página no puede ejecutar. "
+             + "Sus palabras y pesos se grabaron para los ejemplos: se ven, pero no se mueven."],
+  notRecorded: ["This was not recorded: pick an example from the corpus.",
+                "Esto no se grabó: elige un ejemplo del corpus."],
   learned: ["Trained on", "Entrenado con"],
   sentences: ["{0} sentences", "{0} oraciones"],
   longestWords: ["the longest of {0} words", "la más larga de {0} palabras"],

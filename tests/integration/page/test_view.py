@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from page_models import translator_of, writer_of
+from custom_files import PAST, written
+from page_models import WORDS, translator_of, writer_of
 from page_tab import (
     EXAMPLES,
     SENTENCE,
@@ -17,6 +18,7 @@ from page_tab import (
     write,
 )
 
+from numpy_attention.custom.kinds import custom_class
 from numpy_attention.data.vocabulary import EOS, UNK
 from numpy_attention.metrics import alignment_error_rate, links_from_weights, near_pointing
 from numpy_attention.page.write import HERE
@@ -424,6 +426,32 @@ def test_equations_are_those_of_the_settings(tab, open_page, seeded, build, name
         assert any(part in line for line in lines), (part, lines)
     for part in [*never, "undefined", "null"]:
         assert not any(part in line for line in lines), (part, lines)
+
+
+def test_a_user_defined_attention_is_recorded(tab, open_page, tmp_path):
+    kind = custom_class(str(written(tmp_path)))
+    own = translator_of("rnnsearch", {"attention": kind}, np.random.default_rng(0))
+    open_page(own)
+    assert "user-defined Python code (mine.py:Mine), which a page cannot run" in (
+        tab.locator(".model .warning").inner_text())
+    found, = own.translate([EXAMPLES[0].source])
+    assert translation(tab).split() == found.target
+    np.testing.assert_allclose(weights(tab), found.weights, atol=0.0051)
+    cell(tab, 0, 1).focus()
+    tab.keyboard.press("1")
+    np.testing.assert_allclose(weights(tab), found.weights, atol=0.0051)
+    tab.get_by_label(re.compile("^Show")).select_option("corpus")
+    settle(tab)
+    np.testing.assert_allclose(weights(tab), own.attend([EXAMPLES[0]])[0], atol=0.0051)
+    assert tab.locator("td.sure").count() == 2
+    write(tab, "w1 w5")
+    assert "This was not recorded" in tab.locator(".problem").inner_text()
+    past = custom_class(str(written(tmp_path, PAST, "past.py")))
+    reader = writer_of("attentive-language-model", {"attention": past}, np.random.default_rng(0))
+    open_page(reader)
+    there = tab.locator("table.heatmap tbody tr").nth(3).locator("td").all_inner_texts()
+    np.testing.assert_allclose([float(one) for one in there if one],
+                               reader.attend(WORDS[:4])[3, :3], atol=0.0051)
 
 
 # ---- the address ---------------------------------------------------------------------------------
