@@ -10,7 +10,7 @@
       "arrays": {"encoder.W": {"shape": [48, 192], "float32": base64}, …},
       "checkpoints": [{"label": …, "arrays": {…}}],
       "custom": [],         names of user-defined classes: then parts and arrays are empty, and
-                            each example has what was "recorded" of it
+                            each example has what was "recorded" of it, for a script too
       "examples": [{"source": [words], "target": [words], "sure": [[0, 0]], "possible": [[0, 0]]}]
     }
 
@@ -50,20 +50,23 @@ def exported(
     examples: Sequence[Any] = (),
     checkpoints: Mapping[str, Mapping[str, Array]] | None = None,
     learned: Mapping[str, Any] | None = None,
+    script: str = "",
 ) -> dict[str, Any]:
     """A Translator or LanguageModelRun for a page; examples: its Pairs, or sentences.
 
     form: how its raw text is cut. checkpoints: {label: the arrays that it had then, by name}.
     learned: what is known of the text that it learned from, as `runs.text_facts` gives it.
+    script: JavaScript that adds the user-defined parts to the engine, as its own files do.
 
     ValueError: an unknown precision, a model that the engine cannot run, or that is too large.
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
-    # the engine has no user-defined parts: of such a model, what it did is recorded
-    parts = {} if trained.own else parts_of(trained.model)
-    arrays = {} if trained.own else dict(trained.model.named_parameters())
-    checkpoints = {} if trained.own else checkpoints or {}
+    # without a script the engine has no user-defined parts, and what the model did is all there is
+    custom = [] if script else sorted(trained.own)
+    parts = {} if custom else parts_of(trained.model, script)
+    arrays = {} if custom else dict(trained.model.named_parameters())
+    checkpoints = {} if custom else checkpoints or {}
     check_small(arrays, precision, 1 + len(checkpoints))
     return {
         "kind": trained.KIND,
@@ -81,7 +84,7 @@ def exported(
         "arrays": kept(arrays, precision),
         "checkpoints": [{"label": label, "arrays": kept(of_then, precision)}
                         for label, of_then in checkpoints.items()],
-        "custom": sorted(trained.own),
+        "custom": custom,
         "examples": [example_of(one) | ({"recorded": recorded(trained, one)} if trained.own else {})
                      for one in examples],
     }
@@ -138,19 +141,24 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
 # ---- parts --------------------------------------------------------------------------------------
 
 
-def parts_of(model: Module) -> dict[str, Any]:
+def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     """{dotted name: {"kind", "fields"}} of a model and its parts, each once.
 
-    ValueError: a part that the engine does not have.
+    ValueError: a part that neither the engine nor the script has, or both.
     """
     names = {id(module): name for name, module in model.modules()}
-    known = kinds()
+    own = kinds_in(script)
+    if both := sorted(own & kinds()):
+        raise ValueError(f"the script adds {', '.join(both)}, which the page has: give your class "
+                         "another name, in Python too")
+    known = kinds() | own
     found = {}
     for name, module in model.modules():
         kind = type(module).__name__
         if kind not in known:
             raise ValueError(f"the model's {name or 'whole'} is a {kind}, which a page does not "
-                             "run: it runs the package's own recurrent models")
+                             "run: it runs the package's own models, and classes that a script "
+                             f"adds with Object.assign(KINDS, {{ {kind} }})")
         found[name] = {"kind": kind, "fields": {
             field.name: field_of(getattr(module, field.name), join(name, field.name), names)
             for field in fields(module)}}       # type: ignore[arg-type]
@@ -170,11 +178,13 @@ def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
 
 def kinds() -> set[str]:
     """The kinds of parts that the engine has."""
-    found: set[str] = set()
-    for path in ENGINE.glob("*.js"):
-        for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", path.read_text("utf-8")):
-            found |= set(re.findall(r"\w+", names))
-    return found
+    return set().union(*(kinds_in(path.read_text("utf-8")) for path in ENGINE.glob("*.js")))
+
+
+def kinds_in(script: str) -> set[str]:
+    """The kinds of parts that a script adds."""
+    return {name for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", script)
+            for name in re.findall(r"\w+", names)}
 
 
 # ---- arrays -------------------------------------------------------------------------------------

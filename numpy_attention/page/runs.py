@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.data.datasets.corpora import find_corpus
+from numpy_attention.data.encoding import explain, first_wrong
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.vocabulary import UNK
@@ -24,7 +25,7 @@ from numpy_attention.plotting.html import heatmap_table
 from numpy_attention.registry import RUNS
 from numpy_attention.training import checkpoint
 from numpy_attention.validation.messages import format_error
-from numpy_attention.validation.paths import as_path, is_folder
+from numpy_attention.validation.paths import as_path, existing_file, is_folder, short_path
 
 KINDS: dict[str, Any] = {"translator": Translator, "writer": LanguageModelRun}
 CORPORA = {"translator": "parallel", "writer": "text"}
@@ -37,12 +38,14 @@ TITLES = {"translator": "a small translator to look into",
 
 def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "float32",
                  corpus: str | None = None, split: str | None = None, count: int = 20,
-                 checkpoints: Sequence[str] = (), code: Sequence[Any] | None = None) -> int:
+                 checkpoints: Sequence[str] = (), code: Sequence[Any] | None = None,
+                 script: str | Path | None = None) -> int:
     """Write a page in which the runs of these folders work side by side; → its size in bytes.
 
     corpus, split, count: what the examples are taken from, and how many. checkpoints: earlier ones
     of the one run. code: user-defined files, as in `Trained.load`; of a run that has them, the
-    weights of the examples are recorded. ValueError: runs of two kinds, several with checkpoints.
+    weights of the examples are recorded. script: a file of JavaScript that adds their classes to
+    the engine, so that they run. ValueError: runs of two kinds, several with checkpoints.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints are of one training, and {len(folders)} runs are given: "
@@ -59,11 +62,25 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     examples = examples_of(selection, split, count, trained, longest)
     earlier = checkpoints_of(first, checkpoints)
     titles = [Path(folder).name for folder in folders]
-    models = [exported(one, title, one.selection().form(), precision, examples, earlier, text)
+    added = "" if script is None else script_in(script)
+    models = [exported(one, title, one.selection().form(), precision, examples, earlier, text,
+                       added)
               for one, title, text in zip(trained, titles, texts)]
     tables = [table_of(one, title, examples) for one, title in zip(trained, titles)]
     title = ": ".join(filter(None, (texts[0]["languages"], TITLES[kind])))
-    return write_page(path, models, title[0].upper() + title[1:], "\n".join(tables))
+    return write_page(path, models, title[0].upper() + title[1:], "\n".join(tables),
+                      added)
+
+
+def script_in(path: str | Path) -> str:
+    """The text of a file of JavaScript. ValueError: it is not UTF-8, or would end the element."""
+    text = existing_file(path).read_bytes()
+    if first_wrong(text) >= 0:
+        raise ValueError(explain(text, short_path(path)))
+    if found := re.search(r"</script|<!--", text.decode(), re.IGNORECASE):
+        raise ValueError(f"{short_path(path)} has {found[0]}, which ends a script in a page: leave "
+                         "it out")
+    return text.decode()
 
 
 def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:

@@ -3,6 +3,18 @@
 
 "use strict";
 
+const ROUNDED = 0.02;       // how far weights of a smaller precision may be apart
+
+// Whether a user's script computes what Python did, for an example that has it recorded.
+function agrees(model, memory, { target, recorded }) {
+  // weights of a byte each may be apart for that alone
+  if (!recorded || model.data.precision === "byte") return true;
+  const { steps, places } = model.force(memory, target);
+  const found = inWords(steps.map((step) => weightsOf(step)), memory.places, places);
+  return recorded.reference.weights.every((row, t) => (
+    row.every((w, s) => Math.abs(found[t][s] - w) < ROUNDED)));
+}
+
 class RecordedView {
   constructor(data) {
     this.data = data;

@@ -27,6 +27,8 @@ const TEXTS = {
              + "weights were recorded for the examples: they can be looked at, but not moved.",
              "Este modelo tiene código propio en Python ({0}), que una página no puede ejecutar. "
              + "Sus palabras y pesos se grabaron para los ejemplos: se ven, pero no se mueven."],
+  otherWeights: ["The script of this page does not compute the weights that Python did.",
+                 "El guion de esta página no calcula los pesos que calculó Python."],
   notRecorded: ["This was not recorded: pick an example from the corpus.",
                 "Esto no se grabó: elige un ejemplo del corpus."],
   learned: ["Trained on", "Entrenado con"],

@@ -91,6 +91,9 @@ class TranslatorView {
     const unread = new Set(places.filter((_, s) => unknown[s]));
     this.warning.textContent = warningsOf(this.data, words, [...unread].map((n) => words[n]));
     this.example = exampleOf(this.data, words);
+    if (this.example && !agrees(model, this.memory, this.example)) {
+      this.warning.textContent += ` ⚠ ${say("otherWeights")}`;
+    }
     if (!sameText) {
       this.moved = new Map();
       this.picked = null;

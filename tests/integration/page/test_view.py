@@ -454,6 +454,43 @@ def test_a_user_defined_attention_is_recorded(tab, open_page, tmp_path):
                                reader.attend(WORDS[:4])[3, :3], atol=0.0051)
 
 
+SCRIPT = """
+class Mine extends SoftmaxAttention {
+  score(query, memory) {
+    return dotScores(product(query, this.W), memory.values);
+  }
+}
+Object.assign(KINDS, { Mine });
+"""
+
+
+def test_a_user_defined_attention_runs_with_a_script(tab, open_page, tmp_path):
+    own = translator_of("rnnsearch", {"attention": custom_class(str(written(tmp_path)))},
+                        np.random.default_rng(0))
+    open_page(own, script=SCRIPT)
+    assert not tab.locator(".warning").first.is_visible()
+    write(tab, SENTENCE)
+    wanted, = own.translate([SENTENCE.split()], beam=5)
+    assert translation(tab).split() == wanted.target
+    np.testing.assert_allclose(weights(tab), wanted.weights, atol=0.0051)
+    cell(tab, 0, 1).focus()
+    tab.keyboard.press("1")
+    assert weights(tab)[0][1] == 1
+    open_page(own, script=SCRIPT.replace("product(query", "product(query.map((q) => -9 * q)"))
+    assert "does not compute the weights that Python did" in (
+        tab.locator(".warning").first.inner_text())
+
+
+@pytest.mark.parametrize("script, message", [
+    ("Object.assign(KINDS, { Other });", "a Mine, which a page does not run"),
+    ("Object.assign(KINDS, { Mine, GRU });", "adds GRU, which the page has")])
+def test_a_script_that_does_not_fit_is_an_error(open_page, tmp_path, script, message):
+    own = translator_of("rnnsearch", {"attention": custom_class(str(written(tmp_path)))},
+                        np.random.default_rng(0))
+    with pytest.raises(ValueError, match=message):
+        open_page(own, script=script)
+
+
 # ---- the address ---------------------------------------------------------------------------------
 
 
