@@ -83,7 +83,8 @@ def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
 
 def page(options: Namespace) -> None:
     size = page_of_runs(options.output, options.runs, options.precision, options.corpus,
-                        options.split, options.examples, options.checkpoints or ())
+                        options.split, options.examples, options.checkpoints or (), options.code,
+                        options.script)
     print(f"saved {options.output}: {megabytes(size)}, {options.precision}; open it in a browser")
 
 

@@ -200,6 +200,8 @@ HEATMAP: Groups = {"": (
 PAGE: Groups = {"": (
     replace(RUNS, help="folders of translators or of language models, shown side by side"),
     file("output", "the page, one file", read=page_name, required=True, short="o"),
+    CODE,
+    file("script", "JavaScript that adds the classes of --code to the page, which then runs them"),
     Option("precision", "bytes of a number: 4, 2, or 1 with a scale for each row of a matrix",
            default="float32", choices=registry.PRECISIONS),
     Option("checkpoints", "earlier checkpoints of the one run, a.npz,b.npz, to slide through",

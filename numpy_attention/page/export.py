@@ -3,11 +3,14 @@
     {
       "kind": "translator", "family": "rnnsearch", "title": …, "settings": {…}, "training": {…},
       "text": {"cut": "words", "lowercase": true},
+      "learned": {"languages": "English → Spanish", "name": …, "sentences": 40000, "longest": 8, …},
       "vocabularies": {"source": [words], "target": [words]},         or {"words": [words]}
       of subwords, each side: {"pieces": [pieces]}
       "parts": {"": {"kind": "RNNSearch", "fields": {"encoder": {"part": "encoder"}, …}}, …},
       "arrays": {"encoder.W": {"shape": [48, 192], "float32": base64}, …},
       "checkpoints": [{"label": …, "arrays": {…}}],
+      "custom": [],         names of user-defined classes: then parts and arrays are empty, and
+                            each example has what was "recorded" of it, for a script too
       "examples": [{"source": [words], "target": [words], "sure": [[0, 0]], "possible": [[0, 0]]}]
     }
 
@@ -26,7 +29,7 @@ import numpy as np
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.subwords import Subwords
 from numpy_attention.data.text_form import TextForm
-from numpy_attention.data.vocabulary import SPECIAL_TOKENS, Vocabulary
+from numpy_attention.data.vocabulary import EOS, SPECIAL_TOKENS, Vocabulary
 from numpy_attention.module import Array, Module, join
 from numpy_attention.registry import PRECISIONS
 from numpy_attention.validation.arguments import check_name
@@ -46,18 +49,24 @@ def exported(
     precision: str = "float32",
     examples: Sequence[Any] = (),
     checkpoints: Mapping[str, Mapping[str, Array]] | None = None,
+    learned: Mapping[str, Any] | None = None,
+    script: str = "",
 ) -> dict[str, Any]:
     """A Translator or LanguageModelRun for a page; examples: its Pairs, or sentences.
 
     form: how its raw text is cut. checkpoints: {label: the arrays that it had then, by name}.
+    learned: what is known of the text that it learned from, as `runs.text_facts` gives it.
+    script: JavaScript that adds the user-defined parts to the engine, as its own files do.
 
     ValueError: an unknown precision, a model that the engine cannot run, or that is too large.
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
-    parts = parts_of(trained.model)
-    arrays = dict(trained.model.named_parameters())
-    checkpoints = checkpoints or {}
+    # without a script the engine has no user-defined parts, and what the model did is all there is
+    custom = [] if script else sorted(trained.own)
+    parts = {} if custom else parts_of(trained.model, script)
+    arrays = {} if custom else dict(trained.model.named_parameters())
+    checkpoints = {} if custom else checkpoints or {}
     check_small(arrays, precision, 1 + len(checkpoints))
     return {
         "kind": trained.KIND,
@@ -67,6 +76,7 @@ def exported(
         "training": {name: getattr(trained.training, name) for name in READING
                      if hasattr(trained.training, name)},
         "text": {"cut": form.tokenizer, "lowercase": form.lowercase},
+        "learned": dict(learned or {}),
         "vocabularies": vocabularies,
         "parameters": trained.model.size,
         "precision": precision,
@@ -74,7 +84,9 @@ def exported(
         "arrays": kept(arrays, precision),
         "checkpoints": [{"label": label, "arrays": kept(of_then, precision)}
                         for label, of_then in checkpoints.items()],
-        "examples": [example_of(one) for one in examples],
+        "custom": custom,
+        "examples": [example_of(one) | ({"recorded": recorded(trained, one)} if trained.own else {})
+                     for one in examples],
     }
 
 
@@ -104,22 +116,49 @@ def example_of(example: Any) -> dict[str, Any]:
     return {"words": list(example)}
 
 
+def recorded(trained: Any, example: Any) -> dict[str, Any]:
+    """{"own": {words, rows, columns, weights}, "reference": …} of a translator and its pair.
+
+    Of a language model "own" alone: its weights while it reads the sentence; None for NaN.
+    """
+    def table(words: Sequence[str], rows: list[str], columns: list[str],
+              weights: Array) -> dict[str, Any]:
+        numbers = [[None if np.isnan(w) else round(float(w), 4) for w in row] for row in weights]
+        return {"words": list(words), "rows": rows, "columns": columns, "weights": numbers}
+
+    end = SPECIAL_TOKENS[EOS]
+    if not isinstance(example, Pair):
+        words = [*example, end]
+        return {"own": table(example, words, [end, *example], trained.attend(example))}
+    columns = [*example.source, end]
+    found, = trained.translate([example.source])
+    rows = [*found.target, end][:len(found.weights)]
+    return {"own": table(found.target, rows, columns, found.weights),
+            "reference": table(example.target, [*example.target, end], columns,
+                               trained.attend([example])[0])}
+
+
 # ---- parts --------------------------------------------------------------------------------------
 
 
-def parts_of(model: Module) -> dict[str, Any]:
+def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     """{dotted name: {"kind", "fields"}} of a model and its parts, each once.
 
-    ValueError: a part that the engine does not have.
+    ValueError: a part that neither the engine nor the script has, or both.
     """
     names = {id(module): name for name, module in model.modules()}
-    known = kinds()
+    own = kinds_in(script)
+    if both := sorted(own & kinds()):
+        raise ValueError(f"the script adds {', '.join(both)}, which the page has: give your class "
+                         "another name, in Python too")
+    known = kinds() | own
     found = {}
     for name, module in model.modules():
         kind = type(module).__name__
         if kind not in known:
             raise ValueError(f"the model's {name or 'whole'} is a {kind}, which a page does not "
-                             "run: it runs the package's own recurrent models")
+                             "run: it runs the package's own models, and classes that a script "
+                             f"adds with Object.assign(KINDS, {{ {kind} }})")
         found[name] = {"kind": kind, "fields": {
             field.name: field_of(getattr(module, field.name), join(name, field.name), names)
             for field in fields(module)}}       # type: ignore[arg-type]
@@ -139,11 +178,13 @@ def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
 
 def kinds() -> set[str]:
     """The kinds of parts that the engine has."""
-    found: set[str] = set()
-    for path in ENGINE.glob("*.js"):
-        for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", path.read_text("utf-8")):
-            found |= set(re.findall(r"\w+", names))
-    return found
+    return set().union(*(kinds_in(path.read_text("utf-8")) for path in ENGINE.glob("*.js")))
+
+
+def kinds_in(script: str) -> set[str]:
+    """The kinds of parts that a script adds."""
+    return {name for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", script)
+            for name in re.findall(r"\w+", names)}
 
 
 # ---- arrays -------------------------------------------------------------------------------------

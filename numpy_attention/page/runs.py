@@ -1,5 +1,6 @@
 """Runs as they are shown in a page: loaded, with earlier checkpoints, examples, a static table."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from numpy_attention.data.datasets.corpora import find_corpus
+from numpy_attention.data.encoding import explain, first_wrong
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.selection import Selection, selected
+from numpy_attention.data.vocabulary import UNK
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.trained import run_kind
 from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.metrics import links_from_weights
 from numpy_attention.module import Array
 from numpy_attention.page.export import exported
 from numpy_attention.page.write import write_page
@@ -20,51 +25,71 @@ from numpy_attention.plotting.html import heatmap_table
 from numpy_attention.registry import RUNS
 from numpy_attention.training import checkpoint
 from numpy_attention.validation.messages import format_error
-from numpy_attention.validation.paths import as_path, is_folder
+from numpy_attention.validation.paths import as_path, existing_file, is_folder, short_path
 
 KINDS: dict[str, Any] = {"translator": Translator, "writer": LanguageModelRun}
 CORPORA = {"translator": "parallel", "writer": "text"}
 SHORTEST, LONGEST = 3, 12       # words of an example
 LINKS = 3                       # sure links of the first example, if one has so many
+CANDIDATES = 200                # pairs whose weights are compared with their links
+TITLES = {"translator": "a small translator to look into",
+          "writer": "a small language model to look into"}
 
 
 def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "float32",
                  corpus: str | None = None, split: str | None = None, count: int = 20,
-                 checkpoints: Sequence[str] = ()) -> int:
+                 checkpoints: Sequence[str] = (), code: Sequence[Any] | None = None,
+                 script: str | Path | None = None) -> int:
     """Write a page in which the runs of these folders work side by side; → its size in bytes.
 
     corpus, split, count: what the examples are taken from, and how many. checkpoints: earlier ones
-    of the one run. ValueError: runs of two kinds, user-defined code, several runs with checkpoints.
+    of the one run. code: user-defined files, as in `Trained.load`; of a run that has them, the
+    weights of the examples are recorded. script: a file of JavaScript that adds their classes to
+    the engine, so that they run. ValueError: runs of two kinds, several with checkpoints.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints are of one training, and {len(folders)} runs are given: "
                          "name one")
     kind = run_kind(folders[0])
-    trained = [load(folder, folders[0], kind) for folder in folders]
+    trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
-    selection = (selected({"name": corpus}, CORPORA[kind]) if corpus
-                 else first.selection(CORPORA[kind]))
-    examples = examples_of(selection, split, count)
+    # its own part of the corpus, and sentences as long as it learned from
+    own = corpus in (None, first.corpus.get("name"))
+    selection = (first.selection(CORPORA[kind]) if own
+                 else selected({"name": corpus}, CORPORA[kind]))
+    texts = [text_facts(one) for one in trained]
+    longest = min([LONGEST, *(text["longest"] for text in texts if text["longest"])])
+    examples = examples_of(selection, split, count, trained, longest)
     earlier = checkpoints_of(first, checkpoints)
     titles = [Path(folder).name for folder in folders]
-    models = [exported(one, title, one.selection().form(), precision, examples, earlier)
-              for one, title in zip(trained, titles)]
+    added = "" if script is None else script_in(script)
+    models = [exported(one, title, one.selection().form(), precision, examples, earlier, text,
+                       added)
+              for one, title, text in zip(trained, titles, texts)]
     tables = [table_of(one, title, examples) for one, title in zip(trained, titles)]
-    title = " | ".join(model["title"] for model in models)
-    return write_page(path, models, title, "\n".join(tables))
+    title = ": ".join(filter(None, (texts[0]["languages"], TITLES[kind])))
+    return write_page(path, models, title[0].upper() + title[1:], "\n".join(tables),
+                      added)
 
 
-def load(folder: str, first: str, wanted: str) -> Any:
-    """The run of a folder. ValueError: it has user-defined code, or is not of the first's kind."""
+def script_in(path: str | Path) -> str:
+    """The text of a file of JavaScript. ValueError: it is not UTF-8, or would end the element."""
+    text = existing_file(path).read_bytes()
+    if first_wrong(text) >= 0:
+        raise ValueError(explain(text, short_path(path)))
+    if found := re.search(r"</script|<!--", text.decode(), re.IGNORECASE):
+        raise ValueError(f"{short_path(path)} has {found[0]}, which ends a script in a page: leave "
+                         "it out")
+    return text.decode()
+
+
+def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
+    """The run of a folder. ValueError: it is not of the first's kind; and as `Trained.load`."""
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
         raise ValueError(f"{first} is a {RUNS.get(wanted, wanted)}'s run and {folder} a "
                          f"{RUNS.get(kind, kind)}'s: a page shows translators or language models")
-    code = checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT)["about"].get("own", {})
-    if code:
-        raise ValueError(f"{folder} was trained with {', '.join(code)}, user-defined code in "
-                         "Python: a page can only run the package's own mechanisms")
-    return KINDS[kind].load(folder)
+    return KINDS[kind].load(folder, code)
 
 
 def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Array]]:
@@ -90,10 +115,34 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
     return found
 
 
-def examples_of(selection: Selection, split: str | None, count: int) -> list[Any]:
-    """Pairs or sentences spread over a split; none, with a warning, if there is no text.
+def text_facts(trained: Any) -> dict[str, Any]:
+    """What the run learned from: languages, name, description, sentences, longest (in tokens).
 
-    An example with LINKS links comes first: with fewer there is little to compare weights with.
+    What is not known is None: the languages of a user's text, the size of a text that is gone.
+    """
+    selection = trained.selection()
+    facts = dict.fromkeys(("languages", "description", "sentences", "longest"))
+    facts |= {"name": selection.label}
+    if "name" in trained.corpus:
+        corpus = find_corpus(trained.corpus["name"])
+        # what it is, without what else belongs to it
+        what = re.split("[,:;] ", corpus.description)[0]
+        facts |= {"languages": corpus.languages, "description": what}
+    try:
+        text, = selection.load("train")
+    except (ValueError, OSError):
+        return facts
+    if not isinstance(text, list) and text.unit == "characters":
+        return facts
+    sentences = [one.source for one in text] if isinstance(text, list) else text.sentences
+    return facts | {"sentences": len(sentences), "longest": max(map(len, sentences), default=0)}
+
+
+def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
+                longest: int = LONGEST) -> list[Any]:
+    """Pairs or sentences spread over a split, after the one that the page opens with.
+
+    They have SHORTEST to longest words. None, with a warning, if there is no text.
     """
     if not count:
         return []
@@ -104,13 +153,34 @@ def examples_of(selection: Selection, split: str | None, count: int) -> list[Any
         return []
     every = text if isinstance(text, list) else text.sentences
     sizes = [len(one.source if isinstance(one, Pair) else one) for one in every]
-    fitting = [one for one, size in zip(every, sizes) if SHORTEST <= size <= LONGEST] or every
-    places = np.linspace(0, len(fitting) - 1, min(count, len(fitting)))
-    found = [fitting[int(place)] for place in places]
-    linked = [isinstance(one, Pair) and len(one.sure) >= LINKS for one in found]
-    if any(linked):
-        found.insert(0, found.pop(linked.index(True)))
-    return found
+    fitting = [one for one, size in zip(every, sizes) if SHORTEST <= size <= longest]
+    places = np.linspace(0, len(fitting or every) - 1, min(count, len(fitting or every)))
+    first = opening(fitting, runs)
+    found = [(fitting or every)[int(place)] for place in places]
+    return (first + [one for one in found if one not in first])[:count]
+
+
+def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
+    """The Pair or sentence that the page opens with, in a list; an empty list if none is good.
+
+    All runs know its words. If there are such pairs with LINKS sure links, it is the one, of the
+    first CANDIDATES, whose target words point at their links most often in the first run, by their
+    shares; then the one with the most links; then the first.
+    """
+    def known(one: Any) -> bool:
+        sides = [one.source, one.target] if isinstance(one, Pair) else [one]
+        return all(UNK not in getattr(run, name).encode(list(side))
+                   for run in runs for name, side in zip(run.VOCABULARIES, sides))
+
+    good = [one for one in sentences if known(one)]
+    linked = [one for one in good if isinstance(one, Pair) and len(one.sure) >= LINKS]
+    linked = linked[:CANDIDATES]
+    if not linked:
+        return good[:1]
+    links = links_from_weights(runs[0].attend(linked), linked)
+    shares = [(len({j for _, j in one & pair.sure}) / len({j for _, j in pair.sure}),
+               len(pair.sure)) for one, pair in zip(links, linked)]
+    return [linked[shares.index(max(shares))]]
 
 
 def table_of(trained: Any, title: str, examples: Sequence[Any]) -> str:

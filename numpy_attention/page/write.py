@@ -20,25 +20,28 @@ ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str,
-               static: str = "") -> int:
+               static: str = "", script: str = "") -> int:
     """Write a page of these exported models, whole or not at all; → its size in bytes.
 
-    static: HTML that is read where JavaScript does not run. OSError: it cannot be written.
+    static: HTML that is read where JavaScript does not run. script: the user's own, which follows
+    the engine. OSError: it cannot be written.
     """
-    text = page_of(models, title, static).encode("utf-8")
+    text = page_of(models, title, static, script).encode("utf-8")
     with atomic_write(path) as file:
         file.write(text)
     return len(text)
 
 
-def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "") -> str:
+def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "",
+            script: str = "") -> str:
     """The page as one text."""
     parts = {
         "title": html.escape(title),
         "style": (HERE / "page.css").read_text("utf-8"),
         "static": static,
         "models": json_for_script({"models": list(models)}),
-        "engine": engine(),
+        # apart, so that a mistake in it does not stop the engine
+        "engine": engine() + (f"\n</script>\n<script>\n{script}" if script else ""),
         "view": "\n".join(path.read_text("utf-8") for path in sorted((HERE / "view").glob("*.js"))),
     }
     template = (HERE / "page.html").read_text("utf-8")

@@ -71,8 +71,12 @@ class Controls {
     return [
       slider(say("temperature"), this.options.temperature, [0, 2, 0.1],
              (x) => this.on.set("temperature", x), (x) => x.toFixed(1)),
-      button(say("again"), () => this.on.set("seed", (this.options.seed + 1) % 1_000_000)),
+      button(say("again"), () => this.again()),
     ];
+  }
+
+  again() {
+    this.on.set("seed", (this.options.seed + 1) % 1_000_000);
   }
 
   // Only where a model has several.

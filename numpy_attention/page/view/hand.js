@@ -11,8 +11,10 @@ class Hand {
     this.pinButton = button(say("pin"), on.pin);
     this.resetButton = button(say("reset"), on.reset);
     this.element = make("div", { class: "hand" }, this.reading, this.range, this.pinButton,
-                        this.resetButton,
-                        make("p", { class: "quiet keys" }, say("keys"), " ", say(then)));
+                        this.resetButton);
+    this.keys = make("p", { class: "quiet keys" },
+                     make("span", { class: "with-keys" }, say("keys")),
+                     make("span", { class: "with-touch" }, say("touch")), " ", say(then));
   }
 
   // told: texts and elements; weight: NaN where nothing can be looked at; pinned: whether its row

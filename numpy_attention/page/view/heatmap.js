@@ -16,10 +16,15 @@ class Heatmap {
   constructor(on, { narrow = false } = {}) {
     this.on = on;
     this.table = make("table", { role: "grid", class: narrow ? "heatmap narrow" : "heatmap" });
-    this.element = make("div", { class: "scroll" }, this.table);
+    this.element = make("div", { class: "scroll", scroll: () => this.shade() }, this.table);
+    new ResizeObserver(() => this.shade()).observe(this.element);
     this.cell = [0, 0];
     this.table.addEventListener("keydown", (event) => this.key(event));
     this.table.addEventListener("focusin", (event) => this.chosen(event.target));
+    // a tap does not focus a cell everywhere
+    this.table.addEventListener("click", (event) => {
+      if (this.placeOf(event.target)) event.target.closest("td").focus({ preventScroll: true });
+    });
     this.table.addEventListener("pointerdown", (event) => this.press(event));
   }
 
@@ -35,7 +40,15 @@ class Heatmap {
                                make("thead", {}, make("tr", {}, make("td"), ...head)),
                                make("tbody", {}, ...this.lines));
     this.mark();
+    this.shade();
     if (focused) this.focus();
+  }
+
+  // its edge fades where more columns follow
+  shade() {
+    const { scrollLeft, scrollWidth, clientWidth } = this.element;
+    const hidden = scrollWidth - clientWidth - Math.abs(scrollLeft);
+    this.element.classList.toggle("goes-on", hidden > 1);
   }
 
   source(token, s) {
@@ -135,7 +148,7 @@ class Heatmap {
     return true;
   }
 
-  // Up is more. A finger scrolls; it has the slider below.
+  // Up is more. A finger scrolls; it taps a cell and has the slider below.
   press(event) {
     const place = this.placeOf(event.target);
     const scrolls = event.pointerType === "touch" || event.button !== 0;

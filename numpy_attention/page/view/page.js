@@ -29,31 +29,42 @@ class Page {
     document.documentElement.lang = LANGUAGES[language];
     const translators = this.kinds("translator");
     const writers = this.kinds("writer");
+    const beginning = writers.some((data) => data.custom.length > 0) ? undefined : 6;
     const first = (data) => data?.examples[0];
     if (!new URLSearchParams(location.hash.slice(1)).has("source")) {
       options.source ||= first(translators[0])?.source?.join(" ") ?? "";
     }
-    options.text ||= first(writers[0])?.words?.slice(0, 6).join(" ") ?? "";
+    options.text ||= first(writers[0])?.words?.slice(0, beginning).join(" ") ?? "";
     const on = { changed: () => this.remember(), corpus: () => this.setShown("corpus") };
-    this.views = this.models.map((data, m) => (
-      new (data.kind === "translator" ? TranslatorView : WriterView)(data, m, options, on)));
+    const viewOf = { translator: TranslatorView, writer: WriterView };
+    this.views = this.models.map((data, m) => new (
+      data.custom.length > 0 ? RecordedView : viewOf[data.kind])(data, m, options, on));
     const of = (kind) => this.views.filter((_, m) => this.models[m].kind === kind)
       .map((view) => view.element);
     this.controls = new Controls(options, this.views, {
       set: (name, value) => this.set(name, value), shown: (value) => this.setShown(value) });
+    document.title = titleOf(this.models[0]);
+    document.querySelector("h1").textContent = document.title;
     this.place.replaceChildren(
       this.top(),
+      this.introduction(),
       ...translators.length ? [this.controls.translator(translators),
                                make("div", { class: "models" }, ...of("translator"))] : [],
       ...writers.length ? [this.controls.writer(writers),
                            make("div", { class: "models" }, ...of("writer"))] : []);
     // where there is room for it
     if (this.models.length === 1 && matchMedia("(min-width: 60rem)").matches) {
-      this.views[0].steps.element.open = true;
+      this.openable().slice(0, 1).forEach((one) => { one.open = true; });
     }
     this.show();
     // the arrays were read, and nothing was compiled yet: it says little of the next time
     this.took = 0;
+  }
+
+  introduction() {
+    const { kind } = this.models[0];
+    const type = () => document.getElementById(kind === "translator" ? "source" : "text").select();
+    return introduction(this.kinds(kind), this.views, { type, again: () => this.controls.again() });
   }
 
   // At once; of models that take long, when the reader's fingers rest.
@@ -90,10 +101,17 @@ class Page {
     const other = button(say("language"), () => {
       this.options.language = LANGUAGES[1 - language];
       this.remember(true);
+      const open = this.openable().map((one) => one.open);
       this.build();
+      this.openable().forEach((one, n) => { one.open = open[n]; });
       document.getElementById("language").focus();
     }, { id: "language", lang: LANGUAGES[1 - language] });
     return make("nav", { class: "top" }, copied, other);
+  }
+
+  // What a reader has opened or closed of each model.
+  openable() {
+    return [...this.place.querySelectorAll(".within > details")];
   }
 
   // ---- the address ----------------------------------------------------------------------------
@@ -117,6 +135,14 @@ class Page {
 function languageOfReader() {
   return navigator.language.slice(0, 2);
 }
+
+// Hints and sizes are those of what a reader points with.
+function pointed(byTouch) {
+  document.documentElement.classList.toggle("touched", byTouch);
+}
+
+pointed(matchMedia("(pointer: coarse)").matches);
+addEventListener("pointerdown", (event) => pointed(event.pointerType === "touch"), true);
 
 document.addEventListener("DOMContentLoaded", () => {
   const { models } = JSON.parse(document.getElementById("models").textContent);

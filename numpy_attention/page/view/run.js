@@ -2,16 +2,27 @@
 
 "use strict";
 
-// The title of a model and what it is.
+// The name of a run and what it is.
 function modelHead(data) {
   const { attention } = data.settings;
   const count = data.parameters.toLocaleString(LANGUAGES[language]);
   const about = [data.family, attention, say("parameters", count)]
     .filter((one) => typeof one === "string");
-  // a page of one model has its title already
-  const known = document.querySelector("h1").textContent === data.title;
-  return make("header", {}, known ? null : make("h2", {}, visible(data.title)),
+  return make("header", {}, make("h2", {}, visible(data.title)),
               make("p", { class: "quiet" }, about.join(" · ")));
+}
+
+// What a reader should know before trusting what is written: words it cannot read, and too many.
+function warningsOf(data, words, unknown) {
+  const found = [];
+  const { longest } = data.learned;
+  if (unknown.length > 0) {
+    found.push(say("unknownWords", unknown.length, words.length, unknown.map(visible).join(", ")));
+  }
+  if (data.kind === "translator" && longest && words.length > longest) {
+    found.push(say("tooLong", words.length, longest));
+  }
+  return found.length === 0 ? "" : `⚠ ${found.join(" ")}`;
 }
 
 // The models of a run, each made when it is first asked for.

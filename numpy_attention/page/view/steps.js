@@ -15,6 +15,8 @@ class Steps {
   constructor(on) {
     this.on = on;
     this.inside = make("div");
+    // what moves with the weights stands below them
+    this.likely = make("div", { class: "likely" });
     // apart from the rest, so that the buttons keep the focus
     this.walk = this.walker();
     this.element = make("details", { toggle: () => this.draw() },
@@ -23,9 +25,10 @@ class Steps {
   }
 
   // asked: { model, step, t, count, before, tokens: what can be looked at, head, token: id → word,
-  // chosen: the id written }
+  // chosen: the id written, byHand: weights of each head that replace the softmax's, or null }
   show(asked) {
     this.asked = asked;
+    this.likely.replaceChildren(...this.expected());
     if (this.element.open) this.draw();
   }
 
@@ -38,7 +41,7 @@ class Steps {
       return make("li", {}, read, ...shown);
     });
     this.place();
-    this.inside.replaceChildren(make("ol", { class: "equations" }, ...lines), this.likely());
+    this.inside.replaceChildren(make("ol", { class: "equations" }, ...lines));
   }
 
   walker() {
@@ -78,9 +81,10 @@ class Steps {
 
   // e, exp(e − max e) and α, a row for each position that can be looked at
   weights() {
-    const { step, tokens, head } = this.asked;
+    const { step, tokens, head, byHand } = this.asked;
     if (!step.weights) return make("p");
     const one = head === "mean" ? 0 : Math.min(head, step.weights.length - 1);
+    const moved = Boolean(byHand?.[one]);
     const alpha = step.weights[one];
     const scores = step.scores?.[one] ?? [];
     const places = tokens.map((_, s) => s).filter((s) => !Number.isNaN(alpha[s] ?? NaN));
@@ -88,17 +92,19 @@ class Steps {
     const rows = places.map((s) => make(
       "tr", {}, make("th", { scope: "row" }, tokenText(tokens[s])),
       make("td", {}, number(scores[s] ?? NaN)),
-      make("td", {}, number(Math.exp(scores[s] - top))),
+      make("td", { class: moved ? "replaced" : null }, number(Math.exp(scores[s] - top))),
       make("td", { class: "weight" }, ...amount(alpha[s], 4))));
     const heads = step.weights.length > 1 ? `, ${say("headNumber", one + 1)}` : "";
-    const names = ["", `e${heads}`, "exp(e − max e)", "α"].map((name) => (
+    const alphas = moved ? `α, ${say("byHand")}` : "α";
+    const names = ["", `e${heads}`, "exp(e − max e)", alphas].map((name) => (
       make("th", { scope: "col" }, name)));
     return make("div", { class: "scroll" },
+                moved ? make("p", { class: "warning" }, say("replaced")) : null,
                 make("table", { class: "scores" }, make("thead", {}, make("tr", {}, ...names)),
                      make("tbody", {}, ...rows)));
   }
 
-  likely() {
+  expected() {
     const { step, token, chosen } = this.asked;
     const found = largest(forbid(step.logP, []), LIKELY);
     if (!found.includes(chosen)) found.push(chosen);
@@ -108,7 +114,8 @@ class Steps {
                   make("th", { scope: "row" }, tokenText(token(id))),
                   make("td", { class: "weight" }, ...amount(p, 8)));
     });
-    return make("div", {}, make("h4", {}, say("probable")),
-                make("table", { class: "scores" }, make("tbody", {}, ...rows)));
+    const after = sayWith("afterWord", tokenText(this.asked.before));
+    return [make("h4", {}, say("probable"), " ", ...after),
+            make("table", { class: "scores" }, make("tbody", {}, ...rows))];
   }
 }

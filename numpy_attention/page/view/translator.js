@@ -3,6 +3,7 @@
 "use strict";
 
 const LONGEST_SENTENCE = 60;    // words that are read of what is typed
+const TRIES = 80;               // moved weights that are compared with what was written
 
 class TranslatorView {
   // on.changed(): something that the address keeps was changed here; on.corpus(): the corpus's own
@@ -32,6 +33,7 @@ class TranslatorView {
     this.without = make("p", { class: "quiet without", dir: "auto", hidden: "" });
     this.reference = new Reference({ corpus: () => this.on.corpus() });
     this.problem = make("p", { class: "problem", role: "status" });
+    this.warning = make("p", { class: "warning", role: "status", dir: "auto" });
     this.pictures = make("div", { class: "pictures" });
     this.hand = new Hand({ change: (weight) => this.change(...this.cell, weight),
                            pin: () => this.pin(this.cell[0]), reset: () => this.reset() },
@@ -42,11 +44,11 @@ class TranslatorView {
     const keep = keepButtons(() => this.picture(this.headShown(), say("before")));
     this.live = make("div", { class: "live" },
                      make("div", { class: "seen" }, this.pictures, this.bar, this.hand.element,
-                          keep),
+                          this.steps.likely, this.hand.keys, keep),
                      make("div", { class: "within" }, this.steps.element, this.tree.element));
     this.element = make("section", { class: "model", "aria-label": visible(this.data.title) },
-                        modelHead(this.data), this.output, this.without,
-                        this.reference.element, this.problem, this.live);
+                        modelHead(this.data), this.output, this.warning,
+                        this.without, this.reference.element, this.problem, this.live);
     this.cell = [0, 0];
   }
 
@@ -77,6 +79,7 @@ class TranslatorView {
     const words = typed.slice(0, LONGEST_SENTENCE);
     if (words.length < typed.length) this.problem.textContent = say("cut", LONGEST_SENTENCE);
     this.live.hidden = words.length === 0;
+    this.warning.textContent = "";
     if (words.length === 0) {
       this.output.replaceChildren(make("span", { class: "quiet" }, say("empty")));
       this.without.hidden = true;
@@ -84,7 +87,13 @@ class TranslatorView {
       return;
     }
     this.memory = model.read(words);
+    const { places, unknown } = this.memory;
+    const unread = new Set(places.filter((_, s) => unknown[s]));
+    this.warning.textContent = warningsOf(this.data, words, [...unread].map((n) => words[n]));
     this.example = exampleOf(this.data, words);
+    if (this.example && !agrees(model, this.memory, this.example)) {
+      this.warning.textContent += ` ⚠ ${say("otherWeights")}`;
+    }
     if (!sameText) {
       this.moved = new Map();
       this.picked = null;
@@ -234,6 +243,7 @@ class TranslatorView {
       before: t === 0 ? SPECIAL_TOKENS[BOS] : this.rows[t - 1],
       tokens: this.memory.tokens, head: this.activeHead(),
       token: (id) => model.targetVocabulary.token(id), chosen: this.now.ids[t],
+      byHand: this.moved.get(t) ?? null,
     });
   }
 
@@ -251,6 +261,40 @@ class TranslatorView {
 
   go(t) {
     this.select(Math.min(this.rows.length - 1, Math.max(0, t)), this.cell[1]);
+  }
+
+  canMove() {
+    return true;
+  }
+
+  // Moves all weight of a word to another position: the first that changes what is written there.
+  tryMoving() {
+    this.reset();
+    const { steps, ids } = this.base;
+    const model = this.model();
+    const places = [...this.memory.tokens.keys()].slice(0, -1);
+    const tries = steps.slice(0, -1).flatMap(({ weights }, t) => (
+      places.filter((s) => weightsOf({ weights })[s] < 0.5).map((s) => [t, s])));
+    const [t, s] = tries.slice(0, TRIES).find((one) => {
+      const moved = new Map([[one[0], this.allAt(one)]]);
+      const found = writtenWith(model, this.memory, ids, moved, one[0]);
+      return ![ids[one[0]], EOS].includes(found.ids[one[0]]);
+    }) ?? tries[0] ?? [0, 0];
+    this.moved.set(t, this.allAt([t, s]));
+    this.cell = [t, s];
+    this.write();
+    this.on.changed();
+    [...this.maps.values()][0].focus();
+  }
+
+  // weights of step t with all at s, for each head
+  allAt([t, s]) {
+    return this.base.steps[t].weights.map((one) => movedTo(one, s, 1));
+  }
+
+  openTree() {
+    this.tree.element.open = true;
+    this.tree.element.scrollIntoView({ block: "nearest" });
   }
 
   // The weights of step t as they are, a copy that can be moved.

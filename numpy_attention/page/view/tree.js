@@ -49,7 +49,7 @@ class Tree {
       make("span", { class: "mark", role: "img", "aria-label": say(state) }, STATES[state]), " ",
       tokenText(model.targetVocabulary.token(id)), " ",
       make("span", { class: "quiet" },
-           n === 0 ? "" : `p ${number(Math.exp(logP))} · Σ ${number(total)}`));
+           n === 0 ? "" : `p ${number(Math.exp(logP))} · ${say("soFar")} ${number(total)}`));
     const own = this.children[n];
     if (own.length === 0) return make("div", { class: "leaf" }, label);
     const inside = make("div", { class: "branch" });

@@ -26,21 +26,23 @@ class WriterView {
     this.output = make("p", { class: "told", dir: "auto" });
     this.said = make("p", { class: "hidden", "aria-live": "polite" });
     this.problem = make("p", { class: "problem", role: "status" });
+    this.warning = make("p", { class: "warning", role: "status", dir: "auto" });
     this.reading = make("p", { class: "reading" });
     this.without = make("p", { class: "quiet without", dir: "auto", hidden: "" });
     this.span = make("p", { class: "quiet" });
     this.bar = make("div");
     this.steps = new Steps({ go: (t) => this.go(t) });
     this.pictures = make("div", { class: "pictures" }, this.map.element);
-    this.seen = make("div", { class: "seen" }, this.pictures, this.bar, this.span,
-                     make("p", { class: "quiet" }, say("rows")), this.hand.element,
-                     keepButtons(() => this.picture()));
-    this.live = make("div", { class: "live past" }, this.seen,
+    this.looking = make("div", {}, this.pictures, this.bar, this.hand.element);
+    this.about = make("div", {}, this.span, make("p", { class: "quiet" }, say("rows")),
+                      this.hand.keys, keepButtons(() => this.picture()));
+    this.live = make("div", { class: "live past" },
+                     make("div", { class: "seen" }, this.looking, this.steps.likely, this.about),
                      make("div", { class: "within" }, this.steps.element));
     this.whole = make("div", {}, make("p", { class: "quiet" }, say("told")), this.output,
                       this.without, this.reading, this.live);
     this.element = make("section", { class: "model", "aria-label": visible(data.title) },
-                        modelHead(data), this.problem, this.said, this.whole);
+                        modelHead(data), this.problem, this.warning, this.said, this.whole);
     this.output.addEventListener("focusin", (event) => this.chosen(event.target));
     this.output.addEventListener("pointerover", (event) => this.chosen(event.target));
     this.output.addEventListener("keydown", (event) => this.key(event));
@@ -72,6 +74,11 @@ class WriterView {
     const typed = chosen?.words ?? this.model().tokens(text);
     this.words = typed.slice(0, LONGEST_TEXT);
     if (this.words.length < typed.length) this.problem.textContent = say("cut", LONGEST_TEXT);
+    const ids = this.model().vocabulary.encode(this.words);
+    const places = this.model().vocabulary.places(this.words);
+    this.unread = new Set(places.filter((_, n) => ids[n] === UNK));
+    this.warning.textContent = warningsOf(this.data, this.words,
+                                          [...this.unread].map((n) => this.words[n]));
     this.whole.hidden = false;
     this.typed = 1 + this.words.length;
     this.write();
@@ -107,12 +114,15 @@ class WriterView {
   draw() {
     const { attends } = this.model();
     const join = this.model().ofCharacters ? "" : " ";
-    this.seen.hidden = !attends;
+    this.looking.hidden = !attends;
+    this.about.hidden = !attends;
     this.output.replaceChildren(...this.tokens.flatMap((token, n) => {
       const changed = this.unmoved !== null && token !== this.unmoved[n] ? " changed" : "";
       const kind = n >= this.typed ? `word written${changed}` : "word";
       const about = { class: kind, tabindex: -1, role: n === 0 ? null : "button", "data-n": n };
-      return [make("span", about, tokenText(token)), join];
+      const unread = this.unread.has(n - 1) && n < this.typed;
+      const marked = unread ? { class: "unknown", title: say("unknown") } : {};
+      return [make("span", about, tokenText(token, marked)), join];
     }));
     this.top = this.past.largestWeight(this.moved);
     this.without.hidden = this.unmoved === null;
@@ -168,6 +178,7 @@ class WriterView {
       model, step, t, count: this.stepOf.length, before: this.tokens[t],
       tokens: this.tokens.slice(t + 1 - own, t + 1), head: 0,
       token: (id) => model.vocabulary.token(id), chosen: this.ids[t + 1],
+      byHand: this.moved.get(t) ?? null,
     });
   }
 
@@ -177,6 +188,19 @@ class WriterView {
   }
 
   // ---- what a hand does -----------------------------------------------------------------------
+
+  canMove() {
+    return this.model().attends;
+  }
+
+  // Moves all weight of the first written word to the position it looks at least.
+  tryMoving() {
+    const row = this.typed - 1 - this.first;
+    const looked = Array.from(this.past.lookedAt(row + this.first).slice(this.first));
+    const seen = looked.filter((w) => !Number.isNaN(w));
+    this.change(row, looked.indexOf(Math.min(...seen)), 1);
+    this.map.focus();
+  }
 
   change(row, column, weight) {
     const t = row + this.first;

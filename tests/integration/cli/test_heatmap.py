@@ -6,13 +6,17 @@ import shutil
 import subprocess
 import sys
 
+import custom_files
+import numpy as np
 import pytest
 from cli_runs import failure
 from small_lessons import HEAD, PLAIN, USE, written
 
 from numpy_attention import plotting
 from numpy_attention.cli.main import main
-from numpy_attention.page import runs as page
+from numpy_attention.custom.kinds import custom_class
+from numpy_attention.data.pairs import Pair
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 
 
 @pytest.fixture
@@ -171,7 +175,8 @@ def test_runs_become_a_page(among, capsys, tmp_path):
     assert [(model["family"], model["title"]) for model in models] == [
         ("rnnsearch", "copy"), ("luong", "luong")]
     assert len(models[0]["examples"]) == 3 and models[0]["examples"][0]["sure"]
-    assert "<title>copy | luong</title>" in text and "<caption>copy: attention of the dec" in text
+    assert "<title>Numbers: a small translator to look into</title>" in text
+    assert "<caption>copy: attention of the dec" in text
     assert main(["page", "single", "--output", str(file)]) == 0
     (model,), text = models_of(file)
     assert model["kind"] == "writer" and model["examples"][0].keys() == {"words"}
@@ -211,8 +216,20 @@ def test_a_page_that_cannot_be_leaves_nothing(words, message, among, capsys, tmp
     assert not list(tmp_path.iterdir())
 
 
-def test_user_defined_code_does_not_run_in_a_page(among, capsys, monkeypatch, tmp_path):
-    about = {"about": {"kind": "translator", "own": {"mine.py:Mine": "0"}}}
-    monkeypatch.setattr(page.checkpoint, "load_about", lambda path: about)
-    error = failure(capsys, "page", "copy", "-o", tmp_path / "it.html")
-    assert "copy was trained with mine.py:Mine, user-defined code in Python" in error
+def test_weights_of_user_defined_code_are_recorded_if_it_is_named(among, capsys, tmp_path):
+    mine = custom_files.written(tmp_path)
+    pairs = [Pair(("1", "2", "3"), ("1", "2", "3"))]
+    settings = {"hidden": 8, "embedding": 6, "attention": custom_class(str(mine))}
+    run = Translator.create(pairs, "rnnsearch", settings, TranslatorTraining(epochs=1),
+                            {"name": "copy"})
+    own, file = str(tmp_path / "own"), tmp_path / "it.html"
+    run.fit(pairs, folder=own, progress=False)
+    error = failure(capsys, "page", own, "-o", file)
+    assert "your own code, which a run never runs by itself" in error and "--code" in error
+    assert main(["page", own, "--code", str(mine), "--examples", "2", "-o", str(file)]) == 0
+    (model,), _ = models_of(file)
+    assert model["custom"] == ["mine.py:Mine"] and model["arrays"] == model["parts"] == {}
+    first = model["examples"][0]
+    found, = run.translate([first["source"]])
+    assert first["recorded"]["own"]["words"] == found.target
+    np.testing.assert_allclose(first["recorded"]["own"]["weights"], found.weights, atol=1e-4)

@@ -32,11 +32,12 @@ def seeded():
 @pytest.fixture
 def open_page(tab, tmp_path):
     """A function that opens the page of some trained models, at a fragment."""
-    def opened(*trained, fragment="", static="", **how):
+    def opened(*trained, fragment="", static="", script="", **how):
         how = {"examples": EXAMPLES if trained[0].KIND == "translator" else [WORDS[:4]]} | how
-        models = [exported(one, f"model {n}", SPACES, **how) for n, one in enumerate(trained, 1)]
+        models = [exported(one, f"model {n}", SPACES, script=script, **how)
+                  for n, one in enumerate(trained, 1)]
         path = tmp_path / "page.html"
-        write_page(path, models, "A page", static)
+        write_page(path, models, "A page", static, script)
         tab.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
         tab.goto(f"file://{path}{fragment}")
         return path

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from page_models import writer_of
-from page_tab import cell, expanded, greedily, settle, translation
+from page_tab import cell, expanded, greedily, settle, translation, weights, write
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
@@ -81,6 +81,25 @@ def test_a_phone_needs_no_sideways_scrolling(tab, open_page, additive, seeded):
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_a_finger_sees_the_whole_table_and_sets_a_weight(browser, open_page, additive):
+    path = open_page(additive)
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True,
+                                  is_mobile=True)
+    tab = context.new_page()
+    tab.goto(f"file://{path}")
+    write(tab, "w1 w2 w3 w4 w5 w6 w7 w8")
+    table = "document.querySelector('.scroll')"
+    assert tab.evaluate(f"{table}.scrollWidth <= {table}.clientWidth")
+    cell(tab, 1, 2).tap()
+    assert tab.locator(".with-touch").is_visible() and not tab.locator(".with-keys").is_visible()
+    tab.locator(".hand input[type=range]").fill("0.75")
+    assert weights(tab)[1][2] == 0.75
+    assert tab.locator(".goes-on").count() == 0
+    write(tab, " ".join(["w1 w2 w3 w4"] * 5))
+    assert tab.locator(".goes-on").count() == 1
+    context.close()
+
+
 CONTRASTS = """() => {
   const parse = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
   const share = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
@@ -135,8 +154,10 @@ def test_spanish_is_spoken_to_who_reads_it(tab, open_page, additive):
     open_page(additive)
     assert tab.get_attribute("html", "lang") == "es"
     assert tab.get_by_label("Escribe una oración").is_visible()
+    tab.locator("summary", has_text="El haz").click()
     tab.get_by_role("button", name="English").click()
     assert tab.get_by_label("Write a sentence").is_visible()
+    assert tab.locator(".hypotheses").is_visible()
     assert tab.get_attribute("html", "lang") == "en"
     texts = tab.evaluate("TEXTS")
     for name, (english, spanish) in texts.items():

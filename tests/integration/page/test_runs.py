@@ -1,10 +1,21 @@
 """Runs in a page: which examples it has."""
 
+from pathlib import Path
+
+import numpy as np
+
 from numpy_attention.data.pairs import Pair
+from numpy_attention.experiments.runs.translator import Translator
+from numpy_attention.metrics import links_from_weights
 from numpy_attention.page import runs as page
 
+LESSON_06 = Path(__file__).resolve().parents[3] / "lessons" / "checkpoints" / "lesson-06"
 
-def test_examples_are_spread_over_a_split_and_begin_with_links(capsys):
+
+def test_examples_are_spread_over_a_split(capsys):
+    class Known:
+        VOCABULARIES = ()
+
     class Selection:
         splits = ("train", "valid")
 
@@ -17,14 +28,60 @@ def test_examples_are_spread_over_a_split_and_begin_with_links(capsys):
                 raise ValueError("gone")
             return [self.text]
 
+    run = Known()
     sentences = Selection([["w"] * 20, *([str(n)] * 4 for n in range(10))])
-    assert page.examples_of(sentences, None, 4) == [[n] * 4 for n in "0369"]
-    assert page.examples_of(sentences, None, 0) == []
-    assert page.examples_of(Selection([]), None, 3) == []
+    assert page.examples_of(sentences, None, 4, [run]) == [[n] * 4 for n in "0369"]
+    assert page.examples_of(sentences, None, 0, [run]) == []
+    assert page.examples_of(Selection([]), None, 3, [run]) == []
     assert capsys.readouterr().err == "numpy-attention: no examples: gone\n"
 
-    def pair(name, links):
-        return Pair((name, "b", "c"), ("x", "y", "z"), {(k, k) for k in range(links)})
 
-    few, several, many = pair("few", 2), pair("several", 3), pair("many", 3)
-    assert page.examples_of(Selection([few, several, many]), None, 3) == [several, few, many]
+def test_the_page_opens_with_known_words_that_point_at_their_links():
+    words = ("a", "b", "c", "d")
+    run = Translator.create([Pair(words, words)], "rnnsearch", {"hidden": 4, "embedding": 3})
+
+    class Pointing:
+        """A run whose weights point at given words."""
+        VOCABULARIES = run.VOCABULARIES
+        source_vocabulary, target_vocabulary = run.source_vocabulary, run.target_vocabulary
+
+        def attend(self, pairs):
+            return [np.eye(len(words) + 1)[[looks.get(pair.source[0], 0), 1, 2, 3, 4]]
+                    for pair in pairs]
+
+    def pair(first, links=3):
+        return Pair((first, "b", "c", "d"), words, {(k, k) for k in range(links)})
+
+    looks = {"b": 2, "c": 3}        # the others begin with the first word
+    unknown, wrong, few, right, again, most = (
+        pair("?"), pair("b"), pair("d", 2), pair("a"), pair("d"), pair("a", 4))
+
+    def opening(*pairs):
+        return page.opening(pairs, [Pointing()])
+
+    assert opening(unknown, wrong, few, right, again) == [right]
+    assert opening(unknown, wrong, right, most) == [most]
+    assert opening(unknown, wrong, few) == [wrong]
+    assert opening(unknown, few, again) == [again]
+    assert opening(unknown, few) == [few]
+    assert opening(unknown) == []
+
+
+def test_a_page_opens_within_what_was_trained_on_whatever_corpus_is_named(monkeypatch, tmp_path):
+    written = {}
+    monkeypatch.setattr(page, "write_page", lambda path, models, title, static: written.update(
+        model=models[0], title=title))
+    for corpus in (None, "bible-en-es"):
+        page.page_of_runs(tmp_path / "it.html", [str(LESSON_06)], corpus=corpus)
+        model = written["model"]
+        assert written["title"] == "English → Spanish: a small translator to look into"
+        assert model["learned"]["longest"] == 8 and model["learned"]["sentences"] > 40_000
+        assert max(len(one["source"]) for one in model["examples"]) <= 8
+        first = model["examples"][0]
+        assert len(first["sure"]) >= page.LINKS
+        for side in ("source", "target"):
+            assert set(first[side]) <= set(model["vocabularies"][side])
+        pair = Pair(tuple(first["source"]), tuple(first["target"]),
+                    {tuple(link) for link in first["sure"]})
+        links, = links_from_weights(Translator.load(LESSON_06).attend([pair]), [pair])
+        assert {j for _, j in pair.sure} == {j for _, j in links & pair.sure}

@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from page_models import translator_of, writer_of
+from custom_files import PAST, written
+from page_models import WORDS, translator_of, writer_of
 from page_tab import (
     EXAMPLES,
     SENTENCE,
@@ -17,6 +18,7 @@ from page_tab import (
     write,
 )
 
+from numpy_attention.custom.kinds import custom_class
 from numpy_attention.data.vocabulary import EOS, UNK
 from numpy_attention.metrics import alignment_error_rate, links_from_weights, near_pointing
 from numpy_attention.page.write import HERE
@@ -58,7 +60,7 @@ def test_the_beam_is_as_wide_as_asked(tab, open_page, additive):
 
 def test_the_corpus_s_own_sentence_has_its_gold_links(tab, open_page, additive):
     open_page(additive)
-    tab.get_by_label("or choose one of the corpus").select_option("w1 w2 w3")
+    tab.get_by_label("or pick one from the corpus").select_option("w1 w2 w3")
     tab.get_by_role("button", name="Show its gold links").click()
     assert translation(tab) == "w4 w5 w6"
     assert tab.locator("td.sure").count() == 2
@@ -70,7 +72,7 @@ def test_the_corpus_s_own_sentence_has_its_gold_links(tab, open_page, additive):
     text = tab.locator(".figures").inner_text()
     assert f"alignment error {error:.2f}" in text
     numbers = [int(word) for word in text.replace(",", " ").split() if word.isdigit()]
-    linked, on, beside = numbers
+    on, linked, beside = numbers
     assert (linked, on + beside) == (2, round(2 * near))
 
 
@@ -87,6 +89,74 @@ def test_pointing_is_measured_as_in_python(tab, open_page, additive, seeded):
         assert found["error"] == pytest.approx(alignment_error_rate(links, [pair]))
         near = near_pointing([rows], [pair])
         assert found["on"] + found["beside"] == round(found["linked"] * near)
+
+
+# ---- what it says first --------------------------------------------------------------------------
+
+LEARNED = {"name": "toy", "languages": "English → Spanish", "description": "random words",
+           "sentences": 1200, "longest": 3}
+
+
+def test_the_page_introduces_itself_and_has_three_things_to_try(tab, open_page, additive):
+    open_page(additive, learned=LEARNED)
+    assert tab.locator("h1").inner_text() == "English → Spanish: a small translator to look into"
+    assert tab.locator(".learned").inner_text() == (
+        "Trained on: random words (toy) · 1,200 sentences · the longest of 3 words")
+    things = tab.locator(".intro button")
+    assert things.count() == 3
+    things.nth(0).click()
+    assert tab.evaluate("document.activeElement.id") == "source"
+    before = translation(tab)
+    things.nth(1).click()
+    assert translation(tab) != before and tab.locator(".translation mark").count() >= 1
+    things.nth(2).click()
+    settle(tab)
+    assert tab.locator(".hypotheses").is_visible()
+    tab.get_by_role("button", name="Español").click()
+    assert tab.locator("h1").inner_text() == "Inglés → español: un pequeño traductor por dentro"
+
+
+def test_a_language_model_introduces_itself(tab, open_page, seeded):
+    writer = writer_of("attentive-language-model", {"attention": "combined"}, seeded)
+    open_page(writer, learned={"name": "novel", "languages": None})
+    assert tab.locator("h1").inner_text() == "A small language model to look into"
+    assert tab.locator(".learned").inner_text() == "Trained on: novel"
+    tab.locator(".intro button").nth(1).click()
+    assert 1 in weights(tab)
+    before = tab.locator(".word.written").all_inner_texts()
+    tab.locator(".intro button").nth(2).click()
+    settle(tab)
+    assert tab.locator(".word.written").all_inner_texts() != before
+
+
+def test_unknown_and_too_many_words_are_a_warning(tab, open_page, additive, seeded):
+    open_page(additive, learned=LEARNED)
+    assert not tab.locator(".warning").first.is_visible()
+    write(tab, "cat w1 dog w2")
+    said = tab.locator(".warning").first.inner_text()
+    assert "2 of 4 words are not in the model's vocabulary" in said and "cat, dog" in said
+    assert "This sentence has 4 words; no sentence it was trained on has more than 3." in said
+    assert tab.locator("thead .unknown").all_inner_texts() == ["cat", "dog"]
+    write(tab, "w1 w2")
+    assert not tab.locator(".warning").first.is_visible()
+    open_page(writer_of("attentive-language-model", {"attention": "combined"}, seeded))
+    write(tab, "w1 cat", "#text")
+    assert "1 of 2 words" in tab.locator(".warning").first.inner_text()
+    assert tab.locator(".word .unknown").all_inner_texts() == ["cat"]
+
+
+def test_what_comes_next_stands_below_weights_that_stay_in_view(tab, open_page, additive):
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    open_page(additive)
+    expanded(tab)
+    table, bars = (tab.locator(one).bounding_box() for one in ("table.heatmap", ".likely"))
+    assert bars["y"] > table["y"] + table["height"] and bars["x"] < 640
+    tab.evaluate("document.querySelector('.live').scrollIntoView({ block: 'end' })")
+    assert tab.locator("table.heatmap").bounding_box()["y"] >= 0
+    before = tab.locator(".likely").inner_text()
+    cell(tab, 0, 2).focus()
+    tab.keyboard.press("1")
+    assert tab.locator(".likely").inner_text() != before
 
 
 # ---- weights moved by hand -----------------------------------------------------------------------
@@ -157,7 +227,7 @@ def test_the_mouse_and_the_slider_move_it_too(tab, open_page, additive):
 
 def test_after_the_word_is_known_stands_beside(tab, open_page, additive):
     open_page(additive)
-    tab.get_by_label("beside it, p(s | y)").check()
+    tab.get_by_label("also show attention after").check()
     settle(tab)
     found = tab.evaluate("""(text) => {
       const model = load(JSON.parse(document.getElementById("models").textContent).models[0]);
@@ -197,6 +267,13 @@ def test_a_step_shows_its_numbers_and_the_next_one(tab, open_page, additive):
         tab.get_by_role("button", name="Next").click()
     tab.get_by_role("button", name="Back").click()
     assert tab.locator("tr.current").count() == 1
+    assert "set by hand" not in tab.locator(".equations").inner_text()
+    cell(tab, 1, 0).focus()
+    tab.keyboard.press("1")
+    assert "set by hand" in tab.locator(".equations .scores thead").inner_text()
+    assert tab.locator(".scores .replaced").count() == 4
+    cell(tab, 0, 0).focus()
+    assert "set by hand" not in tab.locator(".equations").inner_text()
     vectors = tab.locator(".vector var").all_inner_texts()
     assert {"q", "c", "r", "z", "n"} <= set(vectors)
     tab.locator(".vector summary").first.click()
@@ -205,11 +282,11 @@ def test_a_step_shows_its_numbers_and_the_next_one(tab, open_page, additive):
 
 def test_words_are_drawn_by_a_seed(tab, open_page, additive):
     open_page(additive)
-    tab.get_by_label("The words are").select_option("drawn")
+    tab.get_by_label(re.compile("^Show")).select_option("drawn")
     settle(tab)
     found = set()
     for _ in range(4):
-        tab.get_by_role("button", name="Draw anew").click()
+        tab.get_by_role("button", name="Resample").click()
         settle(tab)
         found.add(translation(tab))
     assert len(found) > 1
@@ -233,7 +310,7 @@ def test_a_language_model_writes_on_as_python_does(tab, open_page, seeded):
     writer = writer_of("attentive-language-model", {"attention": "key-value-predict"}, seeded)
     open_page(writer)
     tab.get_by_label("Temperature").fill("0")
-    tab.get_by_label("Words to write").fill("6")
+    tab.get_by_label("Words to add").fill("6")
     write(tab, "w3 w1 w2", "#text")
     ids = [EOS, *writer.vocabulary.encode(["w3", "w1", "w2"])]
     state = None
@@ -351,13 +428,76 @@ def test_equations_are_those_of_the_settings(tab, open_page, seeded, build, name
         assert not any(part in line for line in lines), (part, lines)
 
 
+def test_a_user_defined_attention_is_recorded(tab, open_page, tmp_path):
+    kind = custom_class(str(written(tmp_path)))
+    own = translator_of("rnnsearch", {"attention": kind}, np.random.default_rng(0))
+    open_page(own)
+    assert "user-defined Python code (mine.py:Mine), which a page cannot run" in (
+        tab.locator(".model .warning").inner_text())
+    found, = own.translate([EXAMPLES[0].source])
+    assert translation(tab).split() == found.target
+    np.testing.assert_allclose(weights(tab), found.weights, atol=0.0051)
+    cell(tab, 0, 1).focus()
+    tab.keyboard.press("1")
+    np.testing.assert_allclose(weights(tab), found.weights, atol=0.0051)
+    tab.get_by_label(re.compile("^Show")).select_option("corpus")
+    settle(tab)
+    np.testing.assert_allclose(weights(tab), own.attend([EXAMPLES[0]])[0], atol=0.0051)
+    assert tab.locator("td.sure").count() == 2
+    write(tab, "w1 w5")
+    assert "This was not recorded" in tab.locator(".problem").inner_text()
+    past = custom_class(str(written(tmp_path, PAST, "past.py")))
+    reader = writer_of("attentive-language-model", {"attention": past}, np.random.default_rng(0))
+    open_page(reader)
+    there = tab.locator("table.heatmap tbody tr").nth(3).locator("td").all_inner_texts()
+    np.testing.assert_allclose([float(one) for one in there if one],
+                               reader.attend(WORDS[:4])[3, :3], atol=0.0051)
+
+
+SCRIPT = """
+class Mine extends SoftmaxAttention {
+  score(query, memory) {
+    return dotScores(product(query, this.W), memory.values);
+  }
+}
+Object.assign(KINDS, { Mine });
+"""
+
+
+def test_a_user_defined_attention_runs_with_a_script(tab, open_page, tmp_path):
+    own = translator_of("rnnsearch", {"attention": custom_class(str(written(tmp_path)))},
+                        np.random.default_rng(0))
+    open_page(own, script=SCRIPT)
+    assert not tab.locator(".warning").first.is_visible()
+    write(tab, SENTENCE)
+    wanted, = own.translate([SENTENCE.split()], beam=5)
+    assert translation(tab).split() == wanted.target
+    np.testing.assert_allclose(weights(tab), wanted.weights, atol=0.0051)
+    cell(tab, 0, 1).focus()
+    tab.keyboard.press("1")
+    assert weights(tab)[0][1] == 1
+    open_page(own, script=SCRIPT.replace("product(query", "product(query.map((q) => -9 * q)"))
+    assert "does not compute the weights that Python did" in (
+        tab.locator(".warning").first.inner_text())
+
+
+@pytest.mark.parametrize("script, message", [
+    ("Object.assign(KINDS, { Other });", "a Mine, which a page does not run"),
+    ("Object.assign(KINDS, { Mine, GRU });", "adds GRU, which the page has")])
+def test_a_script_that_does_not_fit_is_an_error(open_page, tmp_path, script, message):
+    own = translator_of("rnnsearch", {"attention": custom_class(str(written(tmp_path)))},
+                        np.random.default_rng(0))
+    with pytest.raises(ValueError, match=message):
+        open_page(own, script=script)
+
+
 # ---- the address ---------------------------------------------------------------------------------
 
 
 def test_a_link_brings_everything_back(tab, open_page, additive):
     path = open_page(additive)
     greedily(tab)
-    tab.get_by_label("beside it, p(s | y)").check()
+    tab.get_by_label("also show attention after").check()
     cell(tab, 1, 3).focus()
     tab.keyboard.press("1")
     tab.get_by_role("button", name="Copy a link").click()

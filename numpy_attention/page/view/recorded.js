@@ -1,0 +1,79 @@
+// A model with parts that are user-defined Python: weights recorded when the page was written,
+// which can be looked at, not moved.
+
+"use strict";
+
+const ROUNDED = 0.02;       // how far weights of a smaller precision may be apart
+
+// Whether a user's script computes what Python did, for an example that has it recorded.
+function agrees(model, memory, { target, recorded }) {
+  // weights of a byte each may be apart for that alone
+  if (!recorded || model.data.precision === "byte") return true;
+  const { steps, places } = model.force(memory, target);
+  const found = inWords(steps.map((step) => weightsOf(step)), memory.places, places);
+  return recorded.reference.weights.every((row, t) => (
+    row.every((w, s) => Math.abs(found[t][s] - w) < ROUNDED)));
+}
+
+class RecordedView {
+  constructor(data) {
+    this.data = data;
+    this.cell = [0, 0];
+    this.map = new Heatmap({ select: (t, s) => this.select(t, s) });
+    this.output = make("p", { class: "translation", "aria-live": "polite", dir: "auto" });
+    this.reference = make("p", { class: "quiet reference", dir: "auto" });
+    this.problem = make("p", { class: "problem", role: "status" });
+    this.reading = make("p", { class: "reading" });
+    this.live = make("div", { class: "live" }, make(
+      "div", { class: "seen" }, make("div", { class: "pictures" }, this.map.element),
+      colourBar(), this.reading, keepButtons(() => this.picture())));
+    this.element = make("section", { class: "model", "aria-label": visible(data.title) },
+                        modelHead(data),
+                        make("p", { class: "warning" }, say("recorded", data.custom.join(", "))),
+                        this.output, this.reference, this.problem, this.live);
+  }
+
+  // what the controls ask of every model
+  model() {
+    return { heads: 1 };
+  }
+
+  canMove() {
+    return false;
+  }
+
+  show({ source, text, shown }) {
+    const translates = this.data.kind === "translator";
+    const one = this.data.examples.find((example) => (
+      translates ? example.source?.join(" ") === source : example.words?.join(" ") === text));
+    this.problem.textContent = one ? "" : say("notRecorded");
+    for (const part of [this.output, this.reference, this.live]) part.hidden = !one;
+    if (!one) return;
+    const asked = shown === "corpus" ? "reference" : "own";
+    const found = one.recorded[translates ? asked : "own"];
+    this.example = asked === "reference" ? one : {};
+    this.found = { ...found, weights: found.weights.map((row) => row.map((w) => w ?? NaN)) };
+    this.output.replaceChildren(...line(found.words));
+    this.reference.hidden = !translates;
+    if (translates) {
+      this.reference.replaceChildren(make("b", {}, say("reference")), ": ", ...line(one.target));
+    }
+    this.map.draw(this.picture());
+    this.select(...this.map.cell);
+  }
+
+  picture() {
+    const { rows, columns, weights } = this.found;
+    const { sure, possible } = this.example;
+    return { rows, columns, weights, caption: say("before"),
+             sure: sure && linkSet(sure), possible: possible && linkSet(possible) };
+  }
+
+  select(t, s) {
+    const { rows, columns, weights } = this.found;
+    this.map.move(t, s);
+    this.reading.replaceChildren(
+      ...sayWith("weightOf", tokenText(columns[s]), tokenText(rows[t])), ": ",
+      make("b", {}, number(weights[t][s], 3)));
+  }
+}
