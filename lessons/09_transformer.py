@@ -159,6 +159,8 @@ print(f"along the ones it has {dx.sum():.4f}, along x̂ {dx @ x_hat:.4f}")
 
 # %% [markdown]
 # For a sentence the same, a row a word. And g and b, which let the model undo what it likes:
+#
+# > **Exercise.** Write its backward pass: `numpy-attention exercise start layer-norm`.
 
 
 # %%
@@ -201,8 +203,6 @@ norm = randomize(PlainNorm(np.ones(D), np.zeros(D)), rng)
 print(check(norm, x))
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start layer-norm`.
-#
 # ### How a bug looks
 #
 # The usual mistake sees the mean and forgets the spread: s is taken for a constant. Which of dx, dg
@@ -328,6 +328,8 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 # Now the feed-forward part and the layer, in the paper's order, the norm *after* each sum. Read
 # `backward` beside `forward`, from below: a sum x + f(x) hands its gradient to both. In
 # self-attention x asks and is asked, so two gradients come back from the heads.
+#
+# > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
 
 # %% tags=["plain"]
@@ -466,6 +468,8 @@ print("each word has the same output in:", *sentence, "/", *sentence[order])
 # *wherever it started*:
 #
 #     [sin ω(p + k), cos ω(p + k)] = [sin ωp, cos ωp] R       R = [cos ωk, −sin ωk; sin ωk, cos ωk]
+#
+# > **Exercise.** Write both: `numpy-attention exercise start positional-encoding`.
 
 
 # %%
@@ -501,6 +505,8 @@ show(positions_picture(PE), "09_positions")
 # M: queries from one side, keys and values from the other, lesson 08 as it was. Second, a mask. In
 # training all target words stand there at once, and word t shall predict the next one. So it may
 # look at places s ≤ t, and the mask is a triangle.
+#
+# > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
 
 # %%
@@ -591,6 +597,8 @@ for name, mask in masks.items():
 # above, a later word changes nothing earlier: keys and values of the words that stand there *stay*.
 # Keep them, and each word costs one row. Nobody differentiates decoding, so here, too, a law is the
 # test: word by word is all at once.
+#
+# > **Exercise.** Write one step of it: `numpy-attention exercise start kv-cache`.
 
 
 # %%
