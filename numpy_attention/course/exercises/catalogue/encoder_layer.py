@@ -33,8 +33,8 @@ EXERCISE = Exercise(
                            "PlainHeads", "PlainFeedForward", "PlainEncoderLayer")),
     blanks=("PlainEncoderLayer.forward", "PlainEncoderLayer.backward"), cases=cases,
     text="""
-    y = LN_1(x + heads(x, x))          (T, D)
-    z = LN_2(y + FF(y))                (T, D)
+    y = LN_1(x + heads(x, x))          (T, d_model)
+    z = LN_2(y + FF(y))                (T, d_model)
 
 Vaswani et al. 2017, section 3.1, with the norm after each sum (post-norm). All parts are there,
 each with `forward` and `backward`; `visible` (T, T) is for the heads. Write the layer: its
