@@ -6,17 +6,16 @@
 #
 # **Needs:** lesson 08. **Time:** 50 minutes to read, about a minute to run.
 #
-# Lesson 08 ended with heads side by side. Vaswani et al. (2017) asked what else a translator needs,
-# and answered: no recurrence at all. Every word looks at every other, and no step waits for the
-# one before. What recurrence did in passing, knowing who came first, not seeing what comes later,
-# must now be done by parts of their own, and each of them is small.
+# Vaswani et al. (2017) asked what a translator needs besides the heads of lesson 08, and answered:
+# no recurrence at all. Every word attends to every other (**self-attention**), and no step waits
+# for the one before. Small parts do what recurrence did in passing: know the order of the words,
+# and hide what comes later.
 #
-# You will write a whole layer, forward and backward, for one sentence, and find it equal to the
+# You will write a whole layer, forward and backward, for one sentence, and compare it with the
 # library's. Which bug lets a decoder read the answer, while every gradient check passes? And the
-# same norm can stand before or after each part: one of the two places makes a deep model hard to
-# train. Which?
+# norm can come before or after each part: one of the two makes a deep model hard to train. Which?
 #
-# (Beside the lessons lies `transformer_parts.py`: comparisons, pictures, training.)
+# (`transformer_parts.py`, next to the lessons, has comparisons, pictures and training.)
 
 # %%
 print("Lesson 09: the Transformer", flush=True)
@@ -40,8 +39,8 @@ from numpy_attention.training.schedules import Constant, Warmup
 np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
-# At the end a small one translates, as the models of lessons 07 and 08 did. Here is a sentence that
-# it will not have seen in training, and what it should write:
+# At the end a small Transformer translates. Here is a sentence that it will not have seen in
+# training, and what it should write:
 
 # %%
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -51,47 +50,52 @@ shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adject
 print(*test[shown].source, "→", *test[shown].target)
 
 # %% [markdown]
-# *Blue student* turns round, and one *not* becomes two words about the verb: so a word must know
-# where it stands. And in training the decoder is fed the whole French sentence (**teacher
-# forcing**), so the position that predicts *portez* must not see it. You will see what each of
-# eight heads looks at for this sentence.
+# *Blue student* changes its order, and *not* becomes two words around the verb: a word must know
+# its position. In training the decoder is fed the whole French sentence (**teacher forcing**), so
+# the position that predicts *portez* must not see it.
 #
 # ## A stream with parts beside it
 #
-# A sentence is a matrix x (T, D), a row of D numbers for each word, from the first line of the
-# model to its last. A part f reads it and *adds* something: x + f(x), a residual connection. The x
-# in that sum is the *way past* the part: what is there already need not be repeated, and the
-# gradient has a way down beside f. Two kinds of parts take turns:
+# A sentence is a matrix x (T, d_model), one row per word, from the first line of the model to its
+# last. A part f reads it and *adds* something: x + f(x), a **residual connection** (or **skip
+# connection**). What is there already need not be repeated, and the gradient has a path down past
+# f. Two kinds of parts take turns:
 #
 # - *Heads* carry numbers from word to word. What arrives is a weighted sum.
-# - *Feed-forward* looks at one word at a time, and makes something of what has arrived. With its
-#   max(0, …) it can say *and*: for a and b that are 0 or 1, max(0, a + b − 1) is 1 only if both
-#   are. No weighted sum of a and b can do that.
+# - *Feed-forward* reads one word at a time. With its max(0, …) it can compute *and*: for a and b
+#   that are 0 or 1, max(0, a + b − 1) is 1 only if both are. No weighted sum of a and b does that.
 #
-# The encoder's layer has two parts, the decoder's three:
+# The encoder's layer has two parts, the decoder's three. The names are those of the paper; N layers
+# (in code `layers`) are stacked, with h heads each:
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x | (T, D) | what a layer gets; the first one gets √D E[word] + PE(p), a row a word |
-# | y, z | (T, D) | the stream between a layer's parts, and after them |
-# | LN(x) = g ∘ x̂ + b | (T, D) | layer normalisation, each word by itself; g, b (D,) are learnt |
-# | heads(x, m) | (T, D) | lesson 08: words of x ask, words of m (S, D) are asked |
-# | FF(x) = max(0, x W_1 + b_1) W_2 + b_2 | (T, D) | feed-forward; W_1 (D, F), W_2 (F, D) |
-# | M | (S, D) | the last encoder layer's z for S source words; each decoder layer asks it |
-# | E | (V, D) | a row for each of V words (inside a head, as in lesson 08, E is the scores) |
-# | PE(p) | (D,) | what tells a word that its place is p |
+# | x | (T, d_model) | input of a layer; the first one gets √d_model E[word] + PE(p) |
+# | y, z | (T, d_model) | the stream between a layer's parts, and after them |
+# | LN(x) = g ∘ x̂ + b | (T, d_model) | **layer normalization** of each row; g, b (d_model,) |
+# | heads(x, m) | (T, d_model) | lesson 08: queries from x, keys and values from m (S, d_model) |
+# | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2; W_1 (d_model, d_ff), W_2 (d_ff, d_model) |
+# | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
+# | q, k, v | (T or S, d_k) | query, key and value vectors of one head; d_k = d_model / h |
+# | e, A | (T, S) | a head's scores and weights |
+# | E | (V, d_model) | the embedding table, a row for each of V words |
+# | PE(p) | (d_model,) | **positional encoding** of position p |
+#
+# (∘ multiplies two arrays element by element.)
 
 # %%
 boxes = {
-    "words": ("source words", 0, 0), "x": ("x = √D E[word] + PE(p)", 0, 1, 0),
-    "heads": ("heads(x, x)", 0, 2), "y": ("y = LN(x + …)", 0, 3, 1),
-    "FF": ("FF(y)", 0, 4), "z": ("z = LN(y + …)", 0, 5, 1), "M": ("M", 2.2, 4, 2),
-    "words so far": ("target words so far", 4.6, 0),
-    "x'": ("x = √D E[word] + PE(p)", 4.6, 1, 0),
-    "heads'": ("heads(x, x), s ≤ t", 4.6, 2), "y'": ("y = LN(x + …)", 4.6, 3, 1),
-    "asks": ("heads(y, M)", 4.6, 4), "z'": ("z = LN(y + …)", 4.6, 5, 1),
-    "FF'": ("FF(z)", 4.6, 6), "out": ("out = LN(z + …)", 4.6, 7, 1),
-    "P": ("P(word) = softmax(out Eᵀ + b)", 4.6, 8),
+    "words": ("source words", 0, 0), "x": ("Embedding + Positional\nEncoding: x", 0, 1.3, 0),
+    "heads": ("Multi-Head Attention\nheads(x, x)", 0, 2.6), "y": ("Add & Norm: y", 0, 3.9, 1),
+    "FF": ("Feed Forward\nFF(y)", 0, 5.2), "z": ("Add & Norm: z", 0, 6.5, 1),
+    "M": ("M", 2.8, 6.5, 2), "words so far": ("target words so far", 5.8, 0),
+    "x'": ("Embedding + Positional\nEncoding: x", 5.8, 1.3, 0),
+    "heads'": ("Masked Multi-Head Attention\nheads(x, x), s ≤ t", 5.8, 2.6),
+    "y'": ("Add & Norm: y", 5.8, 3.9, 1),
+    "asks": ("Multi-Head Attention\nheads(y, M)", 5.8, 5.2),
+    "z'": ("Add & Norm: z", 5.8, 6.5, 1), "FF'": ("Feed Forward\nFF(z)", 5.8, 7.8),
+    "out": ("Add & Norm: out", 5.8, 9.1, 1),
+    "P": ("Linear, Softmax\nP(word) = softmax(out Eᵀ + b)", 5.8, 10.4),
 }
 
 # %%
@@ -99,20 +103,22 @@ arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z
           ("words so far", "x'"), ("x'", "heads'"), ("heads'", "y'"), ("y'", "asks"),
           ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "P"), ("M", "asks")]
 arrows += [(*past, "", -1.35) for past in (("x", "y"), ("y", "z"))]
-arrows += [(*past, "", -1.9) for past in (("x'", "y'"), ("y'", "z'"), ("z'", "out"))]
-show(plotting.diagram(boxes, arrows, title="One layer of each; the next has z, or out, for its x. "
-                                           "The bows are ways past a part"), "09_architecture")
+arrows += [(*past, "", -1.85) for past in (("x'", "y'"), ("y'", "z'"), ("z'", "out"))]
+show(plotting.diagram(boxes, arrows, title="One encoder and one decoder layer, each N×. Curved "
+                      "arrows: residual connections"), "09_architecture")
 
 # %% [markdown]
+# This is Figure 1 of the paper, with its names and our letters. The next layer's x is z, or out.
+#
 # ## Forward
 #
-# The only part that is new is *layer normalisation* (Ba, Kiros & Hinton 2016). It looks at the D
-# numbers of one word, takes out their mean and divides by their spread:
+# Only **layer normalization** (Ba, Kiros & Hinton 2016) is new. It subtracts the mean of a word's
+# d_model numbers and divides by their spread:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
 # (ε = 10⁻⁵ keeps s from 0.) Here is a word of five numbers with mean 2 and spread 2. Guess before
-# you read on: x_1 = 5 gives x̂_1 = 1.5. If x_1 rises a little, by h, does x̂_1 rise by h / 2?
+# you read on: x_1 = 5 gives x̂_1 = 1.5. If x_1 rises a little, by δ, does x̂_1 rise by δ / 2?
 
 # %%
 x = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
@@ -125,25 +131,26 @@ def x_hat_of(x):
 moved = x.copy()
 moved[0] += 0.001
 rise = (x_hat_of(moved) - x_hat_of(x))[0] / 0.001
-print("x̂ =", x_hat_of(x), f"  x̂_1 rises by {rise:.3f} h")
+print("x̂ =", x_hat_of(x), f"  x̂_1 rises by {rise:.3f} δ")
 
 # %% [markdown]
 # ## Backward
 #
-# No: x_1 takes the mean with it, and the spread. The mean has the slope ∂μ/∂x_i = 1 / D. For the
-# spread, take the derivative of its square (the way through μ adds up to 0 there):
+# No: x_1 moves the mean, too, and the spread. The mean has the slope ∂μ/∂x_i = 1 / d_model. For the
+# spread, take the derivative of its square (the path through μ adds up to 0 there):
 #
-#     s² = mean((x − μ)²) + ε     so 2 s ∂s/∂x_i = 2 (x_i − μ) / D     and ∂s/∂x_i = x̂_i / D
+#     s² = mean((x − μ)²) + ε
+#     2 s ∂s/∂x_i = 2 (x_i − μ) / d_model     so ∂s/∂x_i = x̂_i / d_model
 #
 # Now the quotient rule for x̂_j = (x_j − μ) / s. x_i reaches x̂_j along three paths, one term each:
 # it is x_j itself, if i = j; it moves the mean; it moves the spread:
 #
-#     ∂x̂_j/∂x_i = (1[i = j] − 1 / D) / s − (x_j − μ) / s² · x̂_i / D
-#               = (1[i = j] − 1 / D − x̂_j x̂_i / D) / s
+#     ∂x̂_j/∂x_i = (1[i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
+#               = (1[i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# Say it in words: out of the gradient goes what it has along the ones, and what it has along x̂.
-# Those are the shift and the stretch, to which LN is blind (but for ε).
+# In words: the gradient's components along the all-ones vector and along x̂ are projected out.
+# Those are the shift and the stretch, to which LN is blind (except for ε).
 
 # %%
 dx_hat = np.array([1.0, 0.0, 0.0, 0.0, 0.0])       # the loss is x̂_1 itself
@@ -158,20 +165,22 @@ print("dx =", dx, "  as measured:", numeric)
 print(f"along the ones it has {dx.sum():.4f}, along x̂ {dx @ x_hat:.4f}")
 
 # %% [markdown]
-# For a sentence the same, a row a word. And g and b, which let the model undo what it likes:
+# The same for a sentence, row by row. With g and b the model can undo what it likes:
+#
+# > **Exercise.** Write its backward pass: `numpy-attention exercise start layer-norm`.
 
 
 # %%
 @dataclass(eq=False)
 class PlainNorm(Module):
-    """LN(x) = g ∘ x̂ + b.   x (T, D) → (T, D)."""
+    """LN(x) = g ∘ x̂ + b.   x (T, d_model) → (T, d_model)."""
 
-    g: Array  # (D,)
-    b: Array  # (D,)
+    g: Array  # (d_model,)
+    b: Array  # (d_model,)
 
     def forward(self, x):
         s = np.sqrt(x.var(1, keepdims=True) + 1e-5)             # (T, 1)
-        x_hat = (x - x.mean(1, keepdims=True)) / s              # (T, D)
+        x_hat = (x - x.mean(1, keepdims=True)) / s              # (T, d_model)
         return self.g * x_hat + self.b, (x_hat, s)
 
     def backward(self, dy, cache, grads):
@@ -187,9 +196,9 @@ class PlainNorm(Module):
 rng = np.random.default_rng(0)
 T = 5
 S = 3
-D = 6
-x = rng.standard_normal((T, D))                    # (T, D)
-m = rng.standard_normal((S, D))                    # (S, D)
+d_model = 6
+x = rng.standard_normal((T, d_model))                    # (T, d_model)
+m = rng.standard_normal((S, d_model))                    # (S, d_model)
 
 
 def check(part, *inputs):
@@ -197,12 +206,10 @@ def check(part, *inputs):
     return gradcheck(part, *inputs, rng=np.random.default_rng(1))
 
 
-norm = randomize(PlainNorm(np.ones(D), np.zeros(D)), rng)
+norm = randomize(PlainNorm(np.ones(d_model), np.zeros(d_model)), rng)
 print(check(norm, x))
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start layer-norm`.
-#
 # ### How a bug looks
 #
 # The usual mistake sees the mean and forgets the spread: s is taken for a constant. Which of dx, dg
@@ -224,18 +231,18 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# g and b are right, so dy and x̂ are; `input[0]`, that is x, is wrong in all its elements, and the
-# report points at the line that returns it. *A part of the Jacobian*: what stands there is linear
-# in dx̂, as it must be, but one of its three ways is missing.
+# g and b are right, so dy and x̂ are. `input[0]`, that is x, is wrong in all its elements, and the
+# report points at the line that returns it. *A part of the Jacobian*: one of the three paths is
+# missing. (The Jacobian is the matrix of all ∂x̂_j/∂x_i.)
 #
 # ## The heads again, one at a time
 #
-# Lesson 08 joined what the heads found and multiplied it by W_o. A row of W_o meets one head only:
+# Lesson 08 joined the heads' outputs and multiplied by W_o. A row of W_o meets one head only:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows that meet head i
 #
-# So a head with its own rows of W_o is a part by itself, and heads side by side are a *sum*. Here
-# is one, for one sentence. w = D / h is its width; `visible` (T, S) says who may look where.
+# So heads side by side are a *sum* of parts. Here is one head, for one sentence; `visible` (T, S)
+# says which keys each query may see.
 
 
 # %%
@@ -243,42 +250,42 @@ report = caught(check, Stiff(norm.g, norm.b), x)
 class PlainHead(Module):
     """The parameters of one head; what it does with them is `look`, below."""
 
-    W_q: Array  # (D, w)
-    b_q: Array  # (w,)
-    W_k: Array  # (D, w)
-    W_v: Array  # (D, w)
-    b_v: Array  # (w,)
-    W_o: Array  # (w, D)
+    W_q: Array  # (d_model, d_k)
+    b_q: Array  # (d_k,)
+    W_k: Array  # (d_model, d_k)
+    W_v: Array  # (d_model, d_k)
+    b_v: Array  # (d_k,)
+    W_o: Array  # (d_k, d_model)
 
 
-def softmax(E):
+def softmax(e):
     """Of each row; −∞ gets weight 0."""
-    A = np.exp(E - E.max(-1, keepdims=True))
+    A = np.exp(e - e.max(-1, keepdims=True))
     return A / A.sum(-1, keepdims=True)
 
 
 # %%
 def look(head, x, m, visible):
-    """Words x (T, D) ask words m (S, D) → what is added to x (T, D), cache."""
-    q = x @ head.W_q + head.b_q                                 # (T, w)
-    k = m @ head.W_k                                            # (S, w)
-    v = m @ head.W_v + head.b_v                                 # (S, w)
-    E = np.where(visible, q @ k.T / k.shape[1] ** 0.5, -np.inf)
-    A = softmax(E)                                              # (T, S)
-    Y = A @ v                                                   # (T, w)
+    """Words x (T, d_model) ask words m (S, d_model) → what is added to x (T, d_model), cache."""
+    q = x @ head.W_q + head.b_q                                 # (T, d_k)
+    k = m @ head.W_k                                            # (S, d_k)
+    v = m @ head.W_v + head.b_v                                 # (S, d_k)
+    e = np.where(visible, q @ k.T / k.shape[1] ** 0.5, -np.inf)
+    A = softmax(e)                                              # (T, S)
+    Y = A @ v                                                   # (T, d_k)
     return Y @ head.W_o, (x, m, q, k, v, A, Y)
 
 
 # %%
 def attend_backward(dout, head, cache, grads):
-    """dout (T, D) → dx (T, D), dm (S, D)."""
+    """dout (T, d_model) → dx (T, d_model), dm (S, d_model)."""
     x, m, q, k, v, A, Y = cache
     grads.W_o += Y.T @ dout
     dY = dout @ head.W_o.T
     dA = dY @ v.T
-    dE = A * (dA - (A * dA).sum(1, keepdims=True)) / k.shape[1] ** 0.5
-    dq = dE @ k
-    dk = dE.T @ q
+    de = A * (dA - (A * dA).sum(1, keepdims=True)) / k.shape[1] ** 0.5
+    dq = de @ k
+    dk = de.T @ q
     dv = A.T @ dY
     grads.W_q += x.T @ dq
     grads.b_q += dq.sum(0)
@@ -292,14 +299,14 @@ def attend_backward(dout, head, cache, grads):
 @dataclass(eq=False)
 class PlainHeads(Module):
     heads: list     # of PlainHead
-    b_o: Array      # (D,)
+    b_o: Array      # (d_model,)
 
     def forward(self, x, m, visible):
         looks = [look(head, x, m, visible) for head in self.heads]
         return self.b_o + sum(found for found, _ in looks), [cache for _, cache in looks]
 
     def backward(self, dout, caches, grads):
-        """→ dx (T, D), dm (S, D)."""
+        """→ dx (T, d_model), dm (S, d_model)."""
         grads.b_o += dout.sum(0)
         back = [attend_backward(dout, *one) for one in zip(self.heads, caches, grads.heads)]
         return sum(dx for dx, _ in back), sum(dm for _, dm in back)
@@ -311,37 +318,40 @@ def matrix(rng, rows, columns):
     return rng.standard_normal((rows, columns)) * np.sqrt(2 / (rows + columns))
 
 
-def new_heads(rng, D, h):
-    w = D // h
-    heads = [PlainHead(matrix(rng, D, w), np.zeros(w), matrix(rng, D, w), matrix(rng, D, w),
-                       np.zeros(w), matrix(rng, w, D)) for _ in range(h)]
-    return PlainHeads(heads, np.zeros(D))
+def new_heads(rng, d_model, h):
+    d_k = d_model // h
+    heads = [PlainHead(matrix(rng, d_model, d_k), np.zeros(d_k), matrix(rng, d_model, d_k),
+                       matrix(rng, d_model, d_k), np.zeros(d_k), matrix(rng, d_k, d_model))
+             for _ in range(h)]
+    return PlainHeads(heads, np.zeros(d_model))
 
 
-heads = randomize(new_heads(rng, D, h=2), rng)
+heads = randomize(new_heads(rng, d_model, h=2), rng)
 visible = rng.random((T, S)) < [1, 0.5, 0.5]       # the first word is always seen
 print(str(check(heads, x, m, visible)).splitlines()[0])
 
 # %% [markdown]
 # ## One layer, whole
 #
-# Now the feed-forward part and the layer, in the paper's order, the norm *after* each sum. Read
-# `backward` beside `forward`, from below: a sum x + f(x) hands its gradient to both. In
-# self-attention x asks and is asked, so two gradients come back from the heads.
+# Now the feed-forward part and the layer in the paper's order, the norm *after* each sum. Read
+# `backward` next to `forward`, from below: a sum x + f(x) hands its gradient to both terms. In
+# self-attention x gives queries, keys and values, so the heads return two gradients.
+#
+# > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
 
 # %% tags=["plain"]
 @dataclass(eq=False)
 class PlainFeedForward(Module):
-    """FF(x) = max(0, x W_1 + b_1) W_2 + b_2.   x (T, D) → (T, D)."""
+    """FF(x) = max(0, x W_1 + b_1) W_2 + b_2.   x (T, d_model) → (T, d_model)."""
 
-    W_1: Array  # (D, F)
-    b_1: Array  # (F,)
-    W_2: Array  # (F, D)
-    b_2: Array  # (D,)
+    W_1: Array  # (d_model, d_ff)
+    b_1: Array  # (d_ff,)
+    W_2: Array  # (d_ff, d_model)
+    b_2: Array  # (d_model,)
 
     def forward(self, x):
-        hidden = np.maximum(0, x @ self.W_1 + self.b_1)         # (T, F)
+        hidden = np.maximum(0, x @ self.W_1 + self.b_1)         # (T, d_ff)
         return hidden @ self.W_2 + self.b_2, (x, hidden)
 
     def backward(self, dy, cache, grads):
@@ -356,7 +366,7 @@ class PlainFeedForward(Module):
 
 @dataclass(eq=False)
 class PlainEncoderLayer(Module):
-    """y = LN(x + heads(x, x)),  z = LN(y + FF(y)).   x (T, D) → z (T, D)."""
+    """y = LN(x + heads(x, x)),  z = LN(y + FF(y)).   x (T, d_model) → z (T, d_model)."""
 
     attention: PlainHeads
     norm_1: PlainNorm
@@ -380,31 +390,32 @@ class PlainEncoderLayer(Module):
 
 
 # %%
-def new_layer(kind, rng, D, F, h, *more):
+def new_layer(kind, rng, d_model, d_ff, h, *more):
     """An encoder layer as training would start with it; more: fields of a larger kind."""
-    norms = [PlainNorm(np.ones(D), np.zeros(D)) for _ in range(2)]
-    feed_forward = PlainFeedForward(matrix(rng, D, F), np.zeros(F), matrix(rng, F, D), np.zeros(D))
-    return kind(new_heads(rng, D, h), norms[0], feed_forward, norms[1], *more)
+    norms = [PlainNorm(np.ones(d_model), np.zeros(d_model)) for _ in range(2)]
+    feed_forward = PlainFeedForward(matrix(rng, d_model, d_ff), np.zeros(d_ff),
+                                    matrix(rng, d_ff, d_model), np.zeros(d_model))
+    return kind(new_heads(rng, d_model, h), norms[0], feed_forward, norms[1], *more)
 
 
-layer = randomize(new_layer(PlainEncoderLayer, rng, D, F=8, h=2), rng)
+layer = randomize(new_layer(PlainEncoderLayer, rng, d_model, d_ff=8, h=2), rng)
 print(str(check(layer, x)).splitlines()[0])
 check_same_encoder(layer, x)
 print("one layer: the output, dx and the gradients of all its parameters are the library's")
 
 # %% [markdown]
-# `numpy-attention step 9` goes through it, one line after the other, and shows every array.
+# `numpy-attention step 9` goes through it line by line and shows every array.
 #
-# ### What the way past is for
+# ### What the residual connection is for
 #
 # Cut it out: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through six untrained
-# layers. After each we ask which share of their squares is *difference between words*: 1 if they
-# have nothing in common, 0 if all twenty are one and the same. Guess where that goes.
+# layers. After each we measure the share of the mean square that is *variance between words*: 1 if
+# they have nothing in common, 0 if all twenty are the same. Guess what happens to it.
 
 
 # %%
 class Blocked(PlainEncoderLayer):
-    """A layer without a way past its parts."""
+    """A layer without residual connections."""
 
     def forward(self, x, visible=True):
         found, _ = self.attention.forward(x, x, visible)
@@ -421,7 +432,7 @@ def differences(kind, seed):
     x = rng.standard_normal((20, 32))
     shares = []
     for _ in range(6):
-        x, _ = new_layer(kind, rng, D=32, F=128, h=4).forward(x)
+        x, _ = new_layer(kind, rng, d_model=32, d_ff=128, h=4).forward(x)
         shares.append(np.square(x - x.mean(0)).mean() / np.square(x).mean())
     return np.array(shares)
 
@@ -429,19 +440,17 @@ def differences(kind, seed):
 for name, kind in (("with", PlainEncoderLayer), ("without", Blocked)):
     for seed in range(3):
         shares = differences(kind, seed)
-        print(f"  {name:<7} ways past, seed {seed}, after layers 1 to 6: "
+        print(f"  {name:<7} residual connections, seed {seed}, after layers 1 to 6: "
               + " ".join(f"{share:7.1g}" for share in shares))
         assert (shares[3] < 1e-4) == (kind is Blocked)
 
 # %% [markdown]
-# Without it, four layers make one word of twenty. What a word finds is an average, and averages of
-# the same words are much alike. Words that are alike ask alike, so no later layer can separate them
-# again. This is known as **rank collapse** (Dong, Cordonnier & Loukas 2021, "Attention is not all
-# you need"). The residual connection keeps each word next to what it was told. With it, too,
-# differences fade, to 0.02 or less after six layers. But without it 10⁻³¹ is left, which is
-# rounding.
+# Without it, four layers turn twenty words into one: **rank collapse** (Dong, Cordonnier & Loukas
+# 2021, "Attention is not all you need"). Averages of the same words are much alike, words that are
+# alike have the same queries, and no later layer can separate them again. With it differences fade,
+# too, to 0.02 or less after six layers. But without it only rounding is left.
 #
-# ## Where does a word stand?
+# ## Positions
 #
 # A head is a sum over words, and a sum has no order. Let the five rows of x be five words, shuffle
 # them, and see what the layer makes of it:
@@ -455,39 +464,43 @@ assert np.allclose(shuffled, straight[order])
 print("each word has the same output in:", *sentence, "/", *sentence[order])
 
 # %% [markdown]
-# Who eats whom? The layer cannot tell. So the place must be written into the words:
-# x = √D E[word] + PE(p), as in the diagram. (E is the output's table too, so its numbers are about
-# 1 / √D; √D makes a word about as large as its place.)
-# The paper takes sines and cosines, a pair for each frequency ω_i, from 1 to nearly 1 / 10000:
+# Who eats whom? The layer cannot tell. So the position is added to the words:
+# x = √d_model E[word] + PE(p). (E is the output's table too, so its numbers are about 1 / √d_model;
+# √d_model makes a word about as large as its position.) The paper takes sines and cosines, a pair
+# for each frequency ω_i, from 1 to nearly 1 / 10000:
 #
-#     ω_i = 10000^(−2i / D)      PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
+#     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
 #
-# Why? Look at one pair as the hand of a clock. k places on, it has turned by the angle ω_i k,
-# *wherever it started*:
+# Why? One pair is the hand of a clock. `offset` places later, it has turned by ω_i offset,
+# *wherever it started*. With a = ω_i p and b = ω_i offset:
 #
-#     [sin ω(p + k), cos ω(p + k)] = [sin ωp, cos ωp] R       R = [cos ωk, −sin ωk; sin ωk, cos ωk]
+#     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
+#
+# > **Exercise.** Write both: `numpy-attention exercise start positional-encoding`.
 
 
 # %%
-def positions(T, D):
-    """PE (T, D)."""
-    angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)       # (T, D / 2)
-    return np.stack([np.sin(angles), np.cos(angles)], 2).reshape(T, D)
+def positions(T, d_model):
+    """PE (T, d_model)."""
+    frequencies = 10000.0 ** (-np.arange(0, d_model, 2) / d_model)  # (d_model / 2,)
+    angles = np.arange(T)[:, None] * frequencies                    # (T, d_model / 2)
+    return np.stack([np.sin(angles), np.cos(angles)], 2).reshape(T, d_model)
 
 
 PE = positions(60, 64)
 assert np.allclose(PE, positional_encoding(60, 64, np.float64))
-k = 3
-R = np.array([[np.cos(k), -np.sin(k)], [np.sin(k), np.cos(k)]])    # of the first pair, ω = 1
+offset = 3
+R = np.array([[np.cos(offset), -np.sin(offset)],
+              [np.sin(offset), np.cos(offset)]])        # of the first pair, ω = 1
 for p in (2, 50):
-    assert np.allclose(PE[p, :2] @ R, PE[p + k, :2])
-    print(f"  PE({p}) {PE[p, :2]}   turned {PE[p, :2] @ R}   PE({p + k}) {PE[p + k, :2]}")
+    assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
+    print(f"  PE({p}) {PE[p, :2]}   turned {PE[p, :2] @ R}   "
+          f"PE({p + offset}) {PE[p + offset, :2]}")
 
 # %% [markdown]
 # One matrix R for all p: so "the word three before me" is a linear map, which W_q and W_k can
-# learn. And the product of two places, PE(p) · PE(p + k) = Σ_i cos(ω_i k), knows their distance k
-# and nothing else, not even which of the two comes first: cos is symmetric. Before and after are
-# told apart by W_q and W_k.
+# learn. And PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends on the distance alone, not even on
+# which of the two comes first: cos is symmetric. W_q and W_k can tell before from after.
 
 # %%
 products = PE @ PE.T
@@ -497,10 +510,12 @@ show(positions_picture(PE), "09_positions")
 # %% [markdown]
 # ## The decoder's layer
 #
-# Two differences. First a second set of heads, in which the target words ask the encoder's output
-# M: queries from one side, keys and values from the other, lesson 08 as it was. Second, a mask. In
-# training all target words stand there at once, and word t shall predict the next one. So it may
-# look at places s ≤ t, and the mask is a triangle.
+# It differs in two ways. A second set of heads reads the encoder's output M: queries from the
+# target, keys and values from the source, which is **cross-attention**. And in training all target
+# words are there, while word t has to predict the next one: it may see places s ≤ t only, by the
+# **causal mask**, a triangle.
+#
+# > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
 
 # %%
@@ -511,7 +526,7 @@ class PlainDecoderLayer(PlainEncoderLayer):
 
 
 def decode(layer, x, m):
-    """Target words x (T, D), memory m (S, D) → out (T, D), cache."""
+    """Target words x (T, d_model), memory m (S, d_model) → out (T, d_model), cache."""
     triangle = np.tri(len(x), dtype=bool)                       # (T, T)
     found, looked = layer.attention.forward(x, x, triangle)
     y, normed_1 = layer.norm_1.forward(x + found)
@@ -524,7 +539,7 @@ def decode(layer, x, m):
 
 # %%
 def decode_backward(dout, layer, cache, grads):
-    """→ dx (T, D), dm (S, D)."""
+    """→ dx (T, d_model), dm (S, d_model)."""
     looked, normed_1, source, normed_source, fed, normed_2 = cache
     dsum = layer.norm_2.backward(dout, normed_2, grads.norm_2)
     dz = dsum + layer.feed_forward.backward(dsum, fed, grads.feed_forward)
@@ -536,8 +551,8 @@ def decode_backward(dout, layer, cache, grads):
 
 
 # %%
-asking_m = [new_heads(rng, D, h=2), PlainNorm(np.ones(D), np.zeros(D))]
-decoder = randomize(new_layer(PlainDecoderLayer, rng, D, 8, 2, *asking_m), rng)
+asking_m = [new_heads(rng, d_model, h=2), PlainNorm(np.ones(d_model), np.zeros(d_model))]
+decoder = randomize(new_layer(PlainDecoderLayer, rng, d_model, 8, 2, *asking_m), rng)
 report = gradcheck(decoder, x, m, rng=np.random.default_rng(1),
                    forward=lambda x, m: decode(decoder, x, m),
                    backward=lambda dout, *more: decode_backward(dout, decoder, *more))
@@ -548,9 +563,9 @@ print("the decoder's layer: outputs and all gradients are the library's")
 # %% [markdown]
 # ### What no gradient check sees
 #
-# Take the triangle one place too wide, s ≤ t + 1, or leave it out. The gradient of the wrong
-# function is then computed rightly. What catches it is a *law*: what comes later changes nothing
-# earlier. Change word s, and see which outputs move. Output t is there to write word t + 1.
+# Make the triangle one place too wide, s ≤ t + 1, or leave it out. The backward pass then is the
+# correct one of the wrong function. What catches it is a *law*: what comes later changes nothing
+# earlier. Change word s, and see which outputs move. Output t has to predict word t + 1.
 
 
 # %%
@@ -580,49 +595,51 @@ for name, mask in masks.items():
     assert (early == 0) == (name == "s ≤ t") and np.diag(moves).all()
 
 # %% [markdown]
-# All three checks pass. Only with the triangle is each word written from those before it. One place
-# too wide, and to write *cow* it reads *cow*: such a model reads the answer, which in use is not
-# there yet. Write this law as a test for every decoder that you build.
+# All three checks pass. Only with the triangle is each word predicted from those before it. One
+# place too wide, and to write *cow* it reads *cow*, which is not there yet in use. Write this law
+# as a test for every decoder that you build.
 #
 # ## Writing word by word
 #
-# In use there is no next word yet. The decoder writes one, puts it behind the others and asks
-# again. Computed anew each time, T words cost 1 + 2 + … + T rows in each product. But by the law
-# above, a later word changes nothing earlier: keys and values of the words that stand there *stay*.
-# Keep them, and each word costs one row. Nobody differentiates decoding, so here, too, a law is the
-# test: word by word is all at once.
+# In use there is no next word yet. The decoder writes one, appends it and goes on. Computed from
+# the start each time, T words cost 1 + 2 + … + T rows in each product. But by the law above, keys
+# and values of earlier words *stay*. Keep them (a **KV cache**), and each word costs one row.
+# Decoding has no gradient, so the test is a law again: word by word equals all at once.
+#
+# > **Exercise.** Write one step of it: `numpy-attention exercise start kv-cache`.
 
 
 # %%
 def word_by_word(head, x):
-    """What all words of x (T, D) find, one after the other, with kept keys and values."""
-    w = len(head.b_q)
-    keys = np.zeros((0, w))
-    values = np.zeros((0, w))
+    """The outputs for all words of x (T, d_model), one by one, with a KV cache."""
+    d_k = len(head.b_q)
+    keys = np.zeros((0, d_k))
+    values = np.zeros((0, d_k))
     rows = []
-    for word in x[:, None]:                                         # (1, D)
-        keys = np.vstack([keys, word @ head.W_k])                   # (t + 1, w)
-        values = np.vstack([values, word @ head.W_v + head.b_v])    # (t + 1, w)
-        q = word @ head.W_q + head.b_q                              # (1, w)
-        A = softmax(q @ keys.T / np.sqrt(w))                        # (1, t + 1)
+    for word in x[:, None]:                                         # (1, d_model)
+        keys = np.vstack([keys, word @ head.W_k])                   # (t + 1, d_k)
+        values = np.vstack([values, word @ head.W_v + head.b_v])    # (t + 1, d_k)
+        q = word @ head.W_q + head.b_q                              # (1, d_k)
+        A = softmax(q @ keys.T / np.sqrt(d_k))                      # (1, t + 1)
         rows.append(A @ values @ head.W_o)
     return np.vstack(rows)
 
 
 # %%
 head = decoder.attention.heads[0]
-words = rng.standard_normal((10, D))
+words = rng.standard_normal((10, d_model))
 at_once, _ = look(head, words, words, np.tri(10, dtype=bool))
 assert np.allclose(word_by_word(head, words), at_once)
-print(f"word by word is all at once; rows through W_k: 10, {np.arange(1, 11).sum()} if made anew")
+print("word by word is all at once; rows through W_k: 10, without a cache "
+      f"{np.arange(1, 11).sum()}")
 
 # %% [markdown]
 # ## Before or after?
 #
-# One choice is left. The paper has LN(x + f(x)), "post-norm". Others had put the norm *into* the
-# part, x + f(LN(x)), "pre-norm"; Xiong et al. (2020) explain what it changes. Now nothing is in the
-# way of the residual connection: the stream is a plain sum, from the first layer to the last. (One
-# more LN comes after the last layer, since a sum of many parts is large.)
+# One choice is left. The paper has LN(x + f(x)), **post-norm**. Others had put the norm *into* the
+# part, x + f(LN(x)), **pre-norm**; Xiong et al. (2020) explain what it changes. The stream is then
+# a plain sum, from the first layer to the last. (One more LN comes after the last layer, since a
+# sum of many parts is large.)
 
 
 # %%
@@ -650,22 +667,20 @@ check_same_encoder(pre, x, pre_norm=True)
 print("pre-norm: the library's, too")
 
 # %% [markdown]
-# A post-norm layer brings the sum back to variance 1, so each part counts as much as all before it
-# together. In a pre-norm stack the stream grows, and a late part changes it by little. Xiong et al.
-# show that in a post-norm stack the expected gradients near the output are large at the start, so
-# that training needs small first steps, and that in a pre-norm stack they are not, so that it can
-# do without. The paper takes small first steps (its equation 3): up in a straight line for w steps,
-# then down with 1 / √t,
+# A post-norm layer brings the sum back to variance 1. In a pre-norm stack the stream grows, and a
+# late part changes it by little. Xiong et al. show that in a post-norm stack the expected gradients
+# near the output are large at the start, so that training needs small first steps (**warm-up**),
+# and that a pre-norm stack can do without. In the paper's equation 3 the learning rate rises for w
+# steps, then falls with 1 / √t,
 #
-#     rate(t) = D^−½ min(t^−½, t w^−3⁄2)
+#     rate(t) = d_model^−½ min(t^−½, t w^−3⁄2)
 #
 # The library's `Warmup(w)` is that curve with its top, at t = w, set to 1; here it is multiplied by
 # 0.003.
 #
 # Now the 2 × 2 experiment: norm before or after, with warm-up or without. Six layers in encoder and
-# decoder; 800 pairs in batches of 16, so 50 steps an epoch, and 4 epochs. One number to hold the
-# others against: what would a model reach that knows how frequent words are, and nothing else?
-# Which of the four will be no better than that?
+# decoder; 800 pairs in batches of 16, so 50 steps an epoch, and 4 epochs. The baseline is a model
+# that knows how frequent words are, and nothing else. Which of the four will be no better?
 
 # %% tags=["training"]
 few = pairs[:800]
@@ -715,19 +730,19 @@ show(curves_picture(curves, counts, title), "09_warmup")
 # heads, 64 numbers a word, post-norm with warm-up. With two layers the paper's own learning rate
 # works.
 #
-# And one habit of the paper's, *label smoothing* (Szegedy et al. 2016; here ε = 0.1): the target is
-# no longer one word with probability 1. It is q (no query, for once), which gives 1 − ε to that
-# word and spreads ε evenly over all V. The loss is −Σ_v q_v log p_v, and the gradient of its logits
-# is that of lesson 01 with a softer q: p − q. The price: the loss has a floor, the entropy of q,
-# which says nothing about the model. (What is it good for? Question 11.)
+# And the paper's **label smoothing** (Szegedy et al. 2016; here ε = 0.1): the target is no longer
+# one word with probability 1, but ȳ, which gives 1 − ε to that word and spreads ε evenly over all
+# V. The loss is −Σ_v ȳ_v log p_v. Its gradient for the **logits** (the scores before the softmax)
+# is that of lesson 01 with a softer target: p − ȳ. The price: the loss has a floor, the entropy of
+# ȳ, which says nothing about the model. (What is it good for? Question 11.)
 
 # %% tags=["training"]
 translator, epochs = trained(pairs, test, SEED, 4, (64 * 200) ** -0.5, Warmup(200), size=64,
                              layers=2, heads=4, smoothing=0.1)
 V = len(translator.target_vocabulary)
-q = np.full(V, 0.1 / V)
-q[0] += 0.9
-floor = np.exp(-q @ np.log(q))
+y_bar = np.full(V, 0.1 / V)
+y_bar[0] += 0.9
+floor = np.exp(-y_bar @ np.log(y_bar))
 for epoch in epochs:
     print(f"  epoch {epoch['epoch']}: perplexity {epoch['train_perplexity']:6.2f} in training, "
           f"smoothed, {epoch['valid_perplexity']:6.2f} on held-out sentences", flush=True)
@@ -749,10 +764,10 @@ for n in (shown, wrong):
 # In the one that was wrong when this text was written, *rues*, streets, comes twice, and *montre*,
 # watch, not at all. On another machine it may be another.
 #
-# Perplexity is higher in training than on sentences that the model has never seen? There targets
-# are smoothed: you look at the floor. And 87% is no triumph: lesson 07 had 99.5% on this task with
-# a recurrent network. On 8,000 pairs of short sentences the Transformer is not ahead. What it has
-# for certain is that in training no word waits for another.
+# Why is perplexity higher in training than on sentences that the model has never seen? Targets are
+# smoothed there: you see the floor. And lesson 07 had 99.5% on this task with a recurrent network:
+# on 8,000 pairs of short sentences the Transformer is not ahead. What it has for certain is that in
+# training no word waits for another.
 #
 # ## What each head looks at
 #
@@ -787,12 +802,12 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 #
 # | here | elsewhere |
 # |---|---|
-# | way past | **residual connection**, skip connection |
-# | triangle, s ≤ t | **causal mask**, look-ahead mask; masked self-attention |
+# | residual connection | skip connection, Add in Add & Norm |
+# | the triangle s ≤ t | **causal mask**, look-ahead mask; masked self-attention |
 # | places, PE | **positional encoding**, sinusoidal |
-# | kept keys | **KV cache** |
-# | words of y ask the source | **cross-attention**, encoder-decoder attention |
-# | D, F, h, layers | d_model, d_ff, h, N in the paper (512, 2048, 8, 6) |
+# | KV cache | kept keys and values, past key values |
+# | heads(y, M) | **cross-attention**, encoder-decoder attention |
+# | d_model, d_ff, h, `layers` | the paper's 512, 2048, h = 8, N = 6 |
 # | scores over the vocabulary | **logits** |
 # | norm before or after | pre-norm, post-norm (Pre-LN, Post-LN) |
 #
@@ -821,7 +836,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # 1. Show that LN(a x + c) = LN(x) for a > 0 and any c, but for ε. What, then, does a pre-norm part
 #    not know of the stream, and what does the stream still know?
 # 2. In `PlainEncoderLayer.backward` leave out dasked. Which gradients will be wrong? And which, if
-#    the way past the feed-forward part is left out (dsum in the line of dy)?
+#    the residual connection past the feed-forward part is left out (dsum in the line of dy)?
 # 3. With the triangle, let the loss read output t = 2 only. Which rows of dx are 0? Make a test of
 #    the mask from that.
 # 4. Can an encoder keep its keys when the source grows by a word, as the decoder does?
@@ -838,4 +853,4 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # 10. There are sixteen heads more: the source reads itself, the target reads itself. Guess where
 #     the largest weights lie, and count. Where do you see the mask, from outside?
 # 11. Four words; the right one has the logit z, the others 0. Which z is best, without label
-#     smoothing and with ε = 0.1? Show that the gradient of the logits is p − q.
+#     smoothing and with ε = 0.1? Show that the gradient of the logits is p − ȳ.

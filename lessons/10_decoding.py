@@ -138,6 +138,9 @@ assert rows == [1, 0]
 # *la casa* has overtaken. And see the rows: 1, 0. The better prefix now is the child of the worse
 # one before, so they have *crossed*. What the model remembers of each, its state, must cross too.
 #
+# > **Exercise.** Let states cross, for several sentences at once:
+# > `numpy-attention exercise start reorder-states`.
+#
 # A prefix that writes `</s>` has *ended*. A finished hypothesis is set aside, and its slot is not
 # refilled: with one ended, of k = 5, the next step keeps four. When all have ended, the best of
 # them wins.
@@ -166,6 +169,9 @@ show(plotting.diagram(boxes, arrows, title="A step of beam search: k prefixes, k
 # word just written and gives log p of the next one, the attention weights (we need none here), and
 # the state after it. It does so for several prefixes at once, a row each. The state of a `Small`
 # translator is simply what it has written. When prefixes cross, `take` picks the rows of it.
+#
+# > **Exercise.** Write a beam search yourself, then compare it with the one below:
+# > `numpy-attention exercise start beam`.
 
 
 # %%
@@ -354,8 +360,6 @@ print(f"the right search keeps the laws in {kept_laws(plain_beam)} of {len(rando
 assert kept_laws(plain_beam) == [len(randoms)] * 3
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start beam`.
-#
 # ### How bugs look
 #
 # Now four bugs, each in one line. `with_bug` exchanges a piece of the text of `plain_beam`. Which
@@ -477,6 +481,8 @@ for value in (0.5, 1.0, 2.0):
 # %% [markdown]
 # The other two knobs cut. `cut` gives the distribution that a word is drawn from, all three at
 # once: first the temperature, then the k most probable, then the nucleus of what is left.
+#
+# > **Exercise.** Write both cuts: `numpy-attention exercise start sampling-cut`.
 
 
 # %%

@@ -74,7 +74,7 @@ def format_hypothesis(words, log_p):
 
 
 EXERCISE = Exercise(
-    "beam", "more than one way to go on", "10_decoding", position=1,
+    "beam", "more than one way to go on", "10_decoding", position=2,
     source=Source(__file__, ("beam",)), blanks=("beam",), cases=cases,
     text="""
 In each step every running hypothesis is continued by every word; of all these continuations the

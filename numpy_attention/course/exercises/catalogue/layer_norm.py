@@ -15,10 +15,10 @@ EXERCISE = Exercise(
     blanks=("PlainNorm.backward",), cases=cases,
     text="""
     s = √(variance of x along its row + ε)          (T, 1)
-    x̂ = (x − mean of x) / s                         (T, D)
+    x̂ = (x − mean of x) / s                         (T, d_model)
     y = g x̂ + b
 
-Ba et al. 2016. Given ∂L/∂y (T, D), add to grads.g and grads.b, and return ∂L/∂x.
+Ba et al. 2016. Given ∂L/∂y (T, d_model), add to grads.g and grads.b, and return ∂L/∂x.
 """,
     hints=(
         "Adding one number to a whole row changes no x̂. So what must ∂L/∂x of a row add up to? "
@@ -51,7 +51,7 @@ Ba et al. 2016. Given ∂L/∂y (T, D), add to grads.g and grads.b, and return �
          "        along = (dx_hat * x_hat).sum(1, keepdims=True) / len(dy)\n"
          "        alike = dx_hat.sum(1, keepdims=True) / len(dy)\n"
          "        return (dx_hat - alike - x_hat * along) / s",
-         "you divided by the number of rows; it should be D, because mean and variance are those "
-         "of a row"),
+         "you divided by the number of rows; it should be d_model, because mean and variance are "
+         "those of a row"),
         ("grads.g += (dy * x_hat).sum(0)", "grads.g += dy.sum(0)",
          "you left out x̂ in the gradient of g; it should be a factor, because g multiplied x̂")))

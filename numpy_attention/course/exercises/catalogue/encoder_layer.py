@@ -1,0 +1,79 @@
+"""Exercise encoder-layer: a residual connection has two gradients."""
+
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+
+LESSON = "09_transformer"
+
+
+def cases(rng, its):
+    D, F, width = 6, 7, 3
+    for T in (5, 4):
+        def norm():
+            return its.PlainNorm(*rng.standard_normal((2, D)))
+
+        def drawn(*shapes):
+            return [rng.standard_normal(shape) / 2 for shape in shapes]
+
+        heads = [its.PlainHead(*drawn((D, width), width, (D, width), (D, width), width, (width, D)))
+                 for _ in range(2)]
+        layer = its.PlainEncoderLayer(
+            its.PlainHeads(heads, *drawn(D)), norm(),
+            its.PlainFeedForward(*drawn((D, F), F, (F, D), D)), norm())
+        visible = rng.random((T, T)) < 0.7
+        visible[:, 0] = True                        # every word sees something
+        yield Case(layer.forward, (rng.standard_normal((T, D)), visible),
+                   lambda dz, cache, grads, layer=layer: (layer.backward(dz, cache, grads), None),
+                   layer)
+
+
+EXERCISE = Exercise(
+    "encoder-layer", "a residual connection has two gradients", LESSON, position=2,
+    needs=("layer-norm", "multi-head"),
+    source=Source(LESSON, ("softmax", "PlainNorm", "PlainHead", "look", "attend_backward",
+                           "PlainHeads", "PlainFeedForward", "PlainEncoderLayer")),
+    blanks=("PlainEncoderLayer.forward", "PlainEncoderLayer.backward"), cases=cases,
+    text="""
+    y = LN_1(x + heads(x, x))          (T, d_model)
+    z = LN_2(y + FF(y))                (T, d_model)
+
+Vaswani et al. 2017, section 3.1, with the norm after each sum (post-norm). All parts are there,
+each with `forward` and `backward`; `visible` (T, T) is for the heads. Write the layer: its
+forward returns z and a cache; its backward is given ∂L/∂z, calls the parts' backward passes with
+their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
+""",
+    hints=(
+        "In self-attention x gives the queries as well as the keys and values. So how many terms "
+        "has ∂L/∂x?",
+        "A sum x + f(x) hands its gradient on twice: to x unchanged, and through f.",
+        "dsum = the gradient in front of LN_1; dx = dsum + (both gradients that "
+        "attention.backward returns)"),
+    why=("The gradient of a sum goes to both of its terms. A residual connection hands it down "
+         "unchanged, whatever the part does with its copy."),
+    unseen="A layer without a residual connection has right gradients, and learns badly.",
+    mistakes=(
+        ("return dsum + dasking + dasked", "return dsum + dasking",
+         "you left out the gradient through keys and values; dx has three terms, because x is "
+         "query, key and value"),
+        ("return dsum + dasking + dasked", "return dsum + dasked",
+         "you left out the gradient through the queries; dx has three terms, because x is query, "
+         "key and value"),
+        ("return dsum + dasking + dasked", "return dasking + dasked",
+         "you left out the residual connection past the heads; dsum should be added, because x "
+         "itself is in the sum"),
+        ("dy = dsum + self.feed_forward.backward(", "dy = self.feed_forward.backward(",
+         "you left out the residual connection past the feed-forward part; dsum should be added, "
+         "because y itself is in the sum"),
+        ("self.feed_forward.backward(dsum, fed", "self.feed_forward.backward(dz, fed",
+         "you gave the feed-forward part ∂L/∂z; it should be the gradient in front of LN_2, "
+         "because the norm comes after the sum"),
+        ("self.attention.backward(dsum, looked", "self.attention.backward(dy, looked",
+         "you gave the heads ∂L/∂y; it should be the gradient in front of LN_1, because the norm "
+         "comes after the sum"),
+        ("self.norm_1.forward(x + found)", "self.norm_1.forward(found)",
+         "you left out x before LN_1; it should be x + heads(x, x), because the connection is "
+         "residual"),
+        ("self.norm_2.forward(y + added)", "self.norm_2.forward(x + added)",
+         "you added x to the feed-forward part; it should be y, because y is what that part reads"),
+        ("self.attention.forward(x, x, visible)", "self.attention.forward(x, x, True)",
+         "you left out the mask; it should go to the heads, because padding is not to be "
+         "attended to")))

@@ -1,0 +1,82 @@
+"""Exercise kv-cache: one row for each new word."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+
+
+def softmax(E):
+    A = np.exp(E - E.max(-1, keepdims=True))
+    return A / A.sum(-1, keepdims=True)
+
+
+def step(x, keys, values, W_q, W_k, W_v):
+    """The next word x (B, D), kept keys (B, t, d), values (B, t, v) → output, keys, values."""
+    q = x @ W_q                                                 # (B, d)
+    keys = np.concatenate([keys, (x @ W_k)[:, None]], 1)        # (B, t + 1, d)
+    values = np.concatenate([values, (x @ W_v)[:, None]], 1)    # (B, t + 1, v)
+    E = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])   # (B, t + 1)
+    A = softmax(E)
+    return (A[:, None] @ values)[:, 0], keys, values
+
+
+def cases(rng, its):
+    B, D, d, v = 2, 5, 3, 4
+    weights = [rng.standard_normal((D, size)) for size in (d, d, v)]
+    for T, t in ((4, 2), (3, 1)):
+        kept = rng.standard_normal((B, t, d)), rng.standard_normal((B, t, v))
+
+        def write(words, *kept):
+            rows = []
+            for x in words:
+                row, *kept = its.step(x, *kept, *weights)
+                rows.append(np.concatenate([row, *(one.reshape(B, -1) for one in kept)], 1))
+            return np.concatenate(rows, 1)
+        yield Case(write, (rng.standard_normal((T, B, D)), *kept))
+
+
+EXERCISE = Exercise(
+    "kv-cache", "one row for each new word", "09_transformer", position=5,
+    needs=("causal-mask",), source=Source(__file__, ("softmax", "step")), blanks=("step",),
+    cases=cases,
+    text="""
+    q = x W_q        k = x W_k        v = x W_v
+    keys = [kept keys; k]      values = [kept values; v]
+    output = Σ_s softmax(q · keys / √d)_s values_s
+
+Causal self-attention word by word. x (B, D) is the newest word of each of B sentences; the keys
+(B, t, d) and values (B, t, v) of the t words before are kept. Return the output (B, v), and the
+keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argument is changed.
+""",
+    hints=(
+        "Word by word must give what causal attention gives for all words at once.",
+        "A word attends to itself, too: first keep its key and value, then attend.",
+        "E = keys · q / √d (B, t + 1), A = softmax(E), output = A values"),
+    why=("Under the causal mask nothing of an earlier word depends on later ones, so its key and "
+         "value may be kept. A query is needed once, and is not kept."),
+    unseen=("Keys and values in another order give the same output: attention alone does not know "
+            "the order of what it reads."),
+    mistakes=(
+        ("E = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])",
+         "E = (keys @ q[:, :, None])[:, :, 0]",
+         "you left out √d; the scores should be divided by it, because this is scaled dot-product "
+         "attention"),
+        ("np.sqrt(q.shape[1])", "np.sqrt(keys.shape[1])",
+         "you divided by the root of the number of words; it should be √d, because d is the size "
+         "of a key"),
+        ("(x @ W_k)[:, None]", "(x @ W_q)[:, None]",
+         "you kept the query as a key; it should be x W_k, because later words attend to keys"),
+        ("np.concatenate([keys, (x @ W_k)[:, None]], 1)",
+         "np.concatenate([(x @ W_k)[:, None], keys], 1)",
+         "you put the new key in front; it should come last, because row s of keys and of values "
+         "is word s"),
+        ("    A = softmax(E)\n    return (A[:, None] @ values)[:, 0], keys, values",
+         "    A = softmax(E[:, 1:])\n    return (A[:, None] @ values[:, 1:])[:, 0], keys, values",
+         "you left out the oldest word; it should be attended to, because a word sees all before "
+         "it"),
+        ("    A = softmax(E)\n    return (A[:, None] @ values)[:, 0], keys, values",
+         "    A = softmax(E[:, :-1])\n    return (A[:, None] @ values[:, :-1])[:, 0], keys, values",
+         "you left out the new word itself; it should be attended to, because the mask is s ≤ t"),
+        ("A = softmax(E)", "A = softmax(E.T).T",
+         "you took the softmax over the sentences; it should be over the words, because the "
+         "weights of one query add up to 1")))

@@ -1,0 +1,81 @@
+"""Exercise reorder-states: whose state goes on."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+
+
+def select(log_p, totals, ids, states):
+    """One step of beam search for a batch → the new totals, ids and states.
+
+    log_p (B, k, V) of each next word, totals (B, k), ids (B, k, t), states (B, k, H).
+    """
+    B, k, V = log_p.shape
+    sums = (totals[:, :, None] + log_p).reshape(B, k * V)
+    best = np.argsort(-sums, 1)[:, :k]                          # (B, k)
+    parents = best // V                                         # (B, k)
+    words = best % V
+    before = np.take_along_axis(ids, parents[:, :, None], 1)
+    states = np.take_along_axis(states, parents[:, :, None], 1)
+    ids = np.concatenate([before, words[:, :, None]], 2)
+    return np.take_along_axis(sums, best, 1), ids, states
+
+
+def cases(rng, its):
+    for B, k, V, t, H in ((3, 4, 6, 2, 5), (2, 3, 5, 4, 2)):
+        def joined(*given, B=B):
+            return np.concatenate([np.reshape(one, (B, -1)) for one in its.select(*given)], 1)
+        log_p = np.log(rng.dirichlet([0.5] * V, size=(B, k)) + 1e-3)
+        yield Case(joined, (log_p, np.log(rng.dirichlet([2] * k, size=B)),
+                            rng.integers(V, size=(B, k, t)), rng.standard_normal((B, k, H))))
+
+
+EXERCISE = Exercise(
+    "reorder-states", "whose state goes on", "10_decoding", position=1,
+    source=Source(__file__, ("select",)), blanks=("select",), cases=cases,
+    text="""
+    sums_bjv = totals_bj + log_p_bjv
+    of each sentence b the k largest sums are kept, the largest first
+    the parent of a kept one is its j, its new word is its v
+
+One step of beam search for B sentences, each with k hypotheses. log_p (B, k, V) is that of each
+next word, totals (B, k) the log p of each hypothesis, ids (B, k, t) its words, and states
+(B, k, H) the decoder's state that the next step reads. Return the new totals (B, k), ids
+(B, k, t + 1) and states (B, k, H). None has ended.
+""",
+    hints=(
+        "The best hypothesis may be the child of the second one, and then its state must be, too.",
+        "Flattened to k · V numbers, place n belongs to hypothesis n // V and word n % V.",
+        "np.take_along_axis(states, parents[:, :, None], 1), and the same for ids"),
+    why=("A hypothesis is its words, its total and its state. All three have the same parent, so "
+         "one index moves all three."),
+    unseen=("With states in the wrong rows a model still translates, only a little worse: compare "
+            "the log p of what it wrote with the model's own."),
+    mistakes=(
+        ("    states = np.take_along_axis(states, parents[:, :, None], 1)\n", "",
+         "you left the states where they were; they should be taken by parent, because hypotheses "
+         "cross"),
+        ("    before = np.take_along_axis(ids, parents[:, :, None], 1)\n", "    before = ids\n",
+         "you left the words where they were; they should be taken by parent, because hypotheses "
+         "cross"),
+        ("states = np.take_along_axis(states, parents[:, :, None], 1)",
+         "states = np.take_along_axis(states, np.sort(parents, 1)[:, :, None], 1)",
+         "you put the parents in order for the states; they should stay in the order of the kept "
+         "ones, because row j of the states belongs to hypothesis j"),
+        ("states = np.take_along_axis(states, parents[:, :, None], 1)",
+         "states = states[:, parents[0]]",
+         "you took the first sentence's parents for all; each sentence should have its own, "
+         "because its hypotheses cross in another way"),
+        ("totals[:, :, None] + log_p", "0 * totals[:, :, None] + log_p",
+         "you left out the words before; a sum should include the total, because the log p of a "
+         "sentence is a sum over its words"),
+        ("np.argsort(-sums, 1)[:, :k]", "np.argsort(sums, 1)[:, :k]",
+         "you kept the smallest sums; it should be the largest, because they are the most "
+         "probable"),
+        ("np.argsort(-sums, 1)[:, :k]", "np.argsort(sums, 1)[:, -k:]",
+         "you kept them with the largest last; it should come first, because row 0 is the best "
+         "hypothesis"),
+        ("    best = np.argsort(-sums, 1)[:, :k]                          # (B, k)\n",
+         "    best = log_p.argmax(2) + V * np.arange(k)\n",
+         "you kept the best word of each hypothesis; it should be the k largest of all sums, "
+         "because one hypothesis may have two good continuations")))

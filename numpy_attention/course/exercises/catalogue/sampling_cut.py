@@ -1,0 +1,67 @@
+"""Exercise sampling-cut: what may be drawn."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+
+
+def cut(p, top_k, top_p):
+    """Probabilities p (V,) → q (V,), those that a word is drawn with."""
+    order = np.argsort(-p)[:top_k]
+    reached = np.cumsum(p[order]) / p[order].sum()
+    size = np.searchsorted(reached, top_p) + 1
+    kept = order[:size]
+    q = np.zeros_like(p)
+    q[kept] = p[kept]
+    return q / q.sum()
+
+
+def cases(rng, its):
+    for V, top_k, top_p in ((9, 4, 0.7), (8, 5, 0.6), (9, 3, 1.0), (8, 8, 0.75), (7, 6, 0.1)):
+        p = rng.dirichlet(np.full(V - 1, 2.0))
+        p = np.insert(p, 2, 0.0)                    # a word that is forbidden
+        yield Case(its.cut, (p, top_k, top_p))
+
+
+EXERCISE = Exercise(
+    "sampling-cut", "what may be drawn", "10_decoding", position=3,
+    source=Source(__file__, ("cut",)), blanks=("cut",), cases=cases,
+    text="""
+1. top-k: keep the top_k most probable words.
+2. nucleus (top-p): of these, with their p divided by their sum, keep the fewest most probable words
+   whose p add up to at least top_p. At least one word is kept.
+3. Divide by the sum of what is kept.
+
+Fan et al. 2018 and Holtzman et al. 2020. p (V,) is a distribution in the order of the vocabulary;
+return q (V,) in the same order, 0 for each word that is cut.
+""",
+    hints=(
+        "top_k = 1 is greedy search. With top_k = V and top_p = 1 nothing changes.",
+        "Sort by p, largest first. The word whose p brings the sum to top_p is in the nucleus.",
+        "np.searchsorted(cumulated, top_p) is the number of words before that one"),
+    why="Both cuts keep the first words of one order, so they differ in one number: how many.",
+    unseen=("A nucleus without its last word draws plausible words too: only shares of many draws, "
+            "or this comparison, show it."),
+    mistakes=(
+        ("np.searchsorted(reached, top_p) + 1", "max(np.searchsorted(reached, top_p), 1)",
+         "you left out the word with which the sum reaches top_p; it should be kept, because "
+         "without it the sum is smaller than top_p"),
+        ("np.cumsum(p[order]) / p[order].sum()", "np.cumsum(p[order])",
+         "you measured the nucleus by the old p; it should be divided by the sum of the top_k, "
+         "because the nucleus is a share of what they left"),
+        ("    return q / q.sum()", "    return q",
+         "you left out the division at the end; q should be divided by its sum, because it is a "
+         "distribution"),
+        ("order = np.argsort(-p)[:top_k]", "order = np.argsort(-p)",
+         "you left out top-k; only the top_k most probable words should be kept, because both cuts "
+         "hold"),
+        ("kept = order[:size]", "kept = order",
+         "you left out the nucleus; words past top_p should be cut, because both cuts hold"),
+        ("order = np.argsort(-p)[:top_k]", "order = np.argsort(p)[:top_k]",
+         "you sorted the least probable first; it should be the most probable, because those are "
+         "kept"),
+        ("    q[kept] = p[kept]\n", "    q[:size] = p[kept]\n",
+         "you left the words in the order of p; they should be at their places in the vocabulary, "
+         "because q[v] belongs to word v"),
+        ("    q[kept] = p[kept]\n", "    q[kept] = 1\n",
+         "you made all kept words alike; they should keep their p, because a cut only removes")))
