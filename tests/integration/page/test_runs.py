@@ -69,7 +69,7 @@ def test_the_page_opens_with_known_words_that_point_at_their_links():
 
 def test_a_page_opens_within_what_was_trained_on_whatever_corpus_is_named(monkeypatch, tmp_path):
     written = {}
-    monkeypatch.setattr(page, "write_page", lambda path, models, title, static: written.update(
+    monkeypatch.setattr(page, "write_page", lambda path, models, title, *_: written.update(
         model=models[0], title=title))
     for corpus in (None, "bible-en-es"):
         page.page_of_runs(tmp_path / "it.html", [str(LESSON_06)], corpus=corpus)
