@@ -591,9 +591,8 @@ for name, mask in masks.items():
     assert (early == 0) == (name == "s ≤ t") and np.diag(moves).all()
 
 # %% [markdown]
-# All three checks pass. Only with the triangle is each word predicted from those before it. One
-# place too wide, and to write *cow* it reads *cow*, which is not there yet in use. Write this law
-# as a test for every decoder that you build.
+# All three checks pass. One place too wide, and to write *cow* it reads *cow*, which is not there
+# yet in use. Write this law as a test for every decoder that you build.
 #
 # ## Writing word by word
 #
@@ -672,9 +671,9 @@ print("pre-norm: the library's, too")
 # The library's `Warmup(w)` is that curve with its top, at t = w, set to 1; here it is multiplied by
 # 0.003.
 #
-# Now the 2 × 2 experiment: norm before or after, with warm-up or without. Six layers in encoder and
-# decoder; 800 pairs in batches of 16, so 50 steps an epoch, and 4 epochs. The baseline is a model
-# that knows how frequent words are, and nothing else. Which of the four will be no better?
+# Now the 2 × 2 experiment: norm before or after, with warm-up or without, six layers in encoder and
+# decoder, 50 steps an epoch. The baseline is a model that knows how frequent words are, and nothing
+# else. Which of the four will be no better?
 
 # %% tags=["training"]
 few = pairs[:800]
@@ -752,10 +751,9 @@ for n in (shown, wrong):
 #   this Transformer              80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)
 
 # %% [markdown]
-# Why is perplexity higher in training than on sentences that the model has never seen? Targets are
-# smoothed there: you see the floor. And lesson 07 had 99.5% on this task with a recurrent network:
-# on 8,000 pairs of short sentences the Transformer is not ahead. What it has for certain is that in
-# training no word waits for another.
+# Why is perplexity higher in training than on new sentences? Targets are smoothed there: you see
+# the floor. Lesson 07's recurrent network had 99.5% on this task: on 8,000 short pairs the Transformer
+# is not ahead. What it has for certain is that in training no word waits for another.
 #
 # ## What each head looks at
 #
