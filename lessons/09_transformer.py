@@ -752,8 +752,8 @@ for n in (shown, wrong):
 
 # %% [markdown]
 # Why is perplexity higher in training than on new sentences? Targets are smoothed there: you see
-# the floor. Lesson 07's recurrent network had 99.5% on this task: on 8,000 short pairs the Transformer
-# is not ahead. What it has for certain is that in training no word waits for another.
+# the floor. Lesson 07's recurrent network had 99.5% on this task: on 8,000 short pairs the
+# Transformer is not ahead. What it has for certain is that in training no word waits for another.
 #
 # ## What each head looks at
 #
