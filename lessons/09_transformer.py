@@ -11,9 +11,8 @@
 # for the one before. Small parts do what recurrence did in passing: know the order of the words,
 # and hide what comes later.
 #
-# You will write a whole layer, forward and backward, for one sentence, and compare it with the
-# library's. Which bug lets a decoder read the answer, while every gradient check passes? And the
-# norm can come before or after each part: one of the two makes a deep model hard to train. Which?
+# Which bug lets a decoder read the answer, while every gradient check passes? And the norm can come
+# before or after each part: one of the two makes a deep model hard to train. Which?
 #
 # (`transformer_parts.py`, next to the lessons, has comparisons, pictures and training.)
 
@@ -50,9 +49,8 @@ shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adject
 print(*test[shown].source, "→", *test[shown].target)
 
 # %% [markdown]
-# *Blue student* changes its order, and *not* becomes two words around the verb: a word must know
-# its position. In training the decoder is fed the whole French sentence (**teacher forcing**), so
-# the position that predicts *portez* must not see it.
+# Words change their order, so a word must know its position. In training the decoder is fed the
+# whole French sentence (**teacher forcing**): the position that predicts *portez* must not see it.
 #
 # ## A stream with parts beside it
 #
@@ -212,8 +210,8 @@ print(check(norm, x))
 # %% [markdown]
 # ### How a bug looks
 #
-# The usual mistake sees the mean and forgets the spread: s is taken for a constant. Which of dx, dg
-# and db will be wrong, and what will the report call it?
+# The usual mistake forgets the spread: s is taken for a constant. Which of dx, dg and db will be
+# wrong?
 
 
 # %%
@@ -231,9 +229,8 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# g and b are right, so dy and x̂ are. `input[0]`, that is x, is wrong in all its elements, and the
-# report points at the line that returns it. *A part of the Jacobian*: one of the three paths is
-# missing. (The Jacobian is the matrix of all ∂x̂_j/∂x_i.)
+# g and b are right, so dy and x̂ are. *A part of the Jacobian* (the matrix of all ∂x̂_j/∂x_i): one
+# of the three paths to x, which is `input[0]`, is missing.
 #
 # ## The heads again, one at a time
 #
@@ -446,9 +443,8 @@ for name, kind in (("with", PlainEncoderLayer), ("without", Blocked)):
 
 # %% [markdown]
 # Without it, four layers turn twenty words into one: **rank collapse** (Dong, Cordonnier & Loukas
-# 2021, "Attention is not all you need"). Averages of the same words are much alike, words that are
-# alike have the same queries, and no later layer can separate them again. With it differences fade,
-# too, to 0.02 or less after six layers. But without it only rounding is left.
+# 2021, "Attention is not all you need"). Averages of the same words are much alike, and words that
+# are alike have the same queries. With it differences fade, too, but less.
 #
 # ## Positions
 #
@@ -595,9 +591,8 @@ for name, mask in masks.items():
     assert (early == 0) == (name == "s ≤ t") and np.diag(moves).all()
 
 # %% [markdown]
-# All three checks pass. Only with the triangle is each word predicted from those before it. One
-# place too wide, and to write *cow* it reads *cow*, which is not there yet in use. Write this law
-# as a test for every decoder that you build.
+# All three checks pass. One place too wide, and to write *cow* it reads *cow*, which is not there
+# yet in use. Write this law as a test for every decoder that you build.
 #
 # ## Writing word by word
 #
@@ -667,20 +662,18 @@ check_same_encoder(pre, x, pre_norm=True)
 print("pre-norm: the library's, too")
 
 # %% [markdown]
-# A post-norm layer brings the sum back to variance 1. In a pre-norm stack the stream grows, and a
-# late part changes it by little. Xiong et al. show that in a post-norm stack the expected gradients
-# near the output are large at the start, so that training needs small first steps (**warm-up**),
-# and that a pre-norm stack can do without. In the paper's equation 3 the learning rate rises for w
-# steps, then falls with 1 / √t,
+# Xiong et al. show that in a post-norm stack the expected gradients near the output are large at
+# the start, so that training needs small first steps (**warm-up**), and that a pre-norm stack can
+# do without. In the paper's equation 3 the learning rate rises for w steps, then falls with 1 / √t,
 #
 #     rate(t) = d_model^−½ min(t^−½, t w^−3⁄2)
 #
 # The library's `Warmup(w)` is that curve with its top, at t = w, set to 1; here it is multiplied by
 # 0.003.
 #
-# Now the 2 × 2 experiment: norm before or after, with warm-up or without. Six layers in encoder and
-# decoder; 800 pairs in batches of 16, so 50 steps an epoch, and 4 epochs. The baseline is a model
-# that knows how frequent words are, and nothing else. Which of the four will be no better?
+# Now the 2 × 2 experiment: norm before or after, with warm-up or without, six layers in encoder and
+# decoder, 50 steps an epoch. The baseline is a model that knows how frequent words are, and nothing
+# else. Which of the four will be no better?
 
 # %% tags=["training"]
 few = pairs[:800]
@@ -717,18 +710,15 @@ title = (f"Without warm-up post-norm ends at {curves['post-norm, none'][-1]:.0f}
 show(curves_picture(curves, counts, title), "09_warmup")
 
 # %% [markdown]
-# Post-norm without warm-up has learnt which words are frequent, and nothing of the source. With
-# warm-up it gets away from there. Pre-norm does without (three seeds: question 5).
-#
-# Is it the size of the first steps, then? If so, with a small *constant* rate post-norm must get
-# away, too. It does: at 0.001 it ends at 66.3, a little ahead of warm-up (question 6). Or is it
-# that the gradient vanishes on its way down, as one hears? Question 9 measures that.
+# Post-norm without warm-up has learnt which words are frequent, and nothing of the source. Pre-norm
+# does without (three seeds: question 5). Is it the size of the first steps? At a small *constant*
+# rate, 0.001, post-norm gets away, too, a little ahead of warm-up (question 6). Or does the
+# gradient vanish on its way down, as one hears? Question 9 measures that.
 #
 # ## A small Transformer
 #
-# Now the task of lessons 07 and 08, `grammar-en-fr`, with the paper's order: two layers, four
-# heads, 64 numbers a word, post-norm with warm-up. With two layers the paper's own learning rate
-# works.
+# Now `grammar-en-fr` with the paper's order: two layers, four heads, d_model = 64, post-norm with
+# warm-up. With two layers the paper's own learning rate works.
 #
 # And the paper's **label smoothing** (Szegedy et al. 2016; here ε = 0.1): the target is no longer
 # one word with probability 1, but ȳ, which gives 1 − ε to that word and spreads ε evenly over all
@@ -761,19 +751,14 @@ for n in (shown, wrong):
 #   this Transformer              80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)
 
 # %% [markdown]
-# In the one that was wrong when this text was written, *rues*, streets, comes twice, and *montre*,
-# watch, not at all. On another machine it may be another.
-#
-# Why is perplexity higher in training than on sentences that the model has never seen? Targets are
-# smoothed there: you see the floor. And lesson 07 had 99.5% on this task with a recurrent network:
-# on 8,000 pairs of short sentences the Transformer is not ahead. What it has for certain is that in
-# training no word waits for another.
+# Why is perplexity higher in training than on new sentences? Targets are smoothed there: you see
+# the floor. Lesson 07's recurrent network had 99.5% on this task: on 8,000 short pairs the
+# Transformer is not ahead. What it has for certain is that in training no word waits for another.
 #
 # ## What each head looks at
 #
-# Four heads in each of two layers read the source. Pointing, as in lesson 06: for how many target
-# words does a head's largest weight lie on the right source word? What do you expect of the heads
-# in layer 1, and of those in layer 2? The picture shows the sentence of the beginning.
+# For how many target words does a head's largest weight lie on the right source word? What do you
+# expect of the heads in layer 1, and of those in layer 2? Here is the sentence of the beginning.
 
 # %% tags=["training"]
 weights, kinds, words = weights_of_heads(translator, test)
@@ -791,11 +776,9 @@ title = "The target reads the source: layer 1 looks elsewhere, too; layer 2 poin
 show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
-# Next to the output, in layer 2, all four heads mostly fetch the word that is being translated.
-# They look alike, except where some err, here at *ne*, *portez* and *pas* in the lower row; the
-# sentence was translated rightly all the same. The heads of layer 1 look at the right word less
-# than half of the time. (At what else? Question 10.) What a head looks at is not yet what it is
-# *for*. For that, take it away (question 7).
+# In layer 2 all four heads mostly read the word that is being translated, with a few errors. The
+# heads of layer 1 look at the right word less than half of the time. (At what else? Question 10.)
+# What a head looks at is not yet what it is *for*. For that, take it away (question 7).
 
 # %% [markdown]
 # ## What others call it

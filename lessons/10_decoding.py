@@ -6,9 +6,9 @@
 #
 # **Needs:** lesson 06. **Time:** 45 minutes to read, about a minute to run.
 #
-# A trained translator tells, for any words written so far, how probable each next word is. It does
-# not tell which *sentence* to write. V words make V^T sentences of T words; the model can score any
-# of them, but never all. Decoding is the search for a good one, or a fair draw.
+# A trained translator gives the probability of each next word, after any words written so far. It
+# does not say which *sentence* to write. V words make V^T sentences of T words; the model can score
+# any of them, but never all. Decoding is the search for a good one, or a fair draw.
 #
 # No parameter changes here, so there is no gradient check. What can go wrong is bookkeeping, and it
 # goes wrong silently: words still come out. Later you meet a beam search with one wrong word in its
@@ -48,10 +48,15 @@ np.set_printoptions(precision=3, suppress=True)
 # |---|---|---|
 # | x | (S, 1) | ids of the source sentence |
 # | y, its words y_t | (T,) | the sentence that is written, `</s>` last |
-# | k | | how many prefixes are kept; in the code `width` |
-# | log p | (k, V) | of each next word, for each of them |
-# | totals | (k, V) | Σ log p of each prefix with each next word |
-# | τ | | temperature of a draw |
+# | `width` | | **beam width**, how many prefixes are kept (k or B in papers) |
+# | V | | size of the vocabulary |
+# | log p | (width, V) | of each next word, for each prefix; also l below |
+# | totals | (width, V) | Σ log p of each prefix with each next word |
+# | q | (V,) | the distribution that a word is drawn from (not a query) |
+# | τ, β = 1 / τ | | **temperature** of a draw, and its inverse |
+#
+# A prefix is a **hypothesis**, finished or not. The corpus's translation is the **reference
+# translation**, here often "the book".
 #
 # Here is a whole translator that you can read. It translates *the old house*, and this is all that
 # it knows: after what has been written, the next words and their p. It hesitates at first; after
@@ -123,9 +128,9 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
 
 # %%
 kept = [(BOS, words.index("el")), (BOS, words.index("la"))]
-p_kept = np.array([0.55, 0.45])                                     # (k,)
-p_next = np.array([p_of_house(ids) for ids in kept])                # (k, V)
-products = p_kept[:, None] * p_next                                 # (k, V)
+p_kept = np.array([0.55, 0.45])                                     # (width,)
+p_next = np.array([p_of_house(ids) for ids in kept])                # (width, V)
+products = p_kept[:, None] * p_next                                 # (width, V)
 order = np.argsort(-products, axis=None)[:4]
 for place in order:
     row, id = divmod(int(place), len(words))
@@ -142,15 +147,15 @@ assert rows == [1, 0]
 # > `numpy-attention exercise start reorder-states`.
 #
 # A prefix that writes `</s>` has *ended*. A finished hypothesis is set aside, and its slot is not
-# refilled: with one ended, of k = 5, the next step keeps four. When all have ended, the best of
+# refilled: with one ended, of width 5, the next step keeps four. When all have ended, the best of
 # them wins.
 
 # %%
 boxes = {
-    "before": ("last words yₜ₋₁  (k,)\ntheir states, a row each", 0, 0.6, 0),
+    "before": ("last words yₜ₋₁  (width,)\ntheir states, a row each", 0, 0.6, 0),
     "next": ("next: log p", 2.6, 0.6),
-    "totals": ("totals = so far + log p  (k, V)", 5.5, 0.6, 1),
-    "best": ("the k largest", 8.4, 0.6, 1),
+    "totals": ("totals = so far + log p  (width, V)", 5.5, 0.6, 1),
+    "best": ("the largest", 8.4, 0.6, 1),
     "ended": ("ended with </s>", 10.6, 0.6, 2),
     "running": ("running", 8.4, -0.8, 0),
     "take": ("take(rows): states of the rows they come from", 4, -0.8, 2),
@@ -159,8 +164,8 @@ boxes = {
 # %%
 arrows = [("before", "next"), ("next", "totals"), ("totals", "best"), ("best", "ended"),
           ("best", "running"), ("running", "take", "", 0, True), ("take", "before", "", 0, True)]
-show(plotting.diagram(boxes, arrows, title="A step of beam search: k prefixes, k · V ways to go on,"
-                      " of which k are kept"), "10_beam_step")
+show(plotting.diagram(boxes, arrows, title="A step of beam search: width prefixes, width · V ways "
+                      "to go on, of which width are kept"), "10_beam_step")
 
 # %% [markdown]
 # ## Both searches, whole
@@ -288,8 +293,8 @@ assert text(plain_beam(house, source, 2)[0].ids) == "la casa vieja </s>"
 # keeps three laws:
 #
 # 1. **A beam of width 1 is greedy.**
-# 2. **What it claims is the model's own.** Tell the model to write the sentence that was found,
-#    word for word. It gives each word the log p that the search has claimed.
+# 2. **What it claims is the model's own.** Feed the model the sentence that was found, word for
+#    word. It gives each word the log p that the search has claimed.
 # 3. **A beam that has room for everything finds the best of all.**
 #
 # The third needs a translator so small that all its sentences can be written down.
@@ -297,7 +302,7 @@ assert text(plain_beam(house, source, 2)[0].ids) == "la casa vieja </s>"
 
 # %%
 def own_terms(model, source, ids):
-    """log p that the model gives each of ids (T + 1,) but <s>, when it is told to write them."""
+    """log p that the model gives each of ids (T + 1,) but <s>, when it is made to write them."""
     state = model.start(source, source != PAD)
     terms = []
     for before, id in pairwise(ids):
@@ -324,7 +329,7 @@ def room_for_all_finds_the_best(search, model, source):
 
 # %% [markdown]
 # Our house is one case. To have many, we draw translators at random: three words, at most three of
-# them in a sentence, and p after each prefix drawn anew. Each has 39 sentences.
+# them in a sentence, and a new random p after each prefix. Each has 39 sentences.
 
 
 # %%
@@ -394,10 +399,10 @@ for name, search in bugs.items():
 
 # %%
 def report_claims(search, model, width):
-    """Print what the winner's words are claimed to have, beside the model's own p."""
+    """Print the p claimed for each of the winner's words, and the model's own p."""
     found = search(model, source, width)[0]
-    custom_class_of = own_terms(model, source, found.ids)
-    for id, claimed, own in zip(found.ids[1:], found.terms, custom_class_of):
+    own_of_each = own_terms(model, source, found.ids)
+    for id, claimed, own in zip(found.ids[1:], found.terms, own_of_each):
         mark = "" if np.isclose(claimed, own) else "   not the model's"
         print(f"  {words[id]:<6} claimed {np.exp(claimed):.2f}, its own {np.exp(own):.2f}{mark}")
 
@@ -406,9 +411,9 @@ report_claims(bugs["rows put in order"], house, 2)
 
 # %% [markdown]
 # *la* and *casa* are right, `</s>` is the first that is not. So the third call of `next` was asked
-# about something else than *la casa*. Two lines stand before it: `rows`, and `take`. By hand we
+# about something else than *la casa*. Two lines come before it: `rows`, and `take`. By hand we
 # found the rows [1, 0]; put in order they are [0, 1]. So *casa* went to the state of *el*: the
-# model was asked what comes after *el casa*, which nobody wrote, and said: the end.
+# model predicted what comes after *el casa*, which nobody wrote: the end.
 #
 # ### Is a wider beam always at least as good?
 #
@@ -435,7 +440,7 @@ for name, translators in (("those above", randoms), ("larger ones", larger)):
 #
 #     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: the most probable word
 #                                                         τ = 1: the model's own p; τ → ∞: any word
-#     top-k            the k most probable words
+#     top-k            the top_k most probable words
 #     nucleus          the fewest most probable words whose p add up to at least top_p
 #                      (Holtzman et al. 2020, section 3.1)
 #
@@ -480,7 +485,7 @@ for value in (0.5, 1.0, 2.0):
 
 # %% [markdown]
 # The other two knobs cut. `cut` gives the distribution that a word is drawn from, all three at
-# once: first the temperature, then the k most probable, then the nucleus of what is left.
+# once: first the temperature, then the top_k most probable, then the nucleus of what is left.
 #
 # > **Exercise.** Write both cuts: `numpy-attention exercise start sampling-cut`.
 
@@ -587,9 +592,10 @@ for name in ("right", "rows put in order", "the past not counted"):
 assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu + 5
 
 # %% [markdown]
-# The bug that mixes up states would have been published: it beats greedy, and who has no right beam
-# beside it sees a fine gain. Yet most of its beams claim what no model gave, and law 2 finds that
-# in a moment. (Why so mild? A reading: all states have read the same source.)
+# The bug that mixes up states would have been published: it beats greedy, and without a correct
+# beam to compare with, you would see a nice gain. Yet most of its beams claim what no model gave,
+# and law 2 finds that in a moment. (Why so mild? Perhaps because all states have read the same
+# source.)
 #
 # BLEU is not blind: *the ended forgotten* costs more than ten points (question 8). But a score
 # tells you that something works, not that it is what you meant.
@@ -622,7 +628,7 @@ for width in (1, 2, 5, 10):
 of_greedy = np.array([one.log_probability for one in greedy_found])
 of_beam = np.array([one.log_probability for one in best(ended[5])])
 gain = of_beam - of_greedy
-print(f"beam 5 beside greedy: more probable in {(gain > 1e-3).sum()} of {len(test)} clauses, less "
+print(f"beam 5 and greedy: more probable in {(gain > 1e-3).sum()} of {len(test)} clauses, less "
       f"in {(gain < -1e-3).sum()}")
 for n in np.argsort(-gain)[:3]:
     print(f"  {' '.join(test[n].source)}   (book: {' '.join(gold[n])})")
@@ -630,11 +636,12 @@ for n in np.argsort(-gain)[:3]:
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
 
 # %% [markdown]
-# A wider beam finds more probable sentences, and shorter ones. BLEU does not follow for ever. And
-# in three clauses beam 5 is *less* probable than greedy: what the toys showed, in earnest.
+# A wider beam finds more probable sentences, and shorter ones; BLEU does not follow for ever. And
+# in three clauses beam 5 is *less* probable than greedy, as we saw with the toy models. (Libraries
+# divide log p by a **length penalty** to favour longer sentences: question 9. In some, a finished
+# hypothesis frees its slot: question 1.)
 #
-# One more number, the most surprising: how probable does the model hold the *book's own*
-# translations?
+# One more number, the most surprising: how probable are the *reference translations* to the model?
 
 # %% tags=["training"]
 of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
@@ -645,13 +652,13 @@ print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So the search is not what fails. The model itself prefers its own sentences to the book's,
-# and a better search would only prefer them more. Where the model is wrong, the model must change.
+# So this is not a **search error** but a **model error**: the model prefers its own sentences to
+# the reference, and a better search would only prefer them more. The model must change.
 #
 # ## One beam, drawn as a tree
 #
 # Of the clauses that the beam translates as the book does, the one where greedy loses most log p.
-# On the edges stands log p of that word. Ended ones are green, with their sum; what led nowhere is
+# Each edge has the log p of its word. Ended ones are green, with their sum; what led nowhere is
 # white and dotted. Follow greedy, the largest number each time. Where does it stop being kept?
 
 # %% tags=["training"]
@@ -696,8 +703,8 @@ print(f"words left by the nucleus: {few} and {many}")
 assert few < 3 < many
 
 # %% [markdown]
-# Three words are too many where one is right, and too few where many are. The nucleus asks how sure
-# the model is.
+# Three words are too many where one is right, and too few where many are. The size of the nucleus
+# depends on how sure the model is.
 #
 # ## Side by side
 #
@@ -725,8 +732,9 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # chances of a bad word add up to one somewhere. The other three trade variety for quality.
 #
 # But look at the log p. The book has nearly that of a plain draw, and nothing that a search finds
-# comes near it. For if a model doubts as much as it has reason to, the book is to it one more draw.
-# The most probable sentence is not a usual one. For one good translation, search; for many, draw.
+# comes near it. If a model is well **calibrated** (as uncertain as it has reason to be), the
+# reference looks to it like one more sample. The most probable sentence (the **mode**) is not a
+# typical one. For one good translation, search; for many, draw.
 
 # %% [markdown]
 # ## What others call it
@@ -735,7 +743,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # |---|---|
 # | prefix | **hypothesis**, partial translation |
 # | the book | **reference translation** |
-# | k | beam width, beam size |
+# | width | beam width, beam size, k, B |
 # | search finds something more probable than the book | model error, not search error |
 # | a division by the length | length normalization, **length penalty** |
 # | nucleus | top-p sampling |
@@ -752,7 +760,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # | `BOS` | the id of `<s>` |
 # | `EOS` | the id of `</s>` |
 # | `PAD` | the id of `<pad>` |
-# | `UNK` | the id of `<unk>`, which stands for every word outside of the vocabulary |
+# | `UNK` | the id of `<unk>`, for every word outside of the vocabulary |
 # | `beam_search` | the library's beam search, for comparison |
 # | `greedy` | its greedy search |
 # | `choose` | draws one word |

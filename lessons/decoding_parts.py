@@ -1,4 +1,4 @@
-"""What lesson 10 needs beside what it teaches: bugs in one line, a model, figures, many draws."""
+"""Helpers of lesson 10: bugs in one line, a model, figures, many draws."""
 
 import inspect
 import linecache
@@ -33,7 +33,7 @@ def with_bug(function, right, wrong):
     AssertionError: there is no such place, or there are several.
     """
     text = inspect.getsource(function)
-    assert text.count(right) == 1, f"{right!r} stands in {function.__name__} {text.count(right)} ×"
+    assert text.count(right) == 1, f"{right!r} occurs in {function.__name__} {text.count(right)} ×"
     text = text.replace(right, wrong)
     file = f"<{function.__name__} with {wrong}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
@@ -93,7 +93,7 @@ def draw_tree(steps, winner, words, title):
 
 
 def _lines_of(nodes, root):
-    """{ids: line}: a leaf gets a line of its own, a parent stands between its children."""
+    """{ids: line}: each leaf gets a line, a parent is between its children."""
     lines = {}
     leaves = 0
 

@@ -1,4 +1,4 @@
-"""What lesson 09 needs beside what it teaches: comparisons, pictures, training, a look."""
+"""Helpers of lesson 09: comparisons, pictures, training, attention weights."""
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -102,14 +102,14 @@ def positions_picture(PE):
     for number, p in enumerate((T // 4, 3 * T // 4)):
         axes[1].plot(np.arange(T) - p, PE @ PE[p], ["-", "--"][number], label=f"p = {p}",
                      color=plotting.COLOURS[number], linewidth=3 - number)
-    axes[1].set(xlabel="distance k (places)", ylabel="PE(p) · PE(p + k)",
-                title="A product of places knows their distance, not p")
+    axes[1].set(xlabel="offset (positions)", ylabel="PE(p) · PE(p + offset)",
+                title="The product depends on the distance, not on p")
     axes[1].legend()
     return figure
 
 
 def curves_picture(curves, counts, title):
-    """Perplexity {name: every 50 steps}, two names a colour, beside that of counts; → Axes."""
+    """Perplexity {name: every 50 steps}, two names a colour, and that of word counts; → Axes."""
     _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
     for number, (name, points) in enumerate(curves.items()):
         ax.semilogy(50 + 50 * np.arange(len(points)), points, ["-", "--"][number % 2], marker="o",
@@ -128,9 +128,10 @@ def heads_picture(weights, right, pair, title):
     target = [*pair.target, "</s>"]
     figure, axes = plt.subplots(2, 4, figsize=(17, 9), layout="constrained")
     for number, ax in enumerate(axes.flat):
-        told = f"layer {number // 4 + 1}, head {number % 4 + 1}: right for {right[number]:.0%}"
+        share = f"layer {number // 4 + 1}, head {number % 4 + 1}: right for {right[number]:.0%}"
         rows = weights[number][:len(target), :len(source)]
-        plotting.attention_heatmap(rows, source, target, pair.sure, ax=ax, title=told)
+        plotting.attention_heatmap(rows, source, target, pair.sure, ax=ax, title=share,
+                                   bar=number % 4 == 3)
     figure.suptitle(title)
     return figure
 
@@ -154,7 +155,7 @@ def trained(pairs, valid, seed, epochs, rate, schedule, batch_size=64, **setting
 
 
 def perplexity_of_counts(translator, pairs, test):
-    """Perplexity of test's target words for who knows only how frequent words are in pairs."""
+    """Perplexity of test's target words from the word counts of pairs alone."""
     vocabulary = translator.target_vocabulary
     counts = np.ones(len(vocabulary))           # one more each, so that nothing has probability 0
     for pair in pairs:
