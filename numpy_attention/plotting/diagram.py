@@ -58,9 +58,10 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
     check_axes(ax, title)
     placed = {name: _box(name, box) for name, box in named("boxes", boxes, "boxes").items()}
     between = [_arrow(arrow, placed) for arrow in as_list("arrows", arrows, "arrows")]
-    lefts = [box.column - _half_width(box.text) for box in placed.values()]
-    rights = [box.column + _half_width(box.text) for box in placed.values()]
-    rows = [box.row for box in placed.values()]
+    xs, ys = zip(*[_middle(arrow, placed) for arrow in between]) if between else ((), ())
+    lefts = [*xs, *(box.column - _half_width(box.text) for box in placed.values())]
+    rights = [*xs, *(box.column + _half_width(box.text) for box in placed.values())]
+    rows = [*ys, *(box.row for box in placed.values())]
     width = max(rights) - min(lefts) + 0.4
     height = max(rows) - min(rows) + 1.2
     ax = ax or new_axes(width * INCHES[0], height * INCHES[1])
@@ -121,6 +122,13 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
     return patch
 
 
+def _middle(arrow: Arrow, boxes: Mapping[str, Box]) -> tuple[float, float]:
+    """The middle of a quadratic curve: half of its bend away from that of the line."""
+    start, end = boxes[arrow.start], boxes[arrow.end]
+    return ((start.column + end.column - arrow.bend * (end.row - start.row)) / 2,
+            (start.row + end.row + arrow.bend * (end.column - start.column)) / 2)
+
+
 def _draw_arrow(ax: Axes, arrow: Arrow, boxes: Mapping[str, Box],
                 patches: Mapping[str, FancyBboxPatch]) -> None:
     start, end = boxes[arrow.start], boxes[arrow.end]
@@ -131,8 +139,6 @@ def _draw_arrow(ax: Axes, arrow: Arrow, boxes: Mapping[str, Box],
         linestyle="--" if arrow.dashed else "-", zorder=1))
     if not arrow.text:
         return
-    # the middle of a quadratic curve is half of its bend away from that of the line
-    x = (start.column + end.column - arrow.bend * (end.row - start.row)) / 2
-    y = (start.row + end.row + arrow.bend * (end.column - start.column)) / 2
+    x, y = _middle(arrow, boxes)
     ax.text(x, y, arrow.text, ha="center", va="center", fontsize="small", color="0.15", zorder=5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, **as_written(arrow.text))

@@ -34,7 +34,13 @@ def test_boxes_stand_where_they_are_asked_for():
     assert ax.get_title() == "one $word$" and not ax.axison
     low, high = ax.get_xlim()
     assert low < boxes[0].get_x() and high > 4.5
-    assert ax.get_ylim() == (-0.6, 1.6)
+    bottom, top = ax.get_ylim()
+    assert bottom <= -0.6 and top >= 1.6
+
+
+def test_bent_arrows_are_drawn_whole():
+    ax = plotting.diagram({"a": ("a", 0, 0), "b": ("b", 0, 4)}, [("a", "b", "", -1.5)])
+    assert ax.get_xlim()[1] > 3 and ax.get_xlim()[0] > -1
 
 
 def test_a_box_is_as_wide_as_its_text_and_as_high_as_its_lines():
