@@ -250,6 +250,8 @@ print("the context is the same:", shuffled.round(2))
 # Sometimes a word must not be read: it is only padding, or it comes later and is to be guessed.
 # Its *score* becomes −∞, and exp(−∞) is 0. The others share what it had. Setting its
 # *weight* to 0 after the softmax would not do: the rest would no longer add up to 1.
+#
+# > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start attend`.
 
 
 # %%

@@ -274,6 +274,9 @@ print("their products, normalised, are the weights by distance")
 # need: `dmemory.values` for a gradient of the values themselves, and `dmemory.defer` for factors
 # whose product is made once per sentence.
 #
+# > **Exercise.** Write the two backward methods before you read on:
+# > `numpy-attention exercise start nearness`.
+#
 # Now for a batch: q (B, Q) and K (B, S, Q). Compare line by line with what you did by hand.
 # `create` starts with a small β, s = −2: a distance adds up Q squares, and question 1 shows why no
 # softmax should start too sharp.

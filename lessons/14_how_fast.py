@@ -430,6 +430,8 @@ check_same(InputsAtOnce, FirstWritten)
 # The sum over t disappears into the product. What disappears with it is traffic: `grads.W += …` in
 # the loop makes an array as large as W, reads it again, reads grads.W, and writes it back, in each
 # of the T steps.
+#
+# > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
 
 # %% tags=["plain"]

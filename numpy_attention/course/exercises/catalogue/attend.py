@@ -1,0 +1,62 @@
+"""Exercise attend: all of attention, forward."""
+
+import numpy as np
+
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+
+
+def attend(q, X, mask):
+    """One query (D,), words (S, D), mask (S,) → the context (D,) and the weights (S,)."""
+    scores = np.where(mask, X @ q, -np.inf)
+    powers = np.exp(scores - scores.max())
+    weights = powers / powers.sum()
+    return weights @ X, weights
+
+
+def cases(rng, its):
+    for S, D, hidden in ((6, 3, (2,)), (4, 5, (0, 3)), (5, 2, ())):
+        mask = ~np.isin(np.arange(S), hidden)
+        yield Case(its.attend, (rng.standard_normal(D), rng.standard_normal((S, D)), mask))
+
+
+EXERCISE = Exercise(
+    "attend", "all of attention, forward", "00_attention_on_paper", position=1,
+    source=Source(__file__, ("attend",)), blanks=("attend",), cases=cases,
+    text="""
+    e_j = q · x_j          the score of word j, −∞ if it must not be seen
+    α_j = exp(e_j) / Σ_k exp(e_k)
+    c   = Σ_j α_j x_j
+
+Given a query q (D,), words X (S, D), one per row, and a mask (S,) that is False for words that must
+not be seen, return the context c (D,) and the weights α (S,). NumPy needs three or four lines.
+""",
+    hints=(
+        "The weights are positive and add up to 1; a hidden word has weight 0.",
+        "All scores are one product, X @ q. np.where(mask, …, -np.inf) hides a word, and "
+        "np.exp(-np.inf) is 0.",
+        "weights = powers / powers.sum(), and the context is weights @ X"),
+    why=("Subtracting the largest score changes no weight, and keeps exp from overflowing. The "
+         "word is hidden before the softmax, so the others share what it had."),
+    unseen="Without the largest score subtracted all is right, until a score is above 709.",
+    mistakes=(
+        ("scores = np.where(mask, X @ q, -np.inf)", "scores = X @ q",
+         "you ignored the mask; the score of a hidden word should be −∞, because exp(−∞) is 0"),
+        ("scores = np.where(mask, X @ q, -np.inf)", "scores = np.where(mask, X @ q, 0)",
+         "you gave hidden words the score 0; it should be −∞, because exp(0) is 1"),
+        ("weights = powers / powers.sum()", "weights = powers",
+         "you left out the sum; each power should be divided by the sum of all, because the "
+         "weights are shares"),
+        ("return weights @ X, weights", "return weights @ X / mask.sum(), weights",
+         "you divided the context by the number of words; it should be the weighted sum alone, "
+         "because the weights add up to 1 already"),
+        ("scores = np.where(mask, X @ q, -np.inf)",
+         "scores = np.where(mask, X @ q / np.sqrt(len(q)), -np.inf)",
+         "you divided the scores by √D; here they are plain dot products, and the division comes "
+         "with lesson 08, because it changes how sharp the weights are"),
+        ("return weights @ X, weights", "return X[weights.argmax()], weights",
+         "you read the best word alone; the context should be the average of all words by their "
+         "weights, because attention prefers and does not choose"),
+        ("    weights = powers / powers.sum()",
+         "    weights = np.exp(X @ q) / np.exp(X @ q).sum() * mask",
+         "you hid the word after the softmax; it should be hidden before, because otherwise the "
+         "weights do not add up to 1")))
