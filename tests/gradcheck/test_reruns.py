@@ -32,7 +32,8 @@ def both(dy, dz, x, grads):
 def test_the_output_that_is_not_used_is_reported(rng):
     x = rng.standard_normal((2, 3))
     assert reruns(check_of(two, first_alone, x), WRONG)[0] == (
-        "right as long as only output[0] counts: it is in the way back from output[1]")
+        "all gradients are right if the loss reads only output[0]: look on the path back from "
+        "output[1]")
     assert is_right(check_of(two, both, x))
 
 
@@ -80,8 +81,9 @@ def of_one_row(dy, cache, grads):
 def test_a_sum_over_the_batch_that_is_missing(rng):
     lines = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
                            rng.standard_normal((3, 2))), WRONG)
-    assert lines == ["right with 1 in place of 4 along axis 0 of input[0]: it is in a sum over "
-                    "them, in = for +=, in what goes from one to the next, or in a factor of 4"]
+    assert lines == ["with size 1 in place of 4 along axis 0 of input[0] all is right: look for a "
+                     "sum over 4, = in place of +=, what one step passes to the next, or a factor "
+                     "of 4"]
 
 
 def test_a_gradient_that_is_0_with_less_says_nothing(rng):
@@ -132,5 +134,5 @@ def test_the_report_tells_it_where_no_line_is_proven(rng):
     with pytest.raises(GradientError) as caught:
         gradcheck(None, rng.standard_normal((4, 3)), rng=rng, forward=made["forward"],
                   backward=made["backward"])
-    assert "right with 1 in place of 4 along axis 0 of input[0]" in str(caught.value)
+    assert "with size 1 in place of 4 along axis 0 of input[0]" in str(caught.value)
     assert len(str(caught.value).splitlines()) < 15

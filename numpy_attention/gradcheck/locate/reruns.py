@@ -43,8 +43,8 @@ def rerun_outputs(check, wrong):
             right.append(f"output[{k}]")
     others = [name for name in names if name not in right]
     if right and others:
-        yield (f"right as long as only {' or '.join(right)} counts: it is in the way back from "
-               f"{' or '.join(others)}")
+        yield (f"all gradients are right if the loss reads only {' or '.join(right)}: look on the "
+               f"path back from {' or '.join(others)}")
 
 
 def rerun_masks(check, wrong):
@@ -71,8 +71,9 @@ def rerun_axes(check, wrong):
             one = replace(check, inputs=[cut(value, size) for value in check.inputs], upstream=[])
             if is_right(one, wrong):
                 where = ", ".join(f"axis {axis} of {name}" for name, axis in cut_arrays.items())
-                yield (f"right with 1 in place of {size} along {where}: it is in a sum over them, "
-                       f"in = for +=, in what goes from one to the next, or in a factor of {size}")
+                yield (f"with size 1 in place of {size} along {where} all is right: look for a sum "
+                       f"over {size}, = in place of +=, what one step passes to the next, or a "
+                       f"factor of {size}")
 
 
 def sizes(check, arrays):
