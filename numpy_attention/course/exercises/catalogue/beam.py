@@ -38,6 +38,9 @@ def cases(rng, its):
         table = rng.dirichlet([evenness] * 4, size=(longest, 4))
 
         def next_log_p(words, table=table):
+            if len(words) >= len(table):
+                raise ValueError(f"you asked for a word after {len(words)} words, and longest is "
+                                 f"{len(table)}: a hypothesis of that length has ended")
             return np.log(table[len(words), words[-1] if words else 0])
         yield Case(lambda *asked: numbered(its.beam(*asked)), (next_log_p, 3, width, longest),
                    differ=lambda found, right, case=f"width {width}, longest {longest}, end 3": (
