@@ -73,13 +73,13 @@ def start(options: Namespace) -> None:
 
 def check(options: Namespace) -> int:
     exercise, folder = find_exercise(options.name), Folder(options.folder)
-    return check_file(exercise, folder, course.user_file(folder, exercise), options.seconds)
+    return check_file(exercise, folder, course.user_file(folder, exercise), options)
 
 
-def check_file(exercise: Exercise, folder: Folder, file: Path, seconds: float) -> int:
+def check_file(exercise: Exercise, folder: Folder, file: Path, options: Namespace) -> int:
     """Check a file, print the verdict and record it; → 0, or 1 if it does not pass."""
     with folder.changed(exercise) as record:
-        verdict, printed = checked(exercise, file, seconds)
+        verdict, printed = checked(exercise, file, options.seconds)
         record.checks += 1
         first = verdict.passed and not record.passed
         record.passed = record.passed or verdict.passed
@@ -89,7 +89,7 @@ def check_file(exercise: Exercise, folder: Folder, file: Path, seconds: float) -
     if outdated:
         print("the exercise has changed since you started it: your file is not changed; "
               f"numpy-attention exercise reset {exercise.name} writes the new one")
-    print("\n".join(format_verdict(exercise, verdict)))
+    print("\n".join(format_verdict(exercise, verdict, options.why)))
     if first and exists(file):                      # which its own code may have deleted
         print(after(exercise, file.read_text(encoding="utf-8", errors="replace")))
     return 0 if verdict.passed else 1
@@ -105,7 +105,7 @@ def watch(options: Namespace) -> int:
         if now is not None and now != before:
             before = now
             print(flush=True)
-            if check_file(exercise, folder, file, options.seconds) == 0:
+            if check_file(exercise, folder, file, options) == 0:
                 return 0
             print(end="", flush=True)
         time.sleep(PAUSE)

@@ -242,7 +242,8 @@ EXERCISES: Groups = {"": (FOLDER,)}
 EXERCISE = positional("name", "an exercise of `numpy-attention exercise list`", "NAME")
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
-    EXERCISE, FOLDER, Option("seconds", "time limit of your code", seconds, 30.0))}
+    EXERCISE, FOLDER, Option("seconds", "time limit of your code", seconds, 30.0),
+    flag("why", "print the evidence too: kinds of mistake, elements, smaller checks"))}
 PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="draw the course: .png, .pdf or .svg"))}
 COPY_LESSONS: Groups = {"": (
     positional("to", "folder, created if it does not exist", "FOLDER"),

@@ -5,6 +5,9 @@ import re
 
 from numpy_attention.course.exercises.exercise import Exercise
 
+GIVEN = "  this line was given"
+CHANGED = " changed: is that intended?"
+
 
 class Given:
     """The functions of a user's file that were given; changed: those that are not the same now."""
@@ -49,11 +52,11 @@ def with_given(message: str, its: Given) -> str:
     for line in message.splitlines():
         lines.append(line)
         if is_given:
-            lines.append("  this line was given and is correct: your code does not fit it")
+            lines.append(f"{GIVEN} and is correct: your code does not fit it")
         place = re.match(r"first wrong: line (\d+) of ", line)
         name = its.function_at(int(place[1])) if place else ""
         is_given = bool(name) and name not in its.changed
     if its.changed:
         verb = "was given and has" if len(its.changed) == 1 else "were given and have"
-        lines.append(f"{' and '.join(its.changed)} {verb} changed: is that intended?")
+        lines.append(f"{' and '.join(its.changed)} {verb}{CHANGED}")
     return "\n".join(lines)

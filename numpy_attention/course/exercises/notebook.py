@@ -11,16 +11,17 @@ from pathlib import Path
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import Verdict
 from numpy_attention.course.exercises.exercise import STAGES, Exercise
+from numpy_attention.course.exercises.given import CHANGED, GIVEN
 from numpy_attention.course.exercises.process import SECONDS, checked
 from numpy_attention.validation.messages import typed_repr
 
 
-def check(name: str, *mine: Callable, seconds: float = SECONDS) -> Verdict:
+def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = False) -> Verdict:
     """Check what a notebook or a script defines: check("softmax", softmax_backward).
 
     mine: the functions of the exercise, or the class that has its methods. Print what the command
-    prints, and return the Verdict. ValueError: an unknown exercise, or functions with other names;
-    TypeError: a function whose source cannot be read.
+    prints, with `why` all of its evidence, and return the Verdict. ValueError: an unknown exercise,
+    or functions with other names; TypeError: a function whose source cannot be read.
     """
     exercise = find_exercise(name)
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
@@ -34,7 +35,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS) -> Verdict:
         path.write_text(text, encoding="utf-8")
         verdict, printed = checked(exercise, path, seconds)
     print(printed, end="")
-    print("\n".join(format_verdict(exercise, verdict)))
+    print("\n".join(format_verdict(exercise, verdict, why)))
     return verdict
 
 
@@ -79,8 +80,8 @@ def find_exercise(name: str) -> Exercise:
     return EXERCISES[name]
 
 
-def format_verdict(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
-    """The lines of a verdict."""
+def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> Iterator[str]:
+    """The lines of a verdict, in brief or with all of its evidence (`why`)."""
     if verdict.passed:
         yield f"{exercise.name}: passed"
         return
@@ -91,7 +92,9 @@ def format_verdict(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
         what = "a known mistake" if one else "one of these known mistakes"
         yield f"your numbers match {what}:"
         yield from (f"  {mistake}" for mistake in verdict.mistakes)
-    yield verdict.message
+    lines = verdict.message.splitlines()
+    brief = lines if why or exercise.planted else essential(lines, bool(verdict.mistakes))
+    yield from brief
     if verdict.blank:
         return
     named = "first wrong" in verdict.message and "no small change" not in verdict.message
@@ -99,7 +102,21 @@ def format_verdict(exercise: Exercise, verdict: Verdict) -> Iterator[str]:
         yield "which line is it?"
     elif verdict.stage in ("values", "gradients") and not verdict.mistakes and not named:
         yield "your numbers match no known mistake"
-    yield f"a hint: numpy-attention exercise hint {exercise.name}"
+    more = "" if brief == lines else "the evidence: add --why; "
+    yield f"{more}a hint: numpy-attention exercise hint {exercise.name}"
+
+
+def essential(lines: list[str], named: bool) -> list[str]:
+    """What is wrong, and the first wrong line with its likely kind of mistake.
+
+    named: a known mistake has been printed, which says more than these.
+    """
+    start = next((n for n, line in enumerate(lines) if line.startswith("first wrong")), None)
+    if start is None:
+        return lines[:4]
+    kept = {*range(start, start + 2)} if named else {0, *range(start, start + 3)}
+    return [line for n, line in enumerate(lines) if n in kept or line.startswith(GIVEN)
+            or line.endswith(CHANGED)]
 
 
 def after(exercise: Exercise, mine: str) -> str:
