@@ -97,12 +97,13 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
     yield from brief
     if verdict.blank:
         return
+    more = ""
     named = "first wrong" in verdict.message and "no small change" not in verdict.message
     if exercise.planted:
         yield "which line is it?"
     elif verdict.stage in ("values", "gradients") and not verdict.mistakes and not named:
-        yield "your numbers match no known mistake"
-    more = "" if brief == lines else "the evidence: add --why; "
+        more += "your numbers match no known mistake; "
+    more += "" if brief == lines else "the evidence: add --why; "
     yield f"{more}a hint: numpy-attention exercise hint {exercise.name}"
 
 

@@ -38,6 +38,23 @@ def test_a_wrong_one_is_named(capsys):
     assert "the first term of the Jacobian diag(α) − α αᵀ alone" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("wrong, named", [("cache * dalpha", True),
+                                          ("cache * dalpha - 0.3 * cache**2", False)])
+def test_six_lines_say_what_is_wrong_and_where(capsys, tmp_path, wrong, named):
+    file = tmp_path / "mine.py"
+    file.write_text(f"def softmax_backward(dalpha, cache, grads):\n    return {wrong}\n")
+    names = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    check("softmax", names["softmax_backward"])
+    brief = capsys.readouterr().out.splitlines()
+    assert len(brief) <= 6 and any(line.startswith("first wrong: line") for line in brief)
+    assert ("your numbers match a known mistake:" in brief) == named
+    assert "the evidence: add --why; a hint:" in brief[-1]
+    check("softmax", names["softmax_backward"], why=True)
+    whole = capsys.readouterr().out.splitlines()
+    assert len(whole) > len(brief) and any("found" in line for line in whole)
+
+
 def test_the_example_of_the_documentation_does_what_it_says(tmp_path, capsys):
     text = (DOCS / "exercises.md").read_text(encoding="utf-8")
     example = text.partition("```python\n")[2].partition("```")[0]
