@@ -20,6 +20,7 @@ _MODULE_OF = {
     "GradientError": "errors",
     "NotAParameter": "errors",
     "NotChecked": "errors",
+    "NotFloat32": "errors",
     "Report": "report.report",
     "EPSILON": "differences",
     "TOLERANCE": "differences",

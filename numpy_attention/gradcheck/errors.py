@@ -24,3 +24,7 @@ class NotAParameter(UserWarning):
 
 class NotChecked(UserWarning):
     """Elements of an input at which a gradient check cannot measure: they lie on a kink."""
+
+
+class NotFloat32(UserWarning):
+    """A pass that gives float64 where all parameters and inputs are float32, as in training."""
