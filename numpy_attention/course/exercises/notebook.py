@@ -97,14 +97,13 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
     yield from brief
     if verdict.blank:
         return
-    more = ""
+    more = "" if brief == lines else "; --why prints the evidence"
     named = "first wrong" in verdict.message and "no small change" not in verdict.message
     if exercise.planted:
         yield "which line is it?"
     elif verdict.stage in ("values", "gradients") and not verdict.mistakes and not named:
-        more += "your numbers match no known mistake; "
-    more += "" if brief == lines else "the evidence: add --why; "
-    yield f"{more}a hint: numpy-attention exercise hint {exercise.name}"
+        more += "; your numbers match no known mistake"
+    yield f"a hint: numpy-attention exercise hint {exercise.name}{more}"
 
 
 def essential(lines: list[str], named: bool) -> list[str]:

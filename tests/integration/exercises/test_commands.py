@@ -89,7 +89,8 @@ def test_nothing_that_a_reader_wrote_is_lost(say, tmp_path):
 
 def test_from_within_the_folder_of_exercises(say, tmp_path, monkeypatch):
     say("start", "softmax")
-    assert "next: numpy-attention exercise check softmax" in say("progress")[1]
+    say("start", "attend")
+    assert "next: numpy-attention exercise check attend" in say("progress")[1]
     monkeypatch.chdir(tmp_path / "exercises")
     assert "softmax.py is in this folder: go up, or --folder ." in say("check", "softmax")[1]
     assert "softmax_backward is not written" in say("check", "softmax", "--folder", ".")[1]
