@@ -601,9 +601,10 @@ for name, one in {"written": written, "held out": verses("valid", 50_000)}.items
     shuffled = np.mean([share_closed(rng.permutation(marks).tolist()) for _ in range(100)])
     print(f"{name:<8}: {len(marks)} marks; the next mark after an opening one is a closing one in "
           f"{share_closed(marks):.0%}, shuffled {shuffled:.0%}")
+# written with the seeds 9, 10 and 11: 0.85, 0.83, 0.72; with AVX2 kernels 0.73, 0.79, 0.76
 
 # %% [markdown]
-# Mostly it does: about four of five opening marks are followed by a closing one, and by chance it
+# Mostly it does: about three of four opening marks are followed by a closing one, and by chance it
 # would be about three of five. (That is more often than in the Bible, where a speech may go on in
 # the next verses and open again. It is a rough figure: there are only about a hundred marks.)
 #

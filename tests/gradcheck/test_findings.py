@@ -11,6 +11,7 @@ from planting import plant, run
 from numpy_attention.attention.dot import DotAttention
 from numpy_attention.attention.memory import dot_scores, sum_of_values
 from numpy_attention.gradcheck import GradientError, gradcheck
+from numpy_attention.gradcheck.report.kinds import along
 
 
 @pytest.mark.parametrize("name, kind", [
@@ -227,3 +228,13 @@ def test_a_line_of_the_package_is_not_accused_of_a_users_mistake(rng):
     assert "which is correct" in message
     assert "nothing comes back through line" in message
     assert "return dot_scores(query, memory), (query, None)" in message
+
+
+def test_a_masked_sentence_is_no_clue():
+    """Wrong for all sentences with a gradient: the one without says nothing of where to look."""
+    right = np.ones((3, 4))
+    right[2] = 0
+    assert along(2 * right, right, 1.0) == []
+    found = right.copy()
+    found[0] = 2
+    assert [kind.name for kind in along(found, right, 1.0)] == ["place"]

@@ -82,8 +82,8 @@ def test_a_sum_over_the_batch_that_is_missing(rng):
     lines = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
                            rng.standard_normal((3, 2))), WRONG)
     assert lines == ["with size 1 in place of 4 along axis 0 of input[0] all is right: look for a "
-                     "sum over 4, = in place of +=, what one step passes to the next, or a factor "
-                     "of 4"]
+                     "sum over that axis, = in place of +=, what one step passes to the next, or a "
+                     "factor of 4"]
 
 
 def test_a_gradient_that_is_0_with_less_says_nothing(rng):

@@ -175,7 +175,7 @@ def api():
     """
     texts = {}
     for part, paths in subpackages.subpackages().items():
-        inner = [path for path in paths if is_internal(path)]
+        inner = [path for path in paths if is_internal(module_of(path))]
         public = [path for path in paths if path not in inner]
         if public:
             texts[f"{API}/{part}.md"] = api_text(part, public, part, "")
@@ -194,10 +194,9 @@ def api():
     return texts
 
 
-def is_internal(path):
+def is_internal(module):
     """Whether a module is one that users of the package do not import."""
-    module = module_of(path).removeprefix("numpy_attention.")
-    return any(f"{module}.".startswith(f"{one}.") for one in INTERNAL)
+    return any(f"{module}.".startswith(f"numpy_attention.{one}.") for one in INTERNAL)
 
 
 def module_of(path):
@@ -209,8 +208,7 @@ def by_task():
     for task, part in TASKS.items():
         yield from (f"## {task}", "", "| name | what it is |", "|---|---|")
         package = importlib.import_module(f"numpy_attention.{part}")
-        for name in public_names(package):
-            thing = getattr(package, name, None) or getattr(numpy_attention, name)
+        for name, thing in public_names(package).items():
             about = (inspect.getdoc(thing) or "").split("\n\n")[0].split("\n")[0]
             yield (f"| {{py:obj}}`{name} <{thing.__module__}.{thing.__qualname__}>` | "
                    f"{about.replace('|', '/')} |")
@@ -218,14 +216,12 @@ def by_task():
 
 
 def public_names(package):
-    """The classes and functions that a subpackage, or the package, exports from it."""
-    names = [*getattr(package, "__all__", ()), *numpy_attention.__all__]
-    own = {name: getattr(package, name, None) or getattr(numpy_attention, name) for name in names
-           if hasattr(package, name) or hasattr(numpy_attention, name)}
-    return [name for name, thing in own.items()
+    """{name: class or function} that a subpackage, or the package, exports from it."""
+    exported = {name: getattr(numpy_attention, name) for name in numpy_attention.__all__}
+    exported |= {name: getattr(package, name) for name in getattr(package, "__all__", ())}
+    return {name: thing for name, thing in exported.items()
             if callable(thing) and thing.__module__.startswith(f"{package.__name__}.")
-            and not any(f"{thing.__module__}.".startswith(f"numpy_attention.{one}.")
-                        for one in INTERNAL)]
+            and not is_internal(thing.__module__)}
 
 
 def api_text(title, paths, part, option):

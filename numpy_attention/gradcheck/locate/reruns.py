@@ -72,7 +72,7 @@ def rerun_axes(check, wrong):
             if is_right(one, wrong):
                 where = ", ".join(f"axis {axis} of {name}" for name, axis in cut_arrays.items())
                 yield (f"with size 1 in place of {size} along {where} all is right: look for a sum "
-                       f"over {size}, = in place of +=, what one step passes to the next, or a "
+                       "over that axis, = in place of +=, what one step passes to the next, or a "
                        f"factor of {size}")
 
 

@@ -79,6 +79,7 @@ def test_the_api_lists_names_by_task_and_hides_internals_from_search(staged):
         assert text.startswith("---\nnosearch: true\n---\n") and ":no-index:" in text
     assert ":no-index:" not in (staged / "api" / "gradcheck.md").read_text(encoding="utf-8")
 
+
 def test_downloads_are_whole(tmp_path):
     import zipfile
     staging.downloads(tmp_path)

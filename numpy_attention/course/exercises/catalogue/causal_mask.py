@@ -5,22 +5,22 @@ import numpy as np
 from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
 
 
-def causal_softmax(E, lengths):
-    """Scores E (B, T, T) and lengths (B,) → weights A (B, T, T), cache."""
-    places = np.arange(E.shape[1])
+def causal_softmax(e, lengths):
+    """Scores e (B, T, T) and lengths (B,) → weights A (B, T, T), cache."""
+    places = np.arange(e.shape[1])
     seen = places <= places[:, None]                            # (T, T): s ≤ t
     real = places < lengths[:, None]                            # (B, T): s is no padding
-    E = np.where(seen & real[:, None], E, -np.inf)
-    A = np.exp(E - E.max(2, keepdims=True))
+    e = np.where(seen & real[:, None], e, -np.inf)
+    A = np.exp(e - e.max(2, keepdims=True))
     A = A / A.sum(2, keepdims=True)
     return A, A
 
 
 def causal_softmax_backward(dA, cache, grads):
-    """∂L/∂A → ∂L/∂E, and None for the lengths."""
+    """∂L/∂A → ∂L/∂e, and None for the lengths."""
     A = cache
-    dE = A * (dA - (A * dA).sum(2, keepdims=True))
-    return dE, None
+    de = A * (dA - (A * dA).sum(2, keepdims=True))
+    return de, None
 
 
 def cases(rng, its):
@@ -34,18 +34,18 @@ EXERCISE = Exercise(
     source=Source(__file__, ("causal_softmax", "causal_softmax_backward")),
     blanks=("causal_softmax", "causal_softmax_backward"), cases=cases,
     text="""
-    A_bts = exp(E_bts) / Σ exp(E_btr) over the visible places r, and 0 where s is not visible
+    A_bts = exp(e_bts) / Σ exp(e_btr) over the visible places r, and 0 where s is not visible
     place s is visible for t  if  s ≤ t  and  s < the length of sentence b
 
 Vaswani et al. 2017, section 3.2.3: the masked softmax of a decoder, for a batch of padded
-sentences. E[b, t, s] is the score of the query at t with the key at s. Given ∂L/∂A (B, T, T),
-return ∂L/∂E, and None for the lengths. Rows t past a sentence's end are computed like the others.
+sentences. e[b, t, s] is the score of the query at t with the key at s. Given ∂L/∂A (B, T, T),
+return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are computed like the others.
 """,
     hints=(
-        "Change a later score, E[b, t, s] with s > t: no weight may change. And every row adds up "
+        "Change a later score, e[b, t, s] with s > t: no weight may change. And every row adds up "
         "to 1.",
         "A score of −∞ becomes a weight of 0 when the softmax is taken: mask before it, not after.",
-        "np.where(visible, E, −∞), then a softmax along the last axis; dE = A (dA − Σ A dA)"),
+        "np.where(visible, e, −∞), then a softmax along the last axis; de = A (dA − Σ A dA)"),
     why="A hidden place has weight 0, and with it a gradient of 0: backward needs no mask.",
     unseen=("With a triangle that is one place too wide every gradient is right, and the model "
             "reads the word that it should predict."),
@@ -59,21 +59,21 @@ return ∂L/∂E, and None for the lengths. Rows t past a sentence's end are com
         ("seen & real[:, None]", "seen",
          "you left out the lengths; a place past the end should have weight 0, because it is "
          "padding"),
-        ("seen & real[:, None]", "np.broadcast_to(real[:, None], E.shape)",
+        ("seen & real[:, None]", "np.broadcast_to(real[:, None], e.shape)",
          "you left out the triangle; later places should have weight 0, because they are not "
          "written yet"),
         ("seen & real[:, None]", "seen | real[:, None]",
          "you joined both masks with or; it should be and, because a place must pass both"),
-        ("seen & real[:, None], E, -np.inf", "seen & real[:, None], E, 0",
+        ("seen & real[:, None], e, -np.inf", "seen & real[:, None], e, 0",
          "you masked with a score of 0; it should be −∞, because exp(0) = 1 is a weight too"),
-        ("    E = np.where(seen & real[:, None], E, -np.inf)\n"
-         "    A = np.exp(E - E.max(2, keepdims=True))\n"
+        ("    e = np.where(seen & real[:, None], e, -np.inf)\n"
+         "    A = np.exp(e - e.max(2, keepdims=True))\n"
          "    A = A / A.sum(2, keepdims=True)\n",
-         "    A = np.exp(E - E.max(2, keepdims=True))\n"
+         "    A = np.exp(e - e.max(2, keepdims=True))\n"
          "    A = A / A.sum(2, keepdims=True) * (seen & real[:, None])\n",
          "you masked after the softmax; it should be before, because the visible weights must add "
          "up to 1"),
-        *softmax_mistakes("dE = A * (dA - (A * dA).sum(2, keepdims=True))", "A", "dA"),
+        *softmax_mistakes("de = A * (dA - (A * dA).sum(2, keepdims=True))", "A", "dA"),
         ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)",
          "you summed over the queries; it should be over the keys, because each row of A is a "
          "softmax")))

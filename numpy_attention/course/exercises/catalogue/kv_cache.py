@@ -5,8 +5,8 @@ import numpy as np
 from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
-def softmax(E):
-    A = np.exp(E - E.max(-1, keepdims=True))
+def softmax(e):
+    A = np.exp(e - e.max(-1, keepdims=True))
     return A / A.sum(-1, keepdims=True)
 
 
@@ -15,8 +15,8 @@ def step(x, keys, values, W_q, W_k, W_v):
     q = x @ W_q                                                 # (B, d)
     keys = np.concatenate([keys, (x @ W_k)[:, None]], 1)        # (B, t + 1, d)
     values = np.concatenate([values, (x @ W_v)[:, None]], 1)    # (B, t + 1, v)
-    E = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])   # (B, t + 1)
-    A = softmax(E)
+    e = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])   # (B, t + 1)
+    A = softmax(e)
     return (A[:, None] @ values)[:, 0], keys, values
 
 
@@ -51,14 +51,14 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
     hints=(
         "Word by word must give what causal attention gives for all words at once.",
         "A word attends to itself, too: first keep its key and value, then attend.",
-        "E = keys · q / √d (B, t + 1), A = softmax(E), output = A values"),
+        "e = keys · q / √d (B, t + 1), A = softmax(e), output = A values"),
     why=("Under the causal mask nothing of an earlier word depends on later ones, so its key and "
          "value may be kept. A query is needed once, and is not kept."),
     unseen=("Keys and values in another order give the same output: attention alone does not know "
             "the order of what it reads."),
     mistakes=(
-        ("E = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])",
-         "E = (keys @ q[:, :, None])[:, :, 0]",
+        ("e = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])",
+         "e = (keys @ q[:, :, None])[:, :, 0]",
          "you left out √d; the scores should be divided by it, because this is scaled dot-product "
          "attention"),
         ("np.sqrt(q.shape[1])", "np.sqrt(keys.shape[1])",
@@ -70,13 +70,13 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
          "np.concatenate([(x @ W_k)[:, None], keys], 1)",
          "you put the new key in front; it should come last, because row s of keys and of values "
          "is word s"),
-        ("    A = softmax(E)\n    return (A[:, None] @ values)[:, 0], keys, values",
-         "    A = softmax(E[:, 1:])\n    return (A[:, None] @ values[:, 1:])[:, 0], keys, values",
+        ("    A = softmax(e)\n    return (A[:, None] @ values)[:, 0], keys, values",
+         "    A = softmax(e[:, 1:])\n    return (A[:, None] @ values[:, 1:])[:, 0], keys, values",
          "you left out the oldest word; it should be attended to, because a word sees all before "
          "it"),
-        ("    A = softmax(E)\n    return (A[:, None] @ values)[:, 0], keys, values",
-         "    A = softmax(E[:, :-1])\n    return (A[:, None] @ values[:, :-1])[:, 0], keys, values",
+        ("    A = softmax(e)\n    return (A[:, None] @ values)[:, 0], keys, values",
+         "    A = softmax(e[:, :-1])\n    return (A[:, None] @ values[:, :-1])[:, 0], keys, values",
          "you left out the new word itself; it should be attended to, because the mask is s ≤ t"),
-        ("A = softmax(E)", "A = softmax(E.T).T",
+        ("A = softmax(e)", "A = softmax(e.T).T",
          "you took the softmax over the sentences; it should be over the words, because the "
          "weights of one query add up to 1")))

@@ -41,7 +41,8 @@ EXERCISE = Exercise(
     PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
     PE(p) R = PE(p + k)                        for every position p
 
-Vaswani et al. 2017, section 3.5. D is even, positions p begin with 0, and k may be negative.
+Vaswani et al. 2017, section 3.5. D is the lesson's d_model, and even; k is its offset, and may be
+negative. Positions p begin with 0.
 Return PE (T, D), and the matrix R (D, D) of an offset of k places. PE(p) is a row, so R is on its
 right.
 """,

@@ -38,10 +38,10 @@ EXERCISE = Exercise(
     of each sentence b the k largest sums are kept, the largest first
     the parent of a kept one is its j, its new word is its v
 
-One step of beam search for B sentences, each with k hypotheses. log_p (B, k, V) is that of each
-next word, totals (B, k) the log p of each hypothesis, ids (B, k, t) its words, and states
-(B, k, H) the decoder's state that the next step reads. Return the new totals (B, k), ids
-(B, k, t + 1) and states (B, k, H). None has ended.
+One step of beam search for B sentences, each with k hypotheses (the lesson's `width`).
+log_p (B, k, V) is that of each next word, totals (B, k) the log p of each hypothesis, ids (B, k, t)
+its words, and states (B, k, H) the decoder's state that the next step reads. Return the new totals
+(B, k), ids (B, k, t + 1) and states (B, k, H). None has ended.
 """,
     hints=(
         "The best hypothesis may be the child of the second one, and then its state must be, too.",
