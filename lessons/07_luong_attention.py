@@ -451,7 +451,7 @@ left.legend()
 right.bar(positions, -terms, color=plotting.COLOURS[1])
 right.axhline(0, color="0.5", linewidth=1)
 right.set(xlabel="position j", ylabel="− its term of dp",
-          title=f"the pull of p to the right: position 3 has {-terms[3]:.3f} of {-terms.sum():.3f}")
+          title=f"the pull to the right: position 3 has {-terms[3]:.3f} of {-terms.sum():.3f}")
 show(figure, "07_pull")
 
 # %% [markdown]
