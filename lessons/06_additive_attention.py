@@ -9,15 +9,15 @@
 # about a minute to run.
 #
 # Lesson 05 pressed a sentence into one vector, and long sentences did not fit. Bahdanau, Cho &
-# Bengio (2015) keep a vector for *every* source word, and let the decoder look at all of them again
-# before each word that it writes. Where it looks is computed, so it has a gradient, so it can be
-# learnt. Nobody has to say which words belong together: pairs of sentences are enough.
+# Bengio (2015) keep a vector for *every* source word, and let the decoder **attend** to all of them
+# again before it writes a word. Where it looks is computed, so it has a gradient, so it can be
+# learnt. Nobody has to say which words belong together (the **alignment** of the two sentences):
+# pairs of sentences are enough.
 #
-# You will derive the mechanism with three words and a pencil, check each line, and put it into a
-# translator of clauses from the Bible. Scholars have marked which Hebrew or Greek word each English
-# and each Spanish word stands for, so it is known which of them belong together; the model never
-# sees these links. Guess now: for how many of them does the largest weight lie on the right word?
-# Always looking at the same relative place would be right for a little more than half of them.
+# You will derive it with three words and a pencil, check each line, and put it into a translator of
+# clauses from the Bible. Scholars have marked which Hebrew or Greek word each English and Spanish
+# word translates; the model never sees these links. Guess now: for how many of them is the largest
+# weight on the right word? The same relative position is right for a little more than half.
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -44,45 +44,47 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One target word
 #
-# The encoder has read a sentence of S words and left an *annotation* h_j for each. It is
-# *bidirectional*: one GRU reads from the left, another from the right, and h_j is both states at
-# word j side by side. So h_j knows what stands before word j and what stands after it. The decoder
-# is about to write a word. Its state so far asks; call it the query q. (In the paper it is s_{i−1};
-# the equations are those of section 3.1 and appendix A.1.2.)
+# The encoder has read a sentence of S words and left an **annotation** h_j for each. It is
+# **bidirectional**: one GRU reads from the left, another from the right, and h_j is both states at
+# word j, joined. So h_j knows what comes before word j and what comes after it. The decoder is
+# about to write word t. Its state so far asks; call it the **query** q. (The equations are those of
+# section 3.1 and appendix A.1.2; the paper counts target words by i, this course by t.)
 #
 #     a_j = q W_a + h_j U_a       (A,)   query and annotation are *added*, hence the name
 #     x_j = tanh(a_j)             (A,)   a hidden layer
 #     e_j = x_j · v_a             ()     the score: how well does word j serve now?
 #     α   = softmax(e)            (S,)   weights: positive, they add up to 1
-#     c   = Σ_j α_j h_j           (D,)   the context, an average of annotations
+#     c   = Σ_j α_j h_j           (D,)   the context vector, an average of annotations
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | q | (Q,) | the query, the decoder's state s_{i−1} *before* it writes word i |
+# | j = 1 … S, t = 1 … T | | positions in the source and in the target |
+# | s_t | (Q,) | the decoder's state after its step for word t |
+# | q | (Q,) | the query: here s_{t−1}, the state *before* word t is written |
 # | h, its rows h_j | (S, D) | annotations of the source words |
-# | a, x, their rows a_j, x_j | (S, A) | hidden layer, before and after its tanh; x is no word |
-# | e, α | (S,) | scores, weights |
-# | c | (D,) | context: what was found |
+# | a, x, their rows a_j, x_j | (S, A) | hidden layer, before and after its tanh; x is not a word |
+# | e, α | (S,) | **scores**, **attention weights** |
+# | c | (D,) | **context vector**: what was found |
 # | W_a, U_a, v_a | (Q, A), (D, A), (A,) | all that is learnt here |
 #
-# The context then enters the decoder's next step, which makes s_i, and s_i writes the word y_i.
+# The context c_t then enters the decoder's next step, which makes s_t; s_t predicts the word y_t.
 
 # %%
 boxes = {
-    "before": ("q = sᵢ₋₁", 0, 0),
-    "h": ("h₁ … hₛ", 5.6, 2.9, 2),
+    "before": ("q = sₜ₋₁", 0, 0),
+    "h": ("h: rows h₁ to h_S", 5.6, 2.9, 2),
     "a": ("aⱼ = q Wₐ + hⱼ Uₐ", 2.3, 1.3),
     "e": ("eⱼ = tanh(aⱼ) · vₐ", 4.8, 1.3),
     "alpha": ("α = softmax(e)", 7.1, 1.3),
-    "c": ("c = Σ αⱼ hⱼ", 9.2, 1.3, 2),
-    "y": ("yᵢ₋₁", 7.1, -1),
-    "after": ("sᵢ", 9.2, 0),
-    "next": ("P(yᵢ)", 10.8, 0),
+    "c": ("cₜ = Σ αⱼ hⱼ", 9.2, 1.3, 2),
+    "y": ("yₜ₋₁", 7.1, -1),
+    "after": ("sₜ", 9.2, 0),
+    "next": ("P(yₜ)", 10.8, 0),
 }
 
 # %%
-arrows = [("before", "a", "asks"), ("h", "a", "is found"), ("a", "e"), ("e", "alpha"),
-          ("alpha", "c"), ("h", "c", "is said"), ("c", "after"), ("y", "after"),
+arrows = [("before", "a", "query"), ("h", "a", "as keys"), ("a", "e"), ("e", "alpha"),
+          ("alpha", "c"), ("h", "c", "as values"), ("c", "after"), ("y", "after"),
           ("before", "after", "the GRU's step"), ("after", "next"), ("c", "next"), ("y", "next")]
 title = "RNNsearch: the old state asks, and what it finds goes into the new one"
 show(plotting.diagram(boxes, arrows, title=title), "06_architecture")
@@ -90,9 +92,9 @@ show(plotting.diagram(boxes, arrows, title=title), "06_architecture")
 # %% [markdown]
 # ## Forward
 #
-# Three words, three numbers each. We choose what the numbers mean: how much a word names a
-# **thing**, how much a **quality**, how much it only serves **grammar**. A real encoder learns its
-# own. The query has two numbers: a thing is wanted, a quality is wanted.
+# Three words, three numbers each. We choose what the numbers mean: how much a word names a *thing*,
+# a *quality*, or only serves *grammar*. A real encoder learns its own. The query has two numbers: a
+# thing is wanted, a quality is wanted.
 
 # %%
 words = ["the", "white", "house"]
@@ -108,10 +110,10 @@ v_a = np.array([2.0, 2.0])                                  # (A,)
 
 # %% [markdown]
 # The Spanish sentence is *la casa blanca*, and *la* is written. Now a thing is wanted, q = (1, 0).
-# Take a pencil and do the row of "house": q W_a is the first row of W_a, h_j U_a is nearly the
-# first row of U_a. Which of the two hidden units is awake, that is, above 0? (W_a is all negative:
-# it pushes both units down, but the one that matches the query less. A word rich in the wanted
-# feature can still push that unit above 0.)
+# Take a pencil and compute the row of "house": q W_a is the first row of W_a, h_j U_a is nearly the
+# first row of U_a. Which of the two hidden units is above 0? (W_a is all negative: it pushes both
+# units down, the one that matches the query less than the other. A word rich in the wanted feature
+# can still push that unit above 0.)
 
 
 # %%
@@ -139,7 +141,7 @@ print("  c =", c, " most of it from", words[alpha.argmax()])
 
 # %% [markdown]
 # The first unit, at "house" alone, says "a thing is wanted, and here is one". Now *casa* is written
-# too, and a quality is wanted: q = (0, 1). The annotations are the same, their products with U_a
+# too, and a quality is wanted: q = (0, 1). The annotations are the same, so their products with U_a
 # need not be computed again. Only the query has changed:
 
 # %%
@@ -150,14 +152,14 @@ assert words[alpha_then.argmax()] == "white"
 
 # %% [markdown]
 # Spanish order out of English words, and nothing was moved: the decoder looked at *house* first,
-# then at *white*. It works only because of the tanh. A sum q W_a + h_j U_a has one part from the
-# query which is the same for all words; only the bend makes it matter (question 3).
+# then at *white*. It works only because of the tanh. In the sum q W_a + h_j U_a the part of the
+# query is the same for all words; only the bend of the tanh makes it matter (question 3).
 #
 # ## Backward
 #
-# Given dc = ∂L/∂c, walk the five lines in reverse. We take dc = w, three numbers, as if L were
-# w · c. After each line a central difference is asked whether we are still right. To move an
-# intermediate we add something to it: `L(alpha=…)` is the loss with that much added to α.
+# Given the **upstream gradient** dc = ∂L/∂c, walk the five lines in reverse. We take dc = w, three
+# numbers, as if L were w · c. After each line a central difference checks that we are still right.
+# To move an intermediate we add something to it: `L(alpha=…)` is the loss with that added to α.
 
 # %%
 w = np.array([1.0, -2.0, 0.5])
@@ -185,13 +187,13 @@ def moved(name, ours):
 
 
 # %% [markdown]
-# **c = Σ_j α_j h_j.** A product of two factors, so two gradients. One is for the weights, the other
-# for the annotations:
+# **c = Σ_j α_j h_j.** A product of two factors, so two gradients, one for the weights and one for
+# the annotations:
 #
 #     dα_j = h_j · dc
 #     dh_j = α_j dc               so far; h_j will be used once more
 #
-# A word that was hardly looked at hardly learns what to say: α_j scales all that it is told.
+# A word with a small weight hardly learns what to say, because α_j scales its gradient.
 
 # %%
 dc = w
@@ -200,13 +202,15 @@ dh_said = np.outer(alpha, dc)       # (S, D)
 moved("alpha", dalpha)
 
 # %% [markdown]
-# **α = softmax(e).** All scores move all weights, so the derivative is a matrix:
+# **α = softmax(e).** All scores move all weights, so the derivative is a matrix, the **Jacobian**
+# J. Write α_j = u_j / Z with u_j = exp(e_j) and Z = Σ_j u_j. Here e_k moves only u_k and Z, each
+# with the slope u_k. With [j = k] for 1 if j = k and 0 if not, the quotient rule gives
 #
-#     ∂α_j/∂e_k = α_j ([j = k] − α_k)          J = diag(α) − α αᵀ
+#     ∂α_j/∂e_k = [j = k] u_j / Z − u_j u_k / Z² = α_j ([j = k] − α_k)      J = diag(α) − α αᵀ
 #     de_k = Σ_j dα_j ∂α_j/∂e_k = α_k (dα_k − Σ_j α_j dα_j)
 #
-# Read the last line aloud: a score falls if a look at its word raises the loss by *more than the
-# average look does*. One dot product in place of a matrix of S × S. What must Σ_k de_k be? (A
+# The last line says: an update lowers a score if more weight on its word raises the loss by *more
+# than the average does*. It needs one dot product and no S × S matrix. What must Σ_k de_k be? (A
 # number that is added to all scores changes no weight.)
 
 # %%
@@ -218,8 +222,8 @@ assert np.allclose(dalpha @ J, de)
 moved("e", de)
 
 # %% [markdown]
-# **e_j = x_j · v_a** and **x_j = tanh(a_j)**, whose slope is 1 − x². v_a was used by every word, so
-# it collects from every word:
+# **e_j = x_j · v_a** and **x_j = tanh(a_j)**, whose slope is 1 − x². Every word used v_a, so its
+# gradient is a sum over the words (∘ multiplies element by element):
 #
 #     dx_j = de_j v_a         dv_a = Σ_j de_j x_j         da_j = dx_j ∘ (1 − x_j²)
 
@@ -258,25 +262,26 @@ print("one word: every gradient is what the central difference measures")
 # In practice there are B sentences at once, and T target words, one query each. Three things
 # change.
 #
-# - Sentences differ in length. A mask (B, S) says which places hold a word. The others get the
-#   score −∞, so the weight is exactly 0.
-# - The *keys* k_j = h_j U_a do not depend on the query. They are made once a sentence, not once a
-#   target word.
-# - Backward, what all target words send to a sentence is added up, and goes through U_a once.
+# - Sentences differ in length. A mask (B, S) says which positions hold a word. The others get the
+#   score −∞, so their weight is exactly 0.
+# - The **keys** k_j = h_j U_a do not depend on the query. They are computed once per sentence, not
+#   once per target word. (The annotations are also the **values**: what is averaged.)
+# - Backward, the gradients of the keys from all target words are summed, and go through U_a once.
 #
 # Hence the library's protocol, two methods forward and two backward, which every attention of this
 # course follows:
 #
-#     read            once a sentence: the keys
-#     step            once a target word: score, softmax, sum
+#     read            once per sentence: the keys
+#     step            once per target word: score, softmax, sum
 #     step_backward   adds ∂L/∂h and ∂L/∂k of this target word to dmemory
-#     read_backward   once a sentence: what was added up goes through U_a
+#     read_backward   once per sentence: the sum for the keys goes through U_a
 #
-# `memory` holds what was read: values, keys and mask. `dmemory` begins as zeros of the same shapes,
-# and every step adds to it. `t` counts the target words; some attentions of lesson 07 need it, this
-# one does not. `dweights` is ∂L/∂α where a loss reads α itself, as the gradient check does, or a
-# model with supervised attention; usually it is None. Every line below you have derived above; find
-# it.
+# `memory` holds values, keys and mask. `dmemory` begins as zeros of the same shapes, and every step
+# adds to it. `t` counts the target words (for lesson 07). `dweights` is ∂L/∂α where a loss reads α,
+# as the gradient check does, or a model with supervised attention; usually it is None.
+#
+# > **Exercise.** Write its backward pass before you read on:
+# > `numpy-attention exercise start additive`.
 
 
 # %% tags=["plain"]
@@ -328,7 +333,7 @@ class PlainAttention(Module):
 
 # %% [markdown]
 # All sizes differ, so that a transpose cannot hide, and the second sentence is shorter. `protocol`
-# asks T queries in turn; the loss reads contexts and weights. In the report `input[0]` are the
+# runs T queries in turn; the loss reads contexts and weights. In the report `input[0]` is the
 # queries, `input[1]` the annotations.
 
 # %%
@@ -357,13 +362,11 @@ plain = PlainAttention(*weights_of_it)
 print(check(plain))
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start additive`.
-#
 # ### How a bug looks
 #
-# The usual mistake: of the Jacobian J = diag(α) − α αᵀ only the first term is kept, so the average
-# is not taken away. (That is not the diagonal of J either, which is α_k (1 − α_k).) It has the
-# right shape, and a model trained with it even learns something. Before you read the report: which
+# The usual mistake keeps only the first term of the Jacobian J = diag(α) − α αᵀ, so the average is
+# not subtracted. (That is not the diagonal of J either, which is α_k (1 − α_k).) It has the right
+# shape, and a model trained with it even learns something. Before you read the report: which
 # gradients must be wrong? Is any right?
 
 
@@ -376,14 +379,14 @@ class Forgetful(PlainAttention):
 report = caught(check, Forgetful(*weights_of_it))
 
 # %% [markdown]
-# None is right. So the line is one that all gradients go through. Going backward, between the
+# None is right. So the wrong line is one that all gradients go through. Going backward, between the
 # weighted sum and the three parameters there is only the softmax. The report names its line, and
-# calls what it computes "a part of the Jacobian": diag(α) was taken, and − α αᵀ was forgotten.
+# calls it "a part of the Jacobian": diag(α) is there, and − α αᵀ is missing.
 #
 # ## The same as the library
 #
-# The library's `AdditiveAttention` has compiled loops for the tanh and the sums, and lets products
-# wait until there is one for all steps. It shares no code with ours.
+# The library's `AdditiveAttention` has compiled loops for the tanh and the sums, and defers some
+# products until one serves all steps. It shares no code with ours.
 
 # %%
 package = AdditiveAttention(*weights_of_it)
@@ -405,20 +408,20 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # ## Into the translator
 #
 # The whole model is the paper's RNNsearch (`models/rnnsearch.py`). With annotations h_j from the
-# encoder, for each target word i:
+# encoder, for each target word t:
 #
-#     c_i  = attention(s_{i−1}; h)               this lesson
-#     s_i  = GRU(y_{i−1}, c_i; s_{i−1})          lesson 04; c_i enters both gates and the candidate
-#     P(y_i) = softmax(maxout(s_i, y_{i−1}, c_i) O)       lesson 05
+#     c_t  = attention(s_{t−1}; h)               this lesson
+#     s_t  = GRU(y_{t−1}, c_t; s_{t−1})          lesson 04; c_t enters both gates and the candidate
+#     P(y_t) = softmax(maxout(s_t, y_{t−1}, c_t) O)       lesson 05; O: the output layer's weights
 #
-# > **Exercise.** Write it yourself: `numpy-attention exercise start deep-output`.
+# > **Exercise.** Write the last line (maxout takes the larger number of each pair):
+# > `numpy-attention exercise start deep-output`.
 #
-# As the models here are small and train for seconds, three things differ from the paper: lesson
-# 04's GRU with its reset gate after the product, P(y_i) is read from s_i (in the paper's appendix
-# from s_{i−1}), and other initial values. What would the paper's own equations and settings cost a
-# small model? The package has a record of them, all together, and of single steps away: BLEU after
-# six epochs of 75,000 clauses of the Bible, one seed (the recipes `appendix`,
-# `appendix-init-modern` and `appendix-adam`; the last, three seeds, is `clauses-additive`):
+# Our models are small and train for seconds, so three things differ from the paper: the GRU's reset
+# gate comes after the product (lesson 04), P(y_t) is read from s_t (in the paper from s_{t−1}), and
+# the initial values are others. The package has a record of what the paper's settings cost a small
+# model: BLEU after six epochs of 75,000 clauses of the Bible, also with each of two changes *alone*
+# (`appendix`, `appendix-init-modern`, `appendix-adam`, one seed; `clauses-additive`, three):
 
 # %%
 RECORDED = {
@@ -427,12 +430,12 @@ RECORDED = {
     "but Adam, its rate falling to 0": 24.4,
     "as we have it, both and dropout": 29.7,
 }
-print("recorded, BLEU: " + ", ".join(f"{how} {bleu}" for how, bleu in RECORDED.items()))
+for how, bleu in RECORDED.items():
+    print(f"  recorded, BLEU {bleu:>4}: {how}")
 
 # %% [markdown]
-# Its initial values and its Adadelta were made for a thousand units and for days of training. With
-# 128 units and six epochs the model has hardly begun to learn, and a change of either lets it. That
-# is no verdict on the paper's equations.
+# The paper's initial values and its Adadelta served a thousand units and days of training. With 128
+# units and six epochs the model hardly begins to learn. That is not a verdict on its equations.
 #
 # We take the library's attention out and put ours in:
 
@@ -444,32 +447,31 @@ print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ou
 # %% [markdown]
 # ## How to read a weight
 #
-# When the weights α_i are computed, y_i is *not yet chosen*: s_{i−1} asks. If two words could come
-# next, the best it can do is to look at both. So α says where the next word may come from, not
-# where this one came from. Heatmaps in papers, and in lesson 07, show it anyway.
+# When the weights α_t are computed, y_t is *not yet chosen*: the query is s_{t−1}. If two words
+# could come next, the best it can do is to attend to both. So α says where the next word may come
+# from, not where this one came from. Heatmaps in papers, and in lesson 07, show it anyway.
 #
-# Once the word is written, Bayes tells more. Take α as a prior over places, and ask the decoder how
-# likely it finds the word y_i if all of the weight lay on place s alone (Shankar & Sarawagi 2019):
+# Once the word is written, Bayes' rule says more. Take α as a prior over positions, and ask the
+# decoder how likely y_t is if all of the weight is on position j (Shankar & Sarawagi 2019):
 #
-#     p(s | y_i)  ∝  α_is · P(y_i | c_i = h_s)
+#     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
 #
-# It costs S more steps of the decoder, one for each place. `told` computes it row by row; `state`
-# holds the memory and s_{i−1}.
+# It costs S more steps of the decoder. `given_word` computes it; `state` holds memory and s_{t−1}.
 
 
 # %%
-def told(translator, pair):
-    """p(s | y_i) for all target words of a pair, and P(y_i | c_i = h_s), both (T + 1, S + 1)."""
+def given_word(translator, pair):
+    """p(j | y_t) and P(y_t | c_t = h_j) for all words of a pair: (T + 1, S + 1) each."""
     model = translator.model
     batch = translator.batches([pair]).batch([0])
     S = len(batch.source)
     state = model.start(batch.source, batch.source_mask)
     rows = []
-    for before, word in zip(batch.target_in, batch.target_out):
+    for previous, word in zip(batch.target_in, batch.target_out):
         alone = state.take(np.zeros(S, int))            # S copies of the decoder:
-        alone.memory.mask = np.eye(S, dtype=bool)       # copy s sees place s only
-        log_p, _, _ = model.next(np.repeat(before, S), alone)   # log P(y | c = h_s), before state
-        _, alpha, state = model.next(before, state)             # α, and on to the next word
+        alone.memory.mask = np.eye(S, dtype=bool)       # copy j sees position j only
+        log_p, _, _ = model.next(np.repeat(previous, S), alone)     # log P(y | c = h_j)
+        _, alpha, state = model.next(previous, state)               # α, and on to the next word
         likely = np.exp(log_p[:, word[0]])              # (S,)
         joint = alpha[0] * likely
         rows.append((joint / joint.sum(), likely))
@@ -479,11 +481,13 @@ def told(translator, pair):
 # %% [markdown]
 # ## Watch it learn
 #
-# First a task of which we know everything: read three to eight digits, write them in reverse. The
-# first word of the target *is* the last one of the source, and so on, so the right weights form the
-# other diagonal. The model sees sequences only. How many steps, of 64 sequences each, until its
-# largest weight is on the right digit? And which comes first, to look at the right digit or to say
-# it?
+# First a task about which we know everything: read three to eight digits, write them in reverse.
+# The first word of the target *is* the last one of the source, and so on, so the right weights form
+# the other diagonal. The model sees sequences only. How many steps, of 64 sequences each, until its
+# largest weight is on the right digit? And which comes first, attending to the right digit or
+# writing it?
+#
+# > **Exercise.** Write the measure: `numpy-attention exercise start pointing`.
 
 # %% tags=["training"]
 DIGITS = dict(vocabulary_size=10, min_length=3, max_length=8)
@@ -520,29 +524,29 @@ for (step, points, weights), ax in zip(shown, axes):
     ax.set_xlabel("digits read")
 axes[0].set_ylabel("digits written")
 figure.suptitle("the largest weight on the right digit (white frames), learnt from sequences "
-                "alone\n(blue: weight 0, yellow: weight 1)")
+                "alone\n(blue: weight 0, yellow: weight 1)\n")
 show(figure, "06_reverse")
 _, at_last, _ = seen[-1]
 assert at_last > 0.99
-# weight right and digits right, in per cent, the seeds 1 to 4: at step 50 77 68, 64 53, 73 50,
-# 58 55; at 100 70 69, 71 84, 89 91, 78 83; at 150 84 84, 99 99, 71 68, 81 93; at 350 all 100 100
+# seeds 1 to 4, largest weight right / digit right, in per cent; by step 350 all are 100/100
+#   step  50:  77/68   64/53   73/50   58/55
+#   step 100:  70/69   71/84   89/91   78/83
+#   step 150:  84/84   99/99   71/68   81/93
 
 # %% [markdown]
-# Nothing in the loss mentions a frame. It asks for the right digit, and the shortest way to that is
-# to look at it. Neither comes first for long: looking and saying rise together. They even fall
-# together: at step 150 the weights of later rows stand one digit late, to the right of their
-# frames, and more than a third of what is said is wrong. (Such a fall comes with the seeds 1 to 3
-# too, sooner or later, and not with 4; by step 350 all five are right.) Whole sequences lag behind,
-# but that says nothing about the order: one wrong digit spoils them, as in lesson 05.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start pointing`.
+# Nothing in the loss mentions a frame. The loss rewards the right digit, and the shortest way to
+# that is to attend to it. Neither comes first for long: both rise together. They can even fall
+# together for a while: then the largest weights of later rows are one digit late, to the right of
+# their frames, and many digits are wrong. (Four of the seeds 0 to 4 show such a fall; when, depends
+# on the processor too. By step 350 all are right.) Whole sequences lag behind: one wrong digit
+# spoils them.
 #
 # ## Real text
 #
 # `bible-en-es` ships with the library: the King James Version and the Reina-Valera of 1909, both
-# tagged with Strong's numbers, one for each Hebrew or Greek word. So it is known which words
-# translate each other, for a part of the words; these are the *gold links*. We take clauses of up
-# to eight tokens whose words are all frequent.
+# tagged with Strong's numbers, one for each Hebrew or Greek word. So it is known, for a part of the
+# words, which of them translate each other; these are the **gold links**. We take clauses of up to
+# eight tokens whose words are all frequent.
 
 # %% tags=["training"]
 train, held_out = bible_clauses()
@@ -551,13 +555,12 @@ print(f"{len(train):,} clauses to learn from, {len(held_out)} held out, with {li
       "such as")
 for pair in [pair for pair in held_out if len(pair.sure) > 3][:3]:
     print(f"  {' '.join(pair.source)}  →  {' '.join(pair.target)}")
-    print("     ", ", ".join(f"{pair.source[i]}–{pair.target[j]}" for i, j in sorted(pair.sure)))
+    print("     ", ", ".join(f"{pair.source[j]}–{pair.target[t]}" for j, t in sorted(pair.sure)))
 
 # %% [markdown]
-# You train for four epochs, some ten seconds. That is enough to see everything that follows, a bit
-# blurred. Beside it stands a model that ships with the lessons: the same sizes, the same clauses,
-# forty epochs, with dropout (made by `tools/lessons.py checkpoint`). The pictures below are its, so
-# that they look the same on every machine; each number is given for both.
+# You train for four epochs, about ten seconds. That is enough to see everything that follows, a bit
+# blurred. A model that ships with the lessons trained for forty (`tools/lessons.py checkpoint`).
+# The pictures show its weights, so that they are the same on every machine; numbers are for both.
 
 # %% tags=["training"]
 EPOCHS = 4
@@ -573,30 +576,30 @@ print(f"{own.model.size:,} parameters, {len(own.source_vocabulary):,} English an
 # %% tags=["training"]
 for pair in held_out[:60:12]:
     print(f"  {' '.join(pair.source)}")
-    print(f"    the book: {' '.join(pair.target)}")
+    print(f"    reference: {' '.join(pair.target)}")
     for name, translator in (("yours", own), ("shipped", shipped)):
         found, = translator.translate([pair.source])
-        print(f"    {name + ':':<9} {' '.join(found.target)}")
+        print(f"    {name + ':':<10} {' '.join(found.target)}")
 
 # %% [markdown]
 # ## Where it looks
 #
-# Fed with the words of the book, where is the largest weight of each linked word? Four ways to
-# point, for the same links:
+# The decoder is fed the words of the **reference translation** (**teacher forcing**). Where is the
+# largest weight of each linked word? Four ways to point, for the same links:
 #
-# - the *diagonal*, the same relative place, without any model;
-# - *before*: α_i, asked by s_{i−1}, which does not know word i;
-# - *the word alone*: P(y_i | c_i = h_s), a dictionary without a prior;
-# - *after*: their product, p(s | y_i).
+# - the *diagonal*, the same relative position, without any model;
+# - *before*: α_t, from the query s_{t−1}, which does not know word t;
+# - *the word alone*: P(y_t | c_t = h_j), a dictionary without a prior;
+# - *after*: their product, p(j | y_t).
 #
-# Write down your guesses, beside the one from the top.
+# Write down your guesses.
 
 
 # %% tags=["training"]
 def measure(name, translator):
-    """Print how well it points; → weights before, after, P(y_i | c_i = h_s): lists of matrices."""
+    """Print how well it points; → weights before, after, P(y_t | c_t = h_j): lists of matrices."""
     before = translator.attend(held_out)
-    both = [told(translator, pair) for pair in held_out]
+    both = [given_word(translator, pair) for pair in held_out]
     after = [posterior for posterior, _ in both]
     alone = [likely for _, likely in both]
     ways = {"before": before, "the word alone": alone, "after": after}
@@ -620,50 +623,49 @@ before, after, alone = looks
 
 # %% [markdown]
 # *Before*, attention is hardly better than the diagonal, and with some seeds worse. That is the
-# disappointment, what a heatmap of this model shows, and the answer to the guess that you wrote
-# down at the beginning. *After*, the same weights, told one word each, point right for about four
-# links of five. So the model knew what belongs together. It did not know what would come next.
+# answer to the guess at the beginning, and what a heatmap of this model shows. *After*, the same
+# weights with the word known point right for about four links of five. So the model knew which
+# words belong together. It did not know what would come next.
 #
-# Where did it know it? *The word alone* points as well as the product, so for the largest weight
-# the prior α adds nothing. The knowledge is in what the annotations *say*, not in how they are
-# *found*.
+# How did it know? *The word alone* points as well as the product, so for the largest weight the
+# prior α adds nothing (it does for its neighbours, question 8). The knowledge is in what the
+# annotations *say*, not in how they are *found*.
 #
 # Is that the reason, though? Here is a prediction that could prove it wrong. Where the model is
-# *sure* of the next word, the weights before should be right as well: there is nothing left to
-# learn from the word. Where it is surprised, they should be wrong. So sort the links by P(y_i), the
-# probability that the model gave the reference word, and cut them into four equal parts. Guess the
-# four shares of links that the largest weight points at, for the model and for two **controls**
-# that know nothing of the sentence: one looks at a place drawn at random, the other along the
-# diagonal, and their P(y_i) is that of the place where they look, P(y_i | c_i = h_s).
+# *sure* of the next word, the weights before should be right as well; where the word is surprising,
+# they should be wrong. So sort the links by P(y_t), the probability of the reference word, and cut
+# them into four equal parts. Guess the share of right links in each, for the model and for two
+# **controls** that know nothing of the sentence: one attends to a position drawn at random, the
+# other to the diagonal. Their P(y_t) is P(y_t | c_t = h_j) of the position to which they attend.
 
 
 # %% tags=["training"]
 def expects(translator, pair):
-    """Fed the reference → log P(each Spanish word) for each place (T + 1, V); its words."""
+    """Fed the reference → log P of all V words at each position (T + 1, V); its words."""
     batch = translator.batches([pair]).batch([0])
     read_out, _, _ = translator.model.forward(batch)
     return translator.model.output.log_probabilities(read_out), batch.target_out[:, 0]
 
 
 # %% tags=["training"]
-def diagonal_place(pair, j):
+def diagonal_place(pair, t):
     steps = max(len(pair.target) - 1, 1)
-    return (2 * j * (len(pair.source) - 1) + steps) // (2 * steps)
+    return (2 * t * (len(pair.source) - 1) + steps) // (2 * steps)
 
 
 def links_with(translator, weights, alone, rng):
-    """For each gold link: P(y_i) and whether it is pointed at, by three ways to look (links, 3, 2);
-    and P(y_i | c_i = h_s), its mean over all places s (links,), which reads no weight."""
+    """For each gold link: P(y_t) and whether it is pointed at, by three ways to look (links, 3, 2);
+    and P(y_t | c_t = h_j), its mean over all positions j (links,), which reads no weight."""
     rows = []
     means = []
     for pair, matrix, likely in zip(held_out, weights, alone):
         log_p, ids = expects(translator, pair)
-        for i, j in pair.sure:
-            drawn = rng.integers(len(likely[j]))
-            along = diagonal_place(pair, j)
-            rows.append([(np.exp(log_p[j, ids[j]]), matrix[j].argmax() == i),
-                         (likely[j, drawn], drawn == i), (likely[j, along], along == i)])
-            means.append(likely[j].mean())
+        for j, t in pair.sure:
+            drawn = rng.integers(len(likely[t]))
+            along = diagonal_place(pair, t)
+            rows.append([(np.exp(log_p[t, ids[t]]), matrix[t].argmax() == j),
+                         (likely[t, drawn], drawn == j), (likely[t, along], along == j)])
+            means.append(likely[t].mean())
     return np.array(rows), np.array(means)
 
 
@@ -677,23 +679,23 @@ def quarters(name, order, right):
 
 # %% tags=["training"]
 rows, means = links_with(shipped, before, alone, np.random.default_rng(7))
-print("right in the quarters of the links, from surprising to expected, sorted by P(y_i):")
-ways = ("the model's weights", "a place at random", "the diagonal")
+print("right in the quarters of the links, from surprising to expected, sorted by P(y_t):")
+ways = ("the model's weights", "a position at random", "the diagonal")
 circular = [quarters(name, rows[:, n, 0], rows[:, n, 1]) for n, name in enumerate(ways)]
 assert all(shares[3] > 2 * shares[0] for shares in circular)
 
 # %% [markdown]
 # The model passes: from the most surprising quarter to the most expected, its share triples. But
-# **so do the controls, and more steeply**. So this test could not have failed. P(y_i) is computed
-# *after* the look, from what was found there: whoever happens to look at the right place finds the
-# word likely. The test sorts by its own result.
+# **so do the controls, and more steeply**. So this test could not have failed. P(y_t) is computed
+# from what attention found: a look that happens to be right makes the word likely. The test sorts
+# by its own result.
 #
-# A fair test sorts by a probability that does not depend on where anyone looked. Take the mean over
-# all places, Σ_s P(y_i | c_i = h_s) / S: how likely the decoder finds the word wherever it looks.
-# Now the controls should be flat. Guess the model's four shares again.
+# A fair test sorts by a probability that does not depend on the weights. Take the mean over all
+# positions, Σ_j P(y_t | c_t = h_j) / S: how likely the word is, wherever the decoder attends. Now
+# the controls should be flat. Guess the model's four shares again.
 
 # %% tags=["training"]
-print("sorted by the mean of P(y_i | c_i = h_s) over all places s:")
+print("sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
 fair = {}
 both_models = ("yours", own, own_looks), ("shipped", shipped, looks)
 for name, translator, (its_before, its_after, its_alone) in both_models:
@@ -708,7 +710,7 @@ for name, translator, (its_before, its_after, its_alone) in both_models:
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
 for n, (name, shares) in enumerate(zip(ways, circular)):
     left.plot(range(4), shares, label=name, **plotting.base.curve_style(n))
-left.set_title("sorted by P(yᵢ) after the look: every way passes")
+left.set_title("sorted by P(yₜ), which reads α: every way passes")
 names = ("before", "after", "at random", "the diagonal")
 for n, (name, shares) in zip((0, 3, 1, 2), zip(names, fair["shipped"])):
     right.plot(range(4), shares, label=name, **plotting.base.curve_style(n))
@@ -724,28 +726,28 @@ left.set_ylabel("share of links pointed at")
 show(figure, "06_surprise")
 
 # %% [markdown]
-# Looking at random is nearly flat now. The diagonal is not: expected words are easier to find even
-# by place alone. And from the first quarter to the last the model's share *before* rises by 12
-# points with the shipped model, the diagonal's by 15. So this test does **not** show that attention
-# follows the model's expectation (nor with five other seeds, question 8). What is left is what the
-# numbers above say without it: told the word, the same weights point right for five links of six,
-# and before it for three of five. The query s_{i−1} has not read y_i, so no weight of this decoder
-# can show more than what it expects.
+# The random control is nearly flat now. The diagonal is not: expected words are easier to find even
+# by position alone. From the first quarter to the last the shipped model's share *before* rises by
+# 12 points, the diagonal's by 15. So this test does **not** show that attention follows the model's
+# expectation (nor do five other seeds, question 8). What is left is what the numbers above say
+# without it: with the word known the same weights point right for five links of six, and before
+# for three of five. The query s_{t−1} has not read y_t, so no weight of this decoder can show more
+# than what it expects.
 #
-# Keep the method: a measure that is computed from the thing it is to explain needs a control that
-# knows nothing. If the control passes too, the test says nothing.
+# Keep the method: a measure that is computed from what it explains needs a control that knows
+# nothing. If the control passes too, the test says nothing.
 #
 # ## Three clauses
 #
-# Pictures are easily chosen to please. So here is the rule. Of the held-out clauses with at least
-# four gold links, ranked by the share of links whose gold cell has the largest weight in its row
-# *before*: the first, the middle one and the last. Of equal ones the order is that of the book.
+# It is easy to choose pictures that please. So here is the rule. We rank the held-out clauses with
+# at least four gold links by the share of links whose gold cell has the largest weight in its row
+# *before*, and show the first, the middle one and the last. Equal ones keep the order of the text.
 
 
 # %% tags=["training"]
 def hits(matrix, pair):
-    """How many gold cells hold their row's maximum."""
-    return sum(matrix[j].argmax() == i for i, j in pair.sure)
+    """How many gold cells have the largest weight in their row."""
+    return sum(matrix[t].argmax() == j for j, t in pair.sure)
 
 
 many = [n for n, pair in enumerate(held_out) if len(pair.sure) >= 4]
@@ -762,13 +764,13 @@ for (name, n), row in zip(chosen.items(), axes):
     pair = held_out[n]
     for when, matrix, ax in zip(("before", "after"), (before[n], after[n]), row):
         count = f"{hits(matrix, pair)} of {len(pair.sure)}"
-        print(f"  {name}, {when} the word is known: {count} gold cells hold their row's maximum")
+        print(f"  {name}, {when} the word is known: {count} gold cells are their row's largest")
         plotting.attention_heatmap(
             matrix, [*pair.source, "</s>"], [*pair.target, "</s>"], pair.sure, ax=ax, bar=False,
             title=f"{name}, {when} the word is known: {count}")
         ax.set_xlabel("English, read")
         ax.set_ylabel("Spanish, written")
-figure.suptitle("gold cells (white frames) that hold their row's maximum, before and after\n"
+figure.suptitle("gold cells (white frames) that have the largest weight in their row\n"
                 "(blue: weight 0, yellow: weight 1)")
 show(figure, "06_attention")
 
@@ -776,22 +778,22 @@ show(figure, "06_attention")
 bad = held_out[chosen["bad"]]
 log_p, _ = expects(shipped, bad)
 likeliest = shipped.target_vocabulary.decode(log_p.argmax(1)[:-1])
-print(f"the bad one: the book has {' '.join(bad.target)}\n"
-      f"  the likeliest, each after the book's words before it: {' '.join(likeliest)}")
+print(f"the bad one: the reference is {' '.join(bad.target)}\n"
+      f"  the likeliest next words, with teacher forcing: {' '.join(likeliest)}")
 
 # %% [markdown]
-# Look at the bad one, row by row. The book begins *vino sobre ellos*, "came on them": it tells the
-# end first. The model expected "the holy ghost" and looked there. Told *vino*, it finds *came*. For
-# *espíritu* and *santo* the gold cell and its neighbour share the weight even after: the annotation
-# of *holy* was made by an encoder that reads both ways, so it knows *ghost* as well, and whoever
-# reads either place can say the word. Question 7 takes one of the ways from it.
+# Look at the bad one, row by row. The reference begins *vino sobre ellos*, "came on them": the end
+# comes first. The model expected "the holy ghost" and attended there. With *vino* known, it finds
+# *came*. For *espíritu* and *santo* the gold cell and its neighbour share the weight even after:
+# the encoder reads in both directions, so the annotation of *holy* knows *ghost* as well, and
+# either of the two can say the word. Question 7 removes one reading direction from the encoder.
 #
-# Keep two things. The weights of a decoder that asks before it writes are computed *without* the
-# word that is written, so its heatmap is no picture of how that word is translated. And if you want
-# to know which words are translations of each other, ask after. Lesson 07's decoder makes its step
-# first; its query knows a little more, but not the word itself.
+# Keep two things. This decoder computes its weights *without* the word that it then writes, so its
+# heatmap does not show how that word is translated. And to know which words translate each other,
+# compute the weights after. Lesson 07's decoder makes its step first; its query knows a little
+# more, but not the word itself.
 #
-# Your own run is kept, and can be asked:
+# Your own run is kept, and can translate:
 
 # %% tags=["training"]
 sentence = " ".join(held_out[chosen["good"]].source)
@@ -803,13 +805,13 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 #
 # | here | elsewhere |
 # |---|---|
-# | to look, where it looks | to attend; attention weights; **alignment** |
-# | annotation h_j | encoder hidden state, memory, key and value |
-# | context c_i | context vector |
-# | x, the layer in which they meet | the alignment model's hidden layer |
-# | the book | reference translation |
+# | to look, where it looks | to attend; attention weights; soft alignment |
+# | annotation h_j | encoder hidden state, memory; h̄_s in Luong et al. |
+# | t, the target position; s_{t−1} | i and s_{i−1} in Bahdanau et al. |
+# | additive attention | MLP attention; concat in Luong et al. |
+# | x, the hidden layer of the score | the alignment model's hidden layer |
 # | gold links | word alignment, sure links S (Och & Ney) |
-# | fed with the words of the book | teacher forcing |
+# | scores | attention logits, energies |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -831,19 +833,18 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # %% [markdown]
 # ## Questions
 #
-# 1. Show from de = α ∘ (dα − Σ α dα) that a softmax that is almost one-hot hardly learns. How can
-#    attention get stuck?
+# 1. Show from de = α ∘ (dα − Σ α dα) that scores hardly learn when the softmax is almost one-hot
+#    (one weight near 1). How can attention get stuck?
 # 2. In the paper v_a = 0 at the start. Which of dW_a, dU_a, dv_a and dq are zero in the first step?
-# 3. Leave out the tanh. Show that the query then no longer changes where the model looks.
-# 4. Find the mistake: somebody's `read_backward` returns `dmemory.values` alone. Which gradients
-#    does the check call wrong? What will h_j never learn? (Exercise `additive`: write it there, and
-#    check.)
-# 5. A place has α = 0.001 before. How many times likelier than elsewhere must its word be, so that
-#    it holds half of the weight after? Which links can Bayes not mend?
+# 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
+# 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
+#    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
+# 5. A position has α = 0.001 before. How many times likelier than elsewhere must its word be to get
+#    half of the weight after? Which links can Bayes' rule not correct?
 # 6. A target word with two gold links can be right for one of them only. What is the best pointing
 #    accuracy possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. To
-#    which side of the right digit may the largest weight stray now, and to which hardly ever?
-# 8. Train the four epochs with the seeds 0 to 4. By how much does p(s | y) point better than α, and
+#    which side of the right digit can the largest weight move now, and to which hardly ever?
+# 8. Train the four epochs with seeds 0 to 4. By how much does p(j | y_t) point better than α? And
 #    in how many of them does the share of the last quarter exceed that of the first in the fair
 #    test, for the model and for the diagonal?

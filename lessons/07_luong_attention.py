@@ -6,15 +6,15 @@
 #
 # **Needs:** lesson 06. **Time:** 55 minutes to read, about a minute to run.
 #
-# In lesson 06 the decoder asked *before* its step: the old state looked for a word, and what it
-# found went into the new state. Luong, Pham & Manning (2015) turn the order round. First the step,
-# then the new state asks, and the answer meets that state in one small layer of its own. Attention
-# becomes a part that can be taken out and exchanged, and the paper exchanges it: four ways to
-# score, two kinds of window, and a wire that tells the next step what was looked at.
+# In lesson 06 the decoder attended *before* its step: the old state was the query, and what it
+# found went into the new state. Luong, Pham & Manning (2015) reverse the order. First the step,
+# then the new state is the query, and one small layer joins it with what it finds. So attention
+# becomes a part that can be exchanged, and the paper exchanges it: four scores, two kinds of
+# window, and an input that tells the next step what was found.
 #
-# You will build them one at a time, smallest first, and each will be checked before the next one
-# comes. At the end you train four translators. One of them scores places without reading the words
-# that stand there. Guess now whether it can translate.
+# You will build them one at a time, smallest first, and check each before the next. At the end you
+# train four translators. One of them scores positions without reading the words there. Guess now
+# whether it can translate.
 
 # %%
 print("Lesson 07: Luong's family of attentions", flush=True)
@@ -47,63 +47,65 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One target word
 #
-# The encoder has left an annotation for each of S source words. They are the rows of M (S, N). The
-# decoder has made its step and stands in state h. To write target word t it does four things:
+# The encoder has left an annotation h_j for each of S source words, the rows of M. The decoder has
+# made its step to state s_t. To write target word t it does four things (attention over all source
+# words is **global attention**):
 #
-#     e  = score(h, M)           (S,)   how well does each word serve now?
-#     α  = softmax(e)            (S,)   weights: positive, they add up to 1
-#     c  = α M                   (N,)   the context, an average of annotations
-#     h̃  = tanh(c C + h W_h)     (K,)   context and state meet; h̃ predicts the word
+#     e_t  = score(s_t, M)            (S,)   how well does each word serve now?
+#     α_t  = softmax(e_t)             (S,)   weights: positive, they add up to 1
+#     c_t  = α_t M                    (D,)   the context vector, an average of annotations
+#     s̃_t  = tanh(c_t C + s_t W_h)    (K,)   from context and state; s̃_t predicts the word
 #
-# The paper writes the last line tanh(W_c [c; h]). C and W_h are the two parts of W_c.
+# The paper writes the last line tanh(W_c [c_t; h_t]). C and W_h are the two parts of W_c.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | h | (H,) | the decoder's state after its step; it asks |
-# | M, its rows m_j | (S, N) | annotations of the source words (the paper's h̄_s) |
-# | e, α | (S,) | scores, weights |
-# | c | (N,) | context: what was found |
-# | h̃ | (K,) | attentional state: context and state together |
-# | C, W_h | (N, K), (H, K) | parameters of that layer |
+# | j = 1 … S, t = 1 … T | | positions in the source and in the target |
+# | s_t | (H,) | the decoder's state after its step: the query (the paper's h_t) |
+# | M, its rows h_j | (S, D) | annotations of the source words (the paper's h̄_s) |
+# | e, α | (S,) | scores, attention weights |
+# | c | (D,) | context vector: what was found |
+# | s̃_t | (K,) | **attentional state**: context and state together (the paper's h̃_t) |
+# | C, W_h | (D, K), (H, K) | parameters of that layer |
 # | W_a, U_a, v_a | | parameters of a score, each with its score below |
-# | p, D | | centre of a window, and its reach to each side |
+# | p, `reach` | | centre of a window, and how far it extends to each side (the paper's D) |
 #
-# The dashed arrow in the diagram is input feeding. It comes last in this lesson; until then it is
-# not there.
+# The exercises and their code keep other letters: `h` for s_t, `h̃` for s̃_t, `D` for `reach`, `N`
+# for our D. The dashed arrow in the diagram, input feeding, comes last in this lesson.
 
 # %%
 boxes = {
-    "before": ("hₜ₋₁", 0, 0),
-    "h": ("hₜ", 1.7, 0, 0),
-    "M": ("m₁ … mₛ", 1.7, 2.8, 2),
-    "e": ("e = score(hₜ, M)", 3.6, 1.2),
+    "before": ("sₜ₋₁", 0, 0),
+    "s": ("sₜ", 1.7, 0, 0),
+    "M": ("M: rows h₁ to h_S", 1.7, 2.8, 2),
+    "e": ("e = score(sₜ, M)", 3.6, 1.2),
     "a": ("α = softmax(e)", 5.8, 1.2),
     "c": ("c = α M", 7.8, 1.2, 2),
-    "met": ("h̃ₜ = tanh(c C + hₜ Wₕ)", 7.8, 0, 1),
+    "joined": ("s̃ₜ = tanh(c C + sₜ Wₕ)", 7.8, 0, 1),
     "y": ("P(yₜ)", 10.4, 1.2),
-    "next": ("hₜ₊₁", 10.4, 0),
+    "next": ("sₜ₊₁", 10.4, 0),
 }
 
 # %%
-arrows = [("before", "h", "step"), ("h", "e", "asks"), ("M", "e", "is found"), ("e", "a"),
-          ("a", "c"), ("M", "c", "is said", 0.12), ("c", "met"), ("h", "met"), ("met", "y"),
-          ("met", "next", "F", 0, True)]
-show(plotting.diagram(boxes, arrows, title="Luong: the new state asks, the answer meets it in h̃ₜ"),
-     "07_architecture")
+arrows = [("before", "s", "step"), ("s", "e", "query"), ("M", "e", "as keys"), ("e", "a"),
+          ("a", "c"), ("M", "c", "as values", 0.12), ("c", "joined"), ("s", "joined"),
+          ("joined", "y"), ("joined", "next", "F", 0, True)]
+show(plotting.diagram(boxes, arrows, title="Luong: the new state asks, and s̃ₜ joins it with what "
+                      "it finds"), "07_architecture")
 
 # %% [markdown]
 # ## Forward
 #
-# The first score is the smallest there is. **dot**: e_j = h · m_j, without any parameter. Three
-# source words, three numbers each; the decoder wants to write *étudiant*. Multiply by eye: which
-# word gets the largest weight?
+# The first score is the smallest there is. **dot**: e_j = s_t · h_j, without any parameter. Three
+# source words, three numbers each; the decoder is to write *étudiant*. Multiply by eye: which word
+# gets the largest weight?
 
 # %%
 words = ["the", "blue", "student"]
 M = np.array([[1.0, 0.2, 0.0],      # the
               [0.1, 1.0, 0.3],      # blue
               [0.0, 0.4, 1.0]])     # student
-h = np.array([0.2, 0.5, 2.0])
+s = np.array([0.2, 0.5, 2.0])
 C = np.array([[0.3, -0.5], [0.8, 0.1], [-0.2, 0.9]])
 W_h = np.array([[-0.4, 0.2], [0.1, 0.6], [0.5, -0.3]])
 
@@ -115,32 +117,32 @@ def softmax(e):
 
 
 # %%
-e = M @ h                           # (S,)
+e = M @ s                           # (S,)
 alpha = softmax(e)                  # (S,)
-c = alpha @ M                       # (N,)
-u = c @ C + h @ W_h                 # (K,)
-met = np.tanh(u)                    # (K,), h̃
+c = alpha @ M                       # (D,)
+u = c @ C + s @ W_h                 # (K,)
+s_tilde = np.tanh(u)                # (K,)
 for word, one_e, one_alpha in zip(words, e, alpha):
     print(f"  {word:<8} e = {one_e:.2f}   α = {one_alpha:.2f}")
-print("  c =", c, "  h̃ =", met)
+print("  c =", c, "  s̃ =", s_tilde)
 
 # %% [markdown]
 # ## Backward
 #
-# The layer above hands us dh̃ = ∂L/∂h̃. Here it is two numbers, w, as if L were w · h̃. We walk up
-# the four lines, and after each we ask a central difference whether we are still right. To move an
-# intermediate, we add something to it: `L(alpha=…)` is the loss with that much added to α.
+# The **upstream gradient** is ds̃ = ∂L/∂s̃, here two numbers w, as if L were w · s̃. We walk up the
+# four lines, each followed by a central difference. As in lesson 06, `L(alpha=…)` is the loss with
+# that much added to α.
 
 # %%
 w = np.array([1.0, -2.0])
 
 
 def L(e=0, alpha=0, c=0, u=0):
-    """w · h̃, where each of the intermediates has been moved by what is given."""
-    scores = M @ h + e
+    """w · s̃, where each of the intermediates has been moved by what is given."""
+    scores = M @ s + e
     weights = softmax(scores) + alpha
     context = weights @ M + c
-    return w @ np.tanh(context @ C + h @ W_h + u)
+    return w @ np.tanh(context @ C + s @ W_h + u)
 
 
 def check_gradient(name, ours, loss, array):
@@ -157,16 +159,15 @@ def moved(name, ours):
 
 
 # %% [markdown]
-# From h̃ = tanh(u), u = c C + h W_h and c = α M:
+# From s̃ = tanh(u), u = c C + s W_h and c = α M:
 #
-#     du = dh̃ ∘ (1 − h̃²)      dc = du Cᵀ      dα_j = m_j · dc
+#     du = ds̃ ∘ (1 − s̃²)      dc = du Cᵀ      dα_j = h_j · dc
 #
-# and the softmax as in lesson 06: de = α ∘ (dα − α · dα). A score falls if a look at its word
-# raises the loss by more than the average look does.
+# and the softmax as in lesson 06: de = α ∘ (dα − α · dα).
 
 # %%
-du = w * (1 - met**2)                           # (K,)
-dc = du @ C.T                                   # (N,)
+du = w * (1 - s_tilde**2)                       # (K,)
+dc = du @ C.T                                   # (D,)
 dalpha = M @ dc                                 # (S,)
 de = alpha * (dalpha - alpha @ dalpha)          # (S,)
 moved("u", du)
@@ -175,34 +176,38 @@ moved("alpha", dalpha)
 moved("e", de)
 
 # %% [markdown]
-# Now the two that are shared. h was used twice: in the score, and beside the context. So dh has two
-# terms. Each m_j was used twice as well, to be *found* (in e) and to be *said* (in c):
+# > **Exercise.** Write dot's two passes before you read on:
+# > `numpy-attention exercise start dot`.
 #
-#     dh   = de M  +  du W_hᵀ                 asked, and met
-#     dm_j = de_j h  +  α_j dc                found, and said
+# Now the two that are shared. s was used twice: in the score, and next to the context. So ds has
+# two terms. Each h_j was used twice as well, as a *key* (in e) and as a *value* (in c):
 #
-# That is all of dot. No parameter of its own: encoder and decoder must learn to use the same
+#     ds   = de M  +  du W_hᵀ                 through the score, and through s̃
+#     dh_j = de_j s  +  α_j dc                as key, and as value
+#
+# That is all of dot. It has no parameters: encoder and decoder must learn to use the same
 # coordinates for the same things.
 
 # %%
-check_gradient("dh", de @ M + du @ W_h.T, L, h)
-check_gradient("dm_3", de[2] * h + alpha[2] * dc, L, M[2])
+check_gradient("ds", de @ M + du @ W_h.T, L, s)
+check_gradient("dh_3", de[2] * s + alpha[2] * dc, L, M[2])
 check_gradient("dC_1", c[0] * du, L, C[0])
 print("dot: every gradient is what the central difference measures")
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start dot`.
-#
 # ## General: one more line
 #
-# What if the two sides speak different languages? **general** puts a translator between them, a
-# matrix W_a:
+# What if states and annotations use different coordinates? **general** puts a matrix W_a between
+# them, so that the query is q = s_t W_a. From here on a score is a pair of small functions.
+# Softmax, context and s̃ stay as they are.
 #
-#     q = h W_a             dq = de M
-#     e = M q               dM = deᵀ q        dW_a = hᵀ dq        dh = dq W_aᵀ
+# > **Exercise.** Write its backward pass before you read on:
+# > `numpy-attention exercise start general`.
 #
-# The part below the score is dot's, with q for h. From here on a score is a pair of small
-# functions. All that follows a score, softmax, context and h̃, stays as it is.
+#     q = s W_a             dq = de M
+#     e = M q               dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
+#
+# From e on, this is dot, with q for s.
 
 
 # %%
@@ -234,26 +239,25 @@ H = 3                               # all sizes differ, so that a transpose cann
 N = 4
 S = 6
 A = 5
-h = rng.standard_normal(H)
+s = rng.standard_normal(H)
 M = rng.standard_normal((S, N))     # (S, N)
 W_a = rng.standard_normal((H, N))   # (H, N)
-print(check(general, general_backward, h, M, W_a))
+print(check(general, general_backward, s, M, W_a))
 
 # %% [markdown]
-# Here h and m_j may differ in size, which dot does not allow: three and four numbers. The report
-# names inputs by their place: `input[0]` is h, `input[1]` M, `input[2]` W_a. All four scores will
-# now be done that way.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start general`.
+# Here s_t and h_j may differ in size, three and four numbers, which dot does not allow. The report
+# names inputs by their position: `input[0]` is s_t, `input[1]` M, `input[2]` W_a.
 #
 # ## Concat: lesson 06's score
 #
-# The paper puts h and m_j into one long vector, and a hidden layer on top. A matrix times a long
-# vector is a sum of two products, so W falls into two parts:
+# The paper puts s_t and h_j into one long vector, with a hidden layer on top. A long vector times a
+# matrix is a sum of two products, so W has two parts:
 #
-#     e_j = v_a · tanh([h; m_j] W) = v_a · tanh(h W_a + m_j U_a)
+#     e_j = v_a · tanh([s_t; h_j] W) = v_a · tanh(s_t W_a + h_j U_a)
 #
-# You know that already: **concat** is additive attention, asked later.
+# You know that already: **concat** is additive attention with a later query.
+#
+# > **Exercise.** Write its backward pass: `numpy-attention exercise start concat`.
 
 
 # %%
@@ -267,20 +271,18 @@ def concat_backward(de, cache):
     """→ dh, dM, dW_a, dU_a, dv_a."""
     h, M, W_a, U_a, v_a, x = cache
     da = np.outer(de, v_a) * (1 - x**2)
-    total = da.sum(0)               # h met every word, so its gradients add up
+    total = da.sum(0)               # h was used with every word: its gradients add up
     return total @ W_a.T, da @ U_a.T, np.outer(h, total), M.T @ da, de @ x
 
 
 concat_weights = [rng.standard_normal(shape) for shape in ((H, A), (N, A), (A,))]
-print(check(concat, concat_backward, h, M, *concat_weights))
+print(check(concat, concat_backward, s, M, *concat_weights))
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start concat`.
-#
 # ### How a bug looks
 #
-# One line of `concat_backward` comes out of a habit of averaging. Do not look for it yet: read
-# which gradients are right and which are wrong, and say which line it must be.
+# In one line of `concat_backward` we average out of habit. Do not look for it yet: read which
+# gradients are right and which are wrong, and say which line it must be.
 
 
 # %%
@@ -292,19 +294,21 @@ def averaged(de, cache):
     return total @ W_a.T, da @ U_a.T, np.outer(h, total), M.T @ da, de @ x
 
 
-report = caught(check, concat, averaged, h, M, *concat_weights)
+report = caught(check, concat, averaged, s, M, *concat_weights)
 
 # %% [markdown]
-# `input[0]` and `input[2]` are wrong, h and W_a; M, U_a and v_a are right. So da, which M and U_a
-# need, must be right. What have h and W_a in common, and no other? `total`. And they are too small
-# by one factor, the number of words: h met every word, so its gradients *add up*. The report's
-# second line says which line of the file that is.
+# `input[0]` and `input[2]` are wrong, s and W_a; M, U_a and v_a are right. So da, which M and U_a
+# need, must be right. Only s and W_a share one line: `total`. And both are too small by one factor,
+# the number of words: s was used with every word, so its gradients *add up*. The report's second
+# line says which line of the file that is.
 #
 # ## Location: a score that reads no word
 #
-# **location** has a column of W_a for each *place*: e = h W_a, of which a sentence of S words uses
-# the first S. The state alone decides where to look. Whatever stands there is fetched unseen. M
-# does not occur, so dM is 0: the annotations learn what to say, and have no say in being found.
+# **location** has a column of W_a for each *position*: e = s_t W_a, of which a sentence of S words
+# uses the first S. The state alone decides where to look, and fetches what is there without having
+# read it. M does not occur, so dM is 0: annotations learn what to say, but not when to be found.
+#
+# > **Exercise.** Write its backward pass: `numpy-attention exercise start location`.
 
 
 # %%
@@ -322,16 +326,14 @@ def location_backward(de, cache):
 
 
 W_places = rng.standard_normal((H, 8))          # (H, longest)
-print(check(location, location_backward, h, M, W_places))
+print(check(location, location_backward, s, M, W_places))
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start location`.
-#
 # ## The same as the library
 #
-# The library has a class for each score. It works on whole batches, keeps what can wait, and shares
-# no code with ours. `check_same` (in `luong_parts.py`; it holds no idea, you may skip it) runs
-# both from h and M to the context and back, and compares context, weights and every gradient.
+# The library has a class for each score. It works on whole batches, defers products, and shares no
+# code with ours. `check_same` (in `luong_parts.py`, which you may skip) runs both from s and M to
+# the context and back, and compares context, weights and every gradient.
 
 
 # %%
@@ -346,66 +348,66 @@ def dot_backward(de, cache):
     return de @ M, np.outer(de, h)
 
 
-long_h = rng.standard_normal(N)     # dot needs a state of the annotations' size
-check_same(DotAttention(), dot, dot_backward, long_h, M)
-check_same(GeneralAttention(W_a), general, general_backward, h, M, W_a)
-check_same(AdditiveAttention(*concat_weights), concat, concat_backward, h, M, *concat_weights)
-check_same(LocationAttention(W_places), location, location_backward, h, M, W_places)
+long_s = rng.standard_normal(N)     # dot needs a state of the annotations' size
+check_same(DotAttention(), dot, dot_backward, long_s, M)
+check_same(GeneralAttention(W_a), general, general_backward, s, M, W_a)
+check_same(AdditiveAttention(*concat_weights), concat, concat_backward, s, M, *concat_weights)
+check_same(LocationAttention(W_places), location, location_backward, s, M, W_places)
 print("four scores: context, weights and all gradients are the library's")
 
 # %% [markdown]
 # ## Local-m: a window that runs along
 #
-# A long source has many words that nobody needs just now. A *window* of D places to both sides of a
-# centre p lets the softmax see 2D + 1 words at most. In **local-m**, m for monotonic, p = t: the
-# window moves on by one place with each target word, and stays at the last place when it gets
-# there.
+# A long source has many words that are not needed just now. **Local attention** sees a *window*:
+# the positions at most `reach` from a centre p, 2 · `reach` + 1 at most. In **local-m**, m for
+# monotonic, p = t: the window moves on by one position with each target word, and stays at the last
+# one. (Positions count from 0 from here on, as in the code.)
 #
 # Backward there is nothing to derive. A word outside has α = 0, and de = α ∘ (…) is 0 with it.
 
 # %%
-D = 1
+reach = 1
 positions = np.arange(S)            # (S,)
-scores, _ = dot(long_h, M)
+scores, _ = dot(long_s, M)
 
 
-def local_m(scores, t, D):
+def local_m(scores, t, reach):
     """α (S,) for target word t."""
-    s = np.arange(len(scores))
+    j = np.arange(len(scores))
     p = min(t, len(scores) - 1)
-    return softmax(np.where(abs(s - p) <= D, scores, -np.inf))
+    return softmax(np.where(abs(j - p) <= reach, scores, -np.inf))
 
 
-library = LocalMonotonic(DotAttention(), width=D)
+library = LocalMonotonic(DotAttention(), width=reach)
 memory = library.read(M[None], np.ones((1, S), bool))
 for t in range(8):
-    weights = local_m(scores, t, D)
-    assert np.allclose(library.step(long_h[None], memory, t)[1], weights)
+    weights = local_m(scores, t, reach)
+    assert np.allclose(library.step(long_s[None], memory, t)[1], weights)
     print(f"  word {t}: α = {weights}")
 
 # %% [markdown]
 # ## Local-p: a window that is predicted
 #
-# French puts *bleu* after *étudiant*: a window that runs along knows nothing of that. So let the
-# state *predict* p, a place between words, such as 2.3. But how would p learn? A window has no
-# slope: a word is in or out. Luong multiplies the weights by a bell curve around p:
+# French puts *bleu* after *étudiant*, and a window that runs along cannot follow. So in **local-p**
+# the state *predicts* p, a position between words, such as 2.3. But how can p learn? A window has
+# no slope: a word is in or out. Luong et al. multiply the weights by a bell curve around p:
 #
-#     g_s = exp(−(s − p)² / 2σ²)      σ = D / 2
-#     α_s = a_s g_s                   a: the softmax over the window; not normalised again
+#     g_j = exp(−(j − p)² / 2σ²)      σ = reach / 2
+#     α_j = a_j g_j                   a: the softmax over the window; not normalised again
 #
-# The bell has a slope everywhere. On paper, one factor at a time. In the exponent, −(s − p)² / 2σ²,
-# the square gives 2 (s − p), the inner −p gives −1, and with the minus in front they make
-# + (s − p) / σ². An exponential keeps itself as a factor:
+# The bell has a slope everywhere. In the exponent, −(j − p)² / 2σ², the square gives 2 (j − p), the
+# inner −p gives −1, and with the minus in front they make + (j − p) / σ². An exponential keeps
+# itself as a factor:
 #
-#     ∂g_s/∂p = g_s (s − p) / σ²
-#     ∂α_s/∂p = a_s ∂g_s/∂p = α_s (s − p) / σ²            a does not depend on p
-#     dp      = Σ_s dα_s α_s (s − p) / σ²
+#     ∂g_j/∂p = g_j (j − p) / σ²
+#     ∂α_j/∂p = a_j ∂g_j/∂p = α_j (j − p) / σ²            a does not depend on p
+#     dp      = Σ_j dα_j α_j (j − p) / σ²
 #
-# Read it aloud. Say the word at place 3 should have more weight, dα_3 < 0, and p = 2.3: then s − p
-# is positive, its term of dp is negative, and since an update goes *against* dp, p moves to the
-# right, towards it. So a word whose weight should grow pulls p towards itself, one whose weight
-# should fall pushes it away, each the harder, the more weight it has and the farther off it stands.
-# First with p = 2.3 given, six places, D = 2. Which place will pull hardest?
+# Say the word at position 3 should have more weight, dα_3 < 0, and p = 2.3. Then j − p is positive
+# and its term of dp is negative. An update goes *against* dp, so p moves to the right, towards the
+# word. A word whose weight should grow pulls p towards itself, and one whose weight should fall
+# pushes p away. The pull grows with the weight and with the distance. First with p = 2.3 given, six
+# positions, `reach` = 2 (named D, as the exercise reads it). Which position will pull hardest?
 
 # %%
 D = 2
@@ -430,12 +432,12 @@ def loss_of_p():
 # %%
 a, g, alpha = windowed(e, p)
 terms = dalpha * alpha * (positions - p) / (D / 2) ** 2
-for s in positions:
-    print(f"  place {s}: a = {a[s]:.2f} · g = {g[s]:.2f} → α = {alpha[s]:.2f}   "
-          f"its term of dp {terms[s]:+.3f}")
+for j in positions:
+    print(f"  position {j}: a = {a[j]:.2f} · g = {g[j]:.2f} → α = {alpha[j]:.2f}   "
+          f"its term of dp {terms[j]:+.3f}")
 check_gradient("dp", terms.sum(keepdims=True), loss_of_p, p)
-print(f"α adds up to {alpha.sum():.2f} only. dp is negative: the next update moves p to the right, "
-      "towards place 3.")
+print(f"α adds up to only {alpha.sum():.2f}. dp is negative: the next update moves p to the right, "
+      "towards position 3.")
 assert terms.sum() < 0
 
 # %%
@@ -444,23 +446,25 @@ fine = np.linspace(-0.5, 5.5, 200)
 left.plot(fine, np.exp(-2 * ((fine - p) / D) ** 2), "k--", label="bell g around p")
 left.bar(positions - 0.2, a, 0.4, color="0.8", label="a, the softmax")
 left.bar(positions + 0.2, alpha, 0.4, color=plotting.COLOURS[0], label="α = a g")
-left.set(xlabel="place s", ylabel="weight", title="the bell takes from what is far from p = 2.3")
+left.set(xlabel="position j", ylabel="weight", title="the bell lowers weights far from p = 2.3")
 left.legend()
 right.bar(positions, -terms, color=plotting.COLOURS[1])
 right.axhline(0, color="0.5", linewidth=1)
-right.set(xlabel="place s", ylabel="− its term of dp",
-          title=f"who moves p to the right: {-terms[3]:.3f} of {-terms.sum():.3f} is place 3")
+right.set(xlabel="position j", ylabel="− its term of dp",
+          title=f"the pull to the right: position 3 has {-terms[3]:.3f} of {-terms.sum():.3f}")
 show(figure, "07_pull")
 
 # %% [markdown]
-# Now p from the state, p = S σ(z) with z = x · v_p and x = tanh(h W_p). Here σ(z) is the sigmoid,
-# so p lies between 0 and S: it may even stand beyond the last word, whose place is S − 1. The slope
-# of σ(z) is σ(z) (1 − σ(z)), hence
+# Now p from the state, p = S σ(z) with z = x · v_p and x = tanh(s_t W_p). Here σ(z) is the sigmoid,
+# so p is between 0 and S, even beyond the last word, whose position is S − 1. The slope of σ(z) is
+# σ(z) (1 − σ(z)).
 #
-#     dz = dp · p (1 − p / S)      dv_p = dz x      dk = dz v_p ∘ (1 − x²)      dW_p = hᵀ dk
+# > **Exercise.** Write its backward pass before you read on:
+# > `numpy-attention exercise start local-p`.
 #
-# with k = h W_p (the k of this section alone). And h has one more use: it scores, it meets the
-# context, and it *aims*, dk W_pᵀ.
+#     dz = dp · p (1 − p / S)      dv_p = dz x      dr = dz v_p ∘ (1 − x²)      dW_p = s_tᵀ dr
+#
+# with r = s_t W_p (dk in code). So the state has one more use: it *aims*, dr W_pᵀ.
 
 
 # %%
@@ -476,7 +480,7 @@ def local_p(h, M, W_p, v_p):
 def local_p_backward(dc, dalpha, cache):
     """→ dh, dM, dW_p, dv_p."""
     h, M, W_p, v_p, x, p, g, a, alpha = cache
-    dalpha = M @ dc + dalpha                    # what the loss says of α itself, besides
+    dalpha = M @ dc + dalpha                    # plus the gradient of α itself
     da = dalpha * g
     de = a * (da - a @ da)
     dp = dalpha @ (alpha * (np.arange(len(M)) - p)) * 4 / D**2      # 1/σ² = 4 / D²
@@ -490,10 +494,10 @@ def local_p_backward(dc, dalpha, cache):
 # %%
 W_p = rng.standard_normal((N, A))   # (N, P)
 v_p = rng.standard_normal(A)        # (P,)
-_, _, cache = local_p(long_h, M, W_p, v_p)
+_, _, cache = local_p(long_s, M, W_p, v_p)
 p = cache[5]
 edge = np.abs(np.abs(positions - p) - D).min()
-assert edge > 1e-3, "p stands on an edge, where there is no derivative"
+assert edge > 1e-3, "p is on an edge, where there is no derivative"
 rng_check = np.random.default_rng(2)
 
 
@@ -502,25 +506,23 @@ def back(dc, dalpha, cache, grads):
 
 
 print(f"p = {p:.2f}, the nearest edge of the window is {edge:.2f} away from a word")
-print(gradcheck(None, long_h, M, W_p, v_p, rng=rng_check, forward=local_p, backward=back,
+print(gradcheck(None, long_s, M, W_p, v_p, rng=rng_check, forward=local_p, backward=back,
                 title="local-p with dot"))
 library = LocalPredictive(DotAttention(), W_p, v_p, width=D)
-check_same_look(library, local_p, local_p_backward, long_h, M, W_p, v_p)
+check_same_look(library, local_p, local_p_backward, long_s, M, W_p, v_p)
 print("local-p: context, weights and all gradients are the library's")
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start local-p`.
-#
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
 # > `numpy-attention exercise start find-in-local-p`.
 #
 # ### What no gradient sees
 #
-# The check needed p to keep away from an *edge*, a place just D from a word. As p moves on, words
-# enter at one edge and leave at the other. The softmax over the window then adds up other words, so
-# that a changes for all of them at once; and as the bell still has the height exp(−2) there, the
-# word that comes and the one that goes jump too. No gradient sees that: it tells the slope before
-# the jump. Between the edges all is smooth. We push p along and draw each word's weight.
+# The check needs p away from an *edge*, a point exactly `reach` from a word. As p moves on, words
+# enter at one edge and leave at the other. Then the softmax over the window has other words, so a
+# changes for all of them at once. And the bell still has the height exp(−2) there, so the word that
+# enters and the word that leaves jump too. No gradient sees that: it is the slope before the jump.
+# Between the edges all is smooth. We move p and draw each word's weight.
 
 # %%
 centres = np.linspace(1.201, 3.801, 1301)
@@ -537,11 +539,11 @@ assert jumps.max() > 20 * np.median(jumps)
 
 # %%
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
-for s in positions:
-    ax.plot(centres, curves[:, s], color=plotting.COLOURS[s], label=f"place {s}")
+for j in positions:
+    ax.plot(centres, curves[:, j], color=plotting.COLOURS[j], label=f"position {j}")
 for edge in (2, 3):
     ax.axvline(edge, color="0.7", linewidth=1, linestyle=":")
-ax.set(xlabel="p, the centre of the window (places)", ylabel="weight α",
+ax.set(xlabel="p, the centre of the window (positions)", ylabel="weight α",
        title=f"local-p: smooth, but at an edge the weights jump by {jumps.max():.2f} in all")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "07_edge")
@@ -549,24 +551,26 @@ show(ax, "07_edge")
 # %% [markdown]
 # ## Input feeding, and the loop over words
 #
-# A translator should not translate a word twice, nor leave one out. But h_{t+1} does not know what
-# was looked at for word t: α_t came *after* the step. **Input feeding** sends h̃_t into the next
-# step, with a matrix F:
+# A translator should not translate a word twice, nor leave one out. But s_{t+1} does not know where
+# the decoder attended for word t: α_t came *after* the step. **Input feeding** sends s̃_t into the
+# next step, with a matrix F:
 #
-#     h_t = tanh(y_t W + h_{t−1} U + h̃_{t−1} F + b)      y_t: the embedded word before; h̃_0 = 0
+#     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b      y: the embedded word before
 #
-# (An Elman cell, lesson 02; in earnest a GRU or LSTM.) Backward, h̃_t has now two listeners: its
-# own word, and the next step. With dk for the gradient before that step's tanh:
+# with s̃_0 = 0. (An **Elman cell**: state in, state out, through one tanh; lesson 02. In practice
+# a GRU or LSTM.) Backward, s̃_t now has two uses, its own word and the next step:
 #
-#     dh̃_t = (from word t)  +  dk_{t+1} Fᵀ
+#     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ                dr is called dk in the code
 #
-# So the last word's error reaches the first word's attention on two roads, through h and through
-# h̃. It has a price. Without F the states do not depend on what was found: all T of them could
-# stand before the first question, and one product could ask them all. With F, step t + 1 waits for
-# α_t.
+# So the last word's error reaches the first word's attention on two paths, through s and through
+# s̃. It has a price. Without F the states do not depend on what was found: all T could be computed
+# first, and one product could score them all. With F, step t + 1 waits for α_t.
+#
+# > **Exercise.** Write its backward pass before you read on:
+# > `numpy-attention exercise start input-feeding`.
 #
 # Here is the whole decoder, with dot and input feeding, for a batch of B sentences. A mask (B, S)
-# is False where a short sentence has ended. Every line has been derived above or in lesson 02.
+# is False after the end of a short sentence.
 
 
 # %% tags=["plain"]
@@ -600,11 +604,11 @@ class PlainDecoder(Module):
         """→ dys (T, B, E), dh (B, H) of the first state, dM (B, S, H)."""
         M, steps = cache
         dM = np.zeros_like(M)
-        dk = np.zeros_like(M[:, 0])                             # of the step after
+        dk = np.zeros_like(M[:, 0])                             # of the next step
         dys = []
         for t in reversed(range(len(steps))):
             (y, h_before, fed_before), h, alpha, c, fed = steps[t]
-            dfed = dfeds[t] + dk @ self.F.T                     # two listeners
+            dfed = dfeds[t] + dk @ self.F.T                     # used twice
             du = dfed * (1 - fed**2)
             grads.C += c.T @ du
             grads.W_h += h.T @ du
@@ -638,30 +642,26 @@ plain = PlainDecoder(**{name: 0.5 * rng.standard_normal(one) for name, one in sh
 print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start input-feeding`.
-#
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
 # > `numpy-attention exercise start find-in-feeding`.
 #
 # ## The whole decoder next to the library's
 #
-# `LuongTranslator` puts an encoder and an output layer around such a decoder, and takes any score,
-# any window, feeding or not: what you have built are parts there too. `check_same_decoder` lets
-# its encoder read two sentences of different lengths, gives our decoder the same annotations, first
-# state and weights, and compares h̃, α and the gradients of all six parameters.
+# `LuongTranslator` has such a decoder, with any score and window. `check_same_decoder` gives ours
+# the library's annotations of two sentences, first state and weights, and compares s̃, α and the
+# gradients of all six parameters.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
-print("the decoder: h̃, weights and the gradients of all its parameters are the library's")
+print("the decoder: s̃, weights and the gradients of all its parameters are the library's")
 
 # %% [markdown]
 # ## Does location translate?
 #
-# `grammar-en-fr` makes up English sentences with their French translations, and says which words
-# belong together. French puts most adjectives after the noun, and *ne … pas* around the verb. All
-# encoders here read in both directions (GRU), and nothing is fed back. First dot, then location,
-# which sees no word before it has chosen its place. What do you expect of its translations? And of
-# where its largest weight lies?
+# `grammar-en-fr` generates English sentences with their French translations and alignment. French
+# puts most adjectives after the noun, and *ne … pas* around the verb. All encoders here read in
+# both directions (GRU), without input feeding. First dot, then location, which sees no word before
+# it has chosen its position. What do you expect of its translations? And of its largest weights?
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -683,7 +683,7 @@ def train(seed=1, **changes):
 
 
 # %% tags=["training"]
-def told(name, translator):
+def measure(name, translator):
     """Measure and print; → the share of test sentences that are exactly right, weights."""
     found = translator.translate([pair.source for pair in test], beam=1)
     exact = metrics.exact_match([one.target for one in found], [pair.target for pair in test])
@@ -695,17 +695,17 @@ def told(name, translator):
 
 
 print(f"\n{len(pairs):,} sentence pairs, {EPOCHS} epochs each; {len(test)} held-out sentences:")
-dot_exact, dot_weights = told("dot", train())
+dot_exact, dot_weights = measure("dot", train())
 location = train(attention="location", longest=24)
-location_exact, location_weights = told("location", location)
+location_exact, location_weights = measure("location", location)
 
 # %% tags=["training"]
 diagonal = metrics.diagonal_pointing(test)
 dot_points = metrics.pointing_accuracy(dot_weights, test)
 location_points = metrics.pointing_accuracy(location_weights, test)
-print(f"Location translates as well as dot: {location_exact:.1%} beside {dot_exact:.1%}.")
-print(f"It points at the right word for {location_points:.1%} of the links; along the diagonal, "
-      f"whatever the sentence, {diagonal:.1%} would be right.")
+print(f"Location translates as well as dot: {location_exact:.1%} and {dot_exact:.1%}.")
+print(f"It points at the right word for {location_points:.1%} of the links; the diagonal, "
+      f"which knows nothing of the sentence, is right for {diagonal:.1%}.")
 assert abs(location_exact - dot_exact) < 0.05
 assert location_points < diagonal + 0.1 < dot_points
 
@@ -731,15 +731,15 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # %% [markdown]
 # ## Why, and how to test it
 #
-# Location writes *étudiant bleu* in the right order while it looks at *blue student* in the wrong
-# one. How? Here is a reading: the annotation at *blue* was made by an encoder that reads from both
-# sides. It holds its neighbour *student* too, so a look that is one place off is near enough.
+# Location writes *étudiant bleu* in the right order while it attends to *blue student* in the wrong
+# one. How? Here is an explanation: the encoder reads from both sides, so the annotation at *blue*
+# also knows its neighbour *student*, and a look that is one position off is near enough.
 #
-# A reading is cheap. What does it *forbid*? Let the encoder read forward only. Then the annotation
-# at *student* still knows *blue*, which came before, but the one at *blue* cannot know *student*.
-# If the reading is right, location must now put weight on the noun or on a later word, as much as
-# suffices to name it, and has no need to move for the adjective. Before you run it, guess for how
-# many nouns the largest weight moves.
+# An explanation is cheap. What does it *forbid*? Let the encoder read forward only. Then the
+# annotation at *student* still knows *blue*, which came before, but the one at *blue* cannot know
+# *student*. If the explanation is right, location must now put enough weight on the noun or later
+# words to name it, and need not move for the adjective. Before you run it, guess for how many nouns
+# the largest weight moves.
 
 
 # %% tags=["training"]
@@ -748,25 +748,25 @@ def shares(weights):
     hits = [[], []]
     for rows, pair in zip(weights, test):
         links = phenomena(pair)["swapped adjective"]    # an adjective, its noun, the next, …
-        for number, (i, j) in enumerate(links):
-            hits[number % 2].append(rows[j, :-1].argmax() == i)
+        for number, (j, t) in enumerate(links):
+            hits[number % 2].append(rows[t, :-1].argmax() == j)
     return np.mean(hits[0]), np.mean(hits[1])
 
 
 def on_nouns(weights):
-    """Of each swapped noun: the weight on it and what stands behind it, the largest on it."""
+    """For each swapped noun: the weight on it and later words; whether the largest is on it."""
     found = []
     for rows, pair in zip(weights, test):
-        for i, j in phenomena(pair)["swapped adjective"][1::2]:
-            found.append((rows[j, i:].sum(), rows[j, :-1].argmax() == i))
-    behind, on_it = np.array(found).T
-    return behind, on_it.astype(bool)
+        for j, t in phenomena(pair)["swapped adjective"][1::2]:
+            found.append((rows[t, j:].sum(), rows[t, :-1].argmax() == j))
+    from_it_on, on_it = np.array(found).T
+    return from_it_on, on_it.astype(bool)
 
 
 # %% tags=["training"]
-forward_exact, forward_weights = told(
+forward_exact, forward_weights = measure(
     "location, forward only", train(attention="location", longest=24, bidirectional=False))
-dot_forward_exact, _ = told("dot, forward only", train(bidirectional=False))
+dot_forward_exact, _ = measure("dot, forward only", train(bidirectional=False))
 adjectives, nouns = shares(forward_weights)
 
 # %% tags=["training"]
@@ -777,12 +777,12 @@ print(f"  forward only:    {adjectives:4.0%} of adjectives, {nouns:4.0%} of noun
 print(f"Its right sentences fall to {forward_exact:.0%}, and dot's to {dot_forward_exact:.0%}.")
 
 # %% tags=["training"]
-behind, on_it = on_nouns(forward_weights)
-both_behind, _ = on_nouns(location_weights)
-print(f"The weight on such a noun and behind it, forward only: at least {behind.min():.2f}, on "
-      f"average {behind[~on_it].mean():.2f} where the largest is not on the noun; both directions: "
-      f"from {both_behind.min():.2f} on.")
-assert behind.min() > 0.2
+from_it_on, on_it = on_nouns(forward_weights)
+both_from_it_on, _ = on_nouns(location_weights)
+print(f"The weight on such a noun and later words, forward only: at least {from_it_on.min():.2f}, "
+      f"on average {from_it_on[~on_it].mean():.2f} where the largest is not on the noun; both "
+      f"directions: at least {both_from_it_on.min():.2f}.")
+assert from_it_on.min() > 0.2
 assert nouns > both_nouns + 0.3 and adjectives < 0.2 and both_adjectives < 0.2
 assert forward_exact < location_exact - 0.05
 assert dot_forward_exact < dot_exact - 0.03
@@ -792,23 +792,23 @@ draw(forward_weights, f"forward only: right for {nouns:.0%} of swapped nouns", a
 show(figure, "07_forward_only")
 
 # %% [markdown]
-# Compare the rows of *étudiant*. The reading has passed a test that it could have failed: the
-# noun's weight moved, the adjective's stayed. (Five seeds agree; the answers have them.) For the
-# other nouns the largest weight still stands on the adjective, but never less than 0.41 lies on the
-# noun and behind it: a part of the look is enough to name it. With both directions that may be as
-# little as 0.01. (Over all links location points a little *worse* forward only: see question 7.)
+# Compare the rows of *étudiant*. The explanation has passed a test that it could have failed: the
+# noun's weight moved, the adjective's did not. (Five seeds agree; the answers have them.) For the
+# other nouns the largest weight is still on the adjective, but at least 0.41 is on the noun and
+# later words, enough to name it; with both directions that can be as little as 0.01. (Over all
+# links location points *worse* forward only: question 7.)
 #
 # Keep two things. A heatmap that points wrong does not prove a bad translator, and a good
-# translation does not prove that its heatmap may be read. And dot, too, gets worse with a
+# translation does not prove that its heatmap shows how it was made. And dot, too, gets worse with a
 # forward-only encoder: what comes later matters for the word itself.
 #
 # What about input feeding? On this task dot leaves nothing to gain (question 6); the paper reports
-# a gain in BLEU on English to German. And which score is the best, on real text? The package has
+# a gain in BLEU on English to German. And which score is the best on real text? The package has
 # records (`results/claims.md`): 75,000 clauses of the Bible, English to Spanish, 3 million
-# parameters, six epochs, test perplexity, the mean of three seeds. They have one more row, which
-# the paper does not: `concat` with the state *before* the last word, h_{t−1}, as its query, as in
-# Bahdanau's decoder. Guess first: what costs most, another score, a window, feeding, or a query
-# that has not read the last word?
+# parameters, six epochs, test perplexity, mean of three seeds. One row is not in the paper:
+# `concat` with the query s_{t−1}, the state *before* the last word was read, as in Bahdanau's
+# decoder. (The record calls it h_{t−1}, as Luong would.) Guess first: what costs most, another
+# score, a window, feeding, or a query that has not read the last word?
 
 # %% tags=["training"]
 RECORDED = {
@@ -819,22 +819,23 @@ print("\nrecorded, test perplexity: "
       + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in RECORDED.items()))
 
 # %% [markdown]
-# Of the scores that see the words, `general` and `dot` differ by less than their seeds do, and
-# `concat` is a little better. Feeding costs a little, in models of this size. A query that has not
-# read the last word costs `concat` a whole point, more than these three are apart: which state asks
-# matters as much as which score is used. So does what may be seen: location, which sees places
-# only, and local-p, which sees a window, lose as much.
+# The difference between `general` and `dot` is within the spread of seeds, and `concat` is a little
+# better. Feeding costs a little, in models of this size. A query that has not read the last word
+# costs `concat` a whole point, more than these three differ: which state is the query matters as
+# much as which score is used. Location, which sees only positions, and local-p, which sees only a
+# window, lose about as much.
 
 # %% [markdown]
 # ## What others call it
 #
 # | here | elsewhere |
 # |---|---|
-# | all words | **global attention** |
-# | a window | **local attention**: monotonic (local-m), predictive (local-p) |
+# | attention over all words | global attention |
+# | a window | local attention: monotonic (local-m), predictive (local-p) |
 # | the bell | Gaussian window |
-# | h̃_t | attentional hidden state |
-# | the state that asks, h_t | query; decoder hidden state, s_t elsewhere in this course |
+# | s̃_t | attentional hidden state h̃_t |
+# | state s_t, the query | decoder hidden state h_t |
+# | general | bilinear or multiplicative attention |
 # | concat | additive attention, MLP attention |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
@@ -866,18 +867,17 @@ print("\nrecorded, test perplexity: "
 # %% [markdown]
 # ## Questions
 #
-# 1. In the backward pass of each of the four scores return 0 for dh, as if the query were given (a
-#    framework's `detach`). Which term is lost? Which gradients does each score's check call wrong?
-#    And local-p's, if only the score's term, de M, is left out of its dh? (Exercises `dot`,
-#    `general`, `concat`, `location` and `local-p`: write it there, and check.)
-# 2. Double h and all annotations. What becomes of dot's weights? Can general prevent it?
-# 3. In local-p let v_p be 0. Where does p stand? A word outside of the window is the right one: who
+# 1. In the backward pass of each of the four scores return 0 for the state's gradient, as a
+#    framework's `detach` does. Which term is lost? Which gradients does each score's check call
+#    wrong? And local-p's, if you leave out only the score's term, de M? (Try it in the exercises.)
+# 2. Double s_t and all annotations. How do dot's weights change? Can general prevent it?
+# 3. In local-p let v_p be 0. What is p then? If the right word is outside the window, which words
 #    can pull p to it?
 # 4. Normalise α again after the Gaussian, β = a ∘ g / Σ a g. Derive de and dp, and check them.
-# 5. Without input feeding, ask all T questions at once: write it as two matrix products, and
+# 5. Without input feeding, attend with all T queries at once: write it as two matrix products, and
 #    compare with the loop.
 # 6. Train dot with `input_feeding=True`. Does it translate better here?
-# 7. Train the forward-only location with the seeds 1 to 5. Does the test of the reading come out
-#    the same each time? And how does pointing fare where nothing is swapped?
-# 8. Train general with `window="local-p", width=2`, three seeds. What goes wrong, and where does p
-#    stand then?
+# 7. Train the forward-only location with seeds 1 to 5. Does the explanation pass its test each
+#    time? And does pointing get better or worse where nothing is swapped?
+# 8. Train general with `window="local-p", width=2`, three seeds. What goes wrong, and where is p
+#    then?

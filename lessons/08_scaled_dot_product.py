@@ -6,15 +6,14 @@
 #
 # **Needs:** lesson 07. **Time:** 50 minutes to read, about a minute to run.
 #
-# Luong's dot (lesson 07) used each annotation twice, to be found and to be said, and asked one
-# question after another. Vaswani et al. (2017) give each role a matrix of its own: queries, keys
-# and values. All queries ask at once, scores are divided by √d_k, and several such attentions,
-# heads, work side by side. That is the part of which a Transformer is made (lesson 09).
+# Luong's dot (lesson 07) used each annotation twice, as a key and as a value, and attended for one
+# target word after another. Vaswani et al. (2017) give each role its own matrix: **queries**,
+# **keys** and **values**. All queries attend at once, scores are divided by √d_k, and several such
+# attentions, **heads**, work in parallel. Transformers are made of them (lesson 09).
 #
-# You will compute it for two words by hand, derive it, cut it into heads, and meet a bug that no
-# gradient check can see. And you will look into a claim that is often repeated: *without the
-# division, the gradient vanishes*. We measure the gradient, find a case where it is three times
-# larger without, train that case, and see it fall behind all the same. Then we find out why.
+# You will compute it for two words by hand, derive it, and meet a bug that no gradient check can
+# see. And you will test a claim that is often repeated: *without the division, the gradient
+# vanishes*. In one case it is three times larger without; that model falls behind all the same.
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -44,48 +43,62 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## Three roles
 #
-# A dictionary has three parts: what you look up, the headwords, and what stands behind them. Here
-# they are the *query*, the *keys* and the *values*. Let X (T, N) be who asks, one row a target
-# word, and M (S, D) who is asked, one row a source word. In self-attention both are the same
-# matrix.
+# A dictionary has three parts: what you look up, the headwords, and their explanations. Here they
+# are the query, the keys and the values. Let X have a row for each target word, and M a row for
+# each source word. If M is X, words attend to words of their own sequence: **self-attention**. If
+# not, it is **cross-attention**, as in lessons 06 and 07. Small letters q, k, v are vectors of one
+# word, and the matrices of all words:
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | Q = X W_q + b_q | (T, d) | queries: what each target word looks for |
-# | K = M W_k | (S, d) | keys: what each source word can be found by |
-# | V = M W_v + b_v | (S, d_v) | values: what it says when it is found |
-# | E = Q Kᵀ / √d | (T, S) | scores: every query with every key |
-# | A = softmax(E), each row | (T, S) | weights |
-# | Y = A V | (T, d_v) | what each query has found |
+# | X, M | (T, d_model), (S, D) | what gives queries, what gives keys and values |
+# | q = X W_q + b_q | (T, d_k) | **queries**: what each target word looks for |
+# | k = M W_k | (S, d_k) | **keys**: what each source word can be found by |
+# | v = M W_v + b_v | (S, d_v) | **values**: what it says when it is found |
+# | e = q kᵀ / √d_k | (T, S) | scores: every query with every key |
+# | A = softmax(e), each row | (T, S) | weights |
+# | Y = A v | (T, d_v) | what each query has found |
 # | W_o, b_o | (d_v, O), (O,) | one more layer on top: Y W_o + b_o |
+# | `heads` | | number of heads, h in the paper |
 #
-# Vaswani writes d_k for the width d of the queries and keys of one head, and h for the number of
-# heads, as we do further on: no state is called h in this lesson.
+# (The paper writes Q, K, V for these matrices. The exercises and their code have d for d_k and for
+# `heads` · d_k, N for d_model, E for e, h for `heads`.) One word gets its three vectors, here from
+# random matrices:
+
+# %%
+x = np.array([[1.0, 0.2, -0.5, 0.4]])                   # one word (1, d_model)
+drawn = np.random.default_rng(8)
+figure, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
+tables = [(x, -5, 0, "x: one word")]
+for role, task, size, row in (("q", "what it looks for", 2, -5), ("k", "what it is found by", 2, 0),
+                              ("v", "what it says", 3, 5)):
+    W = drawn.normal(size=(4, size)).round(1) + 0.0
+    tables += [(W, 2, row, f"W_{role}"), (x @ W, 7, row, f"{role} = x W_{role}: {task}")]
+for array, first, middle, title in tables:
+    for (down, across), value in np.ndenumerate(array):
+        ax.text(first + across, middle + down - len(array) / 2, f"{value:4.1f}", family="monospace",
+                bbox=dict(facecolor=plt.cm.RdBu(0.5 + value / 8), pad=5))
+    ax.text(first, middle - len(array) / 2 - 0.9, title)
+ax.set(xlim=(-5.2, 13), ylim=(7, -8.5), xticks=[], yticks=[], frame_on=False)
+show(figure, "08_roles")
 
 # %%
 boxes = {
-    "X": ("X: who asks", 0, 2.4, 0),
-    "M": ("M: who is asked", 0, 0.6, 2),
-    "Q": ("Q = X W_q + b_q", 2.6, 2.4),
-    "K": ("K = M W_k", 2.6, 1.2),
-    "V": ("V = M W_v + b_v", 2.6, 0),
-    "E": ("E = Q Kᵀ / √d", 4.7, 1.8, 1),
-    "A": ("A = softmax(E)", 6.6, 1.8, 1),
-    "Y": ("Y = A V", 8.2, 0.9, 1),
-    "O": ("Y W_o + b_o", 9.8, 0.9),
+    "X": ("X", 0, 2.4, 0), "q": ("q = X W_q + b_q", 2.6, 2.4), "k": ("k = M W_k", 2.6, 1.2),
+    "M": ("M", 0, 0.6, 2), "v": ("v = M W_v + b_v", 2.6, 0), "Y": ("Y = A v", 8.2, 0.9, 1),
+    "e": ("e = q kᵀ / √d_k", 4.7, 1.8, 1), "A": ("A = softmax(e)", 6.6, 1.8, 1),
+    "out": ("Y W_o + b_o", 9.8, 0.9),
 }
-
-# %%
-arrows = [("X", "Q"), ("M", "K"), ("M", "V"), ("Q", "E"), ("K", "E"), ("E", "A"), ("A", "Y"),
-          ("V", "Y"), ("Y", "O")]
-show(plotting.diagram(boxes, arrows, title="One head: three matrices give one word three roles"),
+arrows = [("X", "q"), ("M", "k"), ("M", "v"), ("q", "e"), ("k", "e"), ("e", "A"), ("A", "Y"),
+          ("v", "Y"), ("Y", "out")]
+show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and values from M"),
      "08_one_head")
 
 # %% [markdown]
 # ## Forward
 #
-# First without the matrices W. Three source words, *the blue student*, have keys of d = 2 numbers
-# and values of three. One target word asks, *étudiant*. Which weight will be the largest?
+# First without the matrices W. Three source words, *the blue student*, have keys of d_k = 2 numbers
+# and values of three. One target word has a query, *étudiant*. Which weight will be the largest?
 
 
 # %%
@@ -96,50 +109,51 @@ def softmax(E):
 
 
 words = ["the", "blue", "student"]
-K = np.array([[0.5, 0.2], [1.8, -0.1], [0.1, 1.9]])
-V = np.array([[0.1, 0.0, 0.3], [0.0, 1.0, 0.2], [1.0, 0.1, 0.0]])
-q = np.array([0.3, 1.6])
-e = K @ q / np.sqrt(2)              # (S,)
-alpha = softmax(e)                  # (S,)
-for word, key, score, weight in zip(words, K, e, alpha):
+k = np.array([[0.5, 0.2], [1.8, -0.1], [0.1, 1.9]])
+v = np.array([[0.1, 0.0, 0.3], [0.0, 1.0, 0.2], [1.0, 0.1, 0.0]])
+one_q = np.array([0.3, 1.6])
+one_e = k @ one_q / np.sqrt(2)      # (S,)
+alpha = softmax(one_e)              # (S,)
+for word, key, score, weight in zip(words, k, one_e, alpha):
     print(f"  {word:<8} key {key}   q · k / √2 = {score:.2f}   α = {weight:.2f}")
-print("  étudiant finds", alpha @ V)
+print("  étudiant finds", alpha @ v)
 
 # %% [markdown]
-# Now a second target word, *bleu*, asks as well. Nothing that it does depends on what *étudiant*
-# has found. So the queries become rows of a matrix, and two products answer all of them at once.
+# Now a second target word, *bleu*. It needs nothing of what *étudiant* has found. So the queries
+# become rows of a matrix, and two products serve all of them at once.
 
 # %%
-Q = np.array([[0.3, 1.6],           # étudiant
+q = np.array([[0.3, 1.6],           # étudiant
               [1.4, 0.2]])          # bleu
-E = Q @ K.T / np.sqrt(2)            # (T, S)
-A = softmax(E)                      # (T, S)
-Y = A @ V                           # (T, d_v)
+e = q @ k.T / np.sqrt(2)            # (T, S)
+A = softmax(e)                      # (T, S)
+Y = A @ v                           # (T, d_v)
 print(A)
-assert np.allclose(E[0], e) and np.allclose(Y[0], alpha @ V)
+assert np.allclose(e[0], one_e) and np.allclose(Y[0], alpha @ v)
 print("row 0 is what étudiant had alone")
 
 # %% [markdown]
 # ## Backward
 #
-# Given dY, in reverse. Each line is one of a matrix product, or lesson 06's softmax, a row a query:
+# Given the **upstream gradient** dY, in reverse. Each line is the backward pass of a matrix product
+# or of lesson 06's softmax, applied row by row:
 #
-#     Y = A V             dV = Aᵀ dY          dA = dY Vᵀ
-#     A = softmax(E)      dE = A ∘ (dA − rowsum(A ∘ dA))
-#     E = Q Kᵀ / √d       dQ = dE K / √d      dK = dEᵀ Q / √d
+#     Y = A v             dv = Aᵀ dY          dA = dY vᵀ
+#     A = softmax(e)      de = A ∘ (dA − rowsum(A ∘ dA))
+#     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
-# The division is a factor of the forward pass, so it is one of the backward pass too. As in lesson
-# 07 the loss weighs Y with dY, and intermediates are moved by adding something to them.
+# The division is a factor of the forward pass, so it is one of the backward pass too. The loss is
+# the sum of dY ∘ Y (∘: element by element), and we move intermediates as in lesson 07.
 
 # %%
 dY = np.array([[0.5, -1.0, 0.2], [-0.3, 0.4, 1.0]])
 
 
-def L(E=0, A=0):
-    """Σ dY ∘ Y, with something added to E or A."""
-    scores = Q @ K.T / np.sqrt(2) + E
+def L(e=0, A=0):
+    """Σ dY ∘ Y, with something added to e or A."""
+    scores = q @ k.T / np.sqrt(2) + e
     weights = softmax(scores) + A
-    return (dY * (weights @ V)).sum()
+    return (dY * (weights @ v)).sum()
 
 
 def check_gradient(name, ours, loss, array):
@@ -150,22 +164,25 @@ def check_gradient(name, ours, loss, array):
 
 
 # %%
-dV = A.T @ dY                                               # (S, d_v)
-dA = dY @ V.T                                               # (T, S)
-dE = A * (dA - (A * dA).sum(1, keepdims=True))              # (T, S)
-dQ = dE @ K / np.sqrt(2)                                    # (T, d)
-dK = dE.T @ Q / np.sqrt(2)                                  # (S, d)
-shift = np.zeros_like(E)
+dv = A.T @ dY                                               # (S, d_v)
+dA = dY @ v.T                                               # (T, S)
+de = A * (dA - (A * dA).sum(1, keepdims=True))              # (T, S)
+dq = de @ k / np.sqrt(2)                                    # (T, d_k)
+dk = de.T @ q / np.sqrt(2)                                  # (S, d_k)
+shift = np.zeros_like(e)
 check_gradient("dA", dA, partial(L, A=shift), shift)
-check_gradient("dE", dE, partial(L, E=shift), shift)
-check_gradient("dQ", dQ, L, Q)
-check_gradient("dK", dK, L, K)
-check_gradient("dV", dV, L, V)
+check_gradient("de", de, partial(L, e=shift), shift)
+check_gradient("dq", dq, L, q)
+check_gradient("dk", dk, L, k)
+check_gradient("dv", dv, L, v)
 
 # %% [markdown]
-# The same for any number of axes in front: a batch of B sentences is q (B, T, d). `swapaxes(-1,
-# -2)` is a transpose that leaves the batch alone. Where `visible` is False a query must not look:
+# The same for any number of axes in front: a batch of B sentences is q (B, T, d_k). `swapaxes(-1,
+# -2)` is a transpose that leaves the batch alone. Where `visible` is False a query must not attend:
 # the score is −∞ there, and the weight exactly 0.
+#
+# > **Exercise.** Write the backward pass before you read on:
+# > `numpy-attention exercise start scaled-dot`.
 
 
 # %%
@@ -218,11 +235,9 @@ for ours, theirs in zip(attention_backward(dY, dA, cache), library.backward(dY, 
 print("attention over queries, keys and values: outputs and gradients are the library's")
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start scaled-dot`.
-#
 # ### How a bug looks
 #
-# The division is easily forgotten on the way back. Which of the three gradients will be right?
+# The division is easily forgotten in the backward pass. Which of the three gradients will be right?
 
 
 # %%
@@ -239,63 +254,61 @@ def undivided(dY, dA, cache):
 report = caught(check, undivided)
 
 # %% [markdown]
-# Only v is right: its line does not read E. For q and k the report names their lines, calls the
+# Only v is right: its line does not read e. For q and k the report names their lines, calls the
 # mistake a factor, and shows one element, found and right. Divide the two: which number is it, in
-# terms of d = 6? A gradient that is wrong by one factor everywhere has lost a factor, here `scale`.
-# The last line says it by sizes:
-# with d = 1 nothing would be wrong, for √1 = 1.
+# terms of d_k = 6? A gradient that is wrong by one factor everywhere has lost it, here `scale`.
 #
-# ## Why divide by √d?
+# ## Why divide by √d_k?
 #
 # The paper's argument. Let all components of q and k be independent, with mean 0 and variance 1.
 #
-#     q_i k_i              mean 0, variance E[q_i²] E[k_i²] = 1
-#     q · k = Σ_i q_i k_i  mean 0, variance d: variances of independent numbers add up
-#     q · k / √d           mean 0, variance 1, whatever d is
+#     q_i k_i              mean 0, variance (mean of q_i²) (mean of k_i²) = 1
+#     q · k = Σ_i q_i k_i  mean 0, variance d_k: variances of independent numbers add up
+#     q · k / √d_k         mean 0, variance 1, whatever d_k is
 #
-# Scores with a standard deviation of √d lie far apart when d is large. The softmax then gives
+# Scores with a standard deviation of √d_k are far apart when d_k is large. The softmax then gives
 # nearly all to the largest, and where A is 0 or 1 its slope is 0. The paper *suspects* that this
 # makes gradients extremely small. We measure it: 2,000 random queries with ten keys each.
 
 
 # %%
-def gradient_to_query(d, divided):
+def gradient_to_query(d_k, divided):
     """For random queries: variance of the scores, mean largest α, norms of ∂α/∂q."""
-    rng = np.random.default_rng(d)
-    q = rng.standard_normal((2_000, 1, d))
-    k = rng.standard_normal((2_000, 10, d))
-    scale = 1 / np.sqrt(d) if divided else 1.0
+    rng = np.random.default_rng(d_k)
+    q = rng.standard_normal((2_000, 1, d_k))
+    k = rng.standard_normal((2_000, 10, d_k))
+    scale = 1 / np.sqrt(d_k) if divided else 1.0
     e = (q @ k.swapaxes(1, 2))[:, 0] * scale                    # (2000, 10)
     alpha = softmax(e)                                          # (2000, 10)
     slopes = alpha[:, :, None] * (np.eye(10) - alpha[:, None])  # ∂α/∂e of lesson 06
-    norms = np.linalg.norm(slopes @ k * scale, axis=(1, 2))     # of (10, d);  e = k q · scale
+    norms = np.linalg.norm(slopes @ k * scale, axis=(1, 2))     # of (10, d_k);  e = k q · scale
     return e.var(), alpha.max(1).mean(), norms
 
 
 # %%
 WIDTHS = (1, 4, 8, 16, 64, 256, 1024)
-medians = {"q · k": [], "q · k / √d": []}
-for d in WIDTHS:
-    for name, divided in (("q · k", False), ("q · k / √d", True)):
-        variance, top, norms = gradient_to_query(d, divided)
+medians = {"q · k": [], "q · k / √d_k": []}
+for d_k in WIDTHS:
+    for name, divided in (("q · k", False), ("q · k / √d_k", True)):
+        variance, top, norms = gradient_to_query(d_k, divided)
         medians[name].append(np.median(norms))
-        print(f"  d = {d:<5} {name:<11} variance {variance:7.1f}   largest α {top:.2f}   "
+        print(f"  d_k = {d_k:<5} {name:<12} variance {variance:7.1f}  largest α {top:.2f}  "
               f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
 
 # %% [markdown]
-# The variance is d, as computed, and dividing holds everything where it is. But read the medians.
-# At d = 1 both are one; from d = 4 on they part. Without the division the gradient of the median
-# query *grows* first: the slope of the softmax falls, but it is multiplied by keys, which are √d
-# long. Only for large d does the median vanish. (The mean does not: a few queries that hesitate
-# between two keys get very large gradients.)
+# The variance is d_k, as computed, and with the division everything is nearly constant. But read
+# the medians. Without the division the gradient of the median query *grows* first: the slope of the
+# softmax falls, but it is multiplied by keys, whose length is about √d_k. The median vanishes only
+# for large d_k. (The mean does not: a few queries with two almost equal largest scores have very
+# large gradients.)
 
 # %%
 plain_medians = np.array(medians["q · k"])
-divided_medians = np.array(medians["q · k / √d"])
+divided_medians = np.array(medians["q · k / √d_k"])
 ratio = (plain_medians / divided_medians)[WIDTHS.index(16)]
 growth = plain_medians[WIDTHS.index(16)] / plain_medians[0]
-print(f"At d = 16 the median gradient without the division is {ratio:.1f} times that with it, and "
-      f"{growth:.1f} times its own at d = 1.")
+print(f"At d_k = 16 the median gradient without the division is {ratio:.1f} times that with it, "
+      f"and {growth:.1f} times its own at d_k = 1.")
 assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
 
 # %%
@@ -304,48 +317,49 @@ for number, (name, values) in enumerate(medians.items()):
     ax.loglog(WIDTHS, values, label=name, color=plotting.COLOURS[number],
               marker=plotting.MARKERS[number])
 ax.minorticks_off()
-ax.set(xlabel="d, the width of queries and keys", ylabel="median of ‖∂α/∂q‖",
-       title=f"At d = 16 undivided is {ratio:.1f} times divided; then it vanishes")
+ax.set(xlabel="d_k, the size of queries and keys", ylabel="median of ‖∂α/∂q‖",
+       title=f"At d_k = 16 undivided is {ratio:.1f} times divided; then it vanishes")
 ax.set_xticks(WIDTHS, WIDTHS)
 ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
 # %% [markdown]
-# So here is a puzzle. If a vanishing gradient were all that the division prevents, a model with d =
-# 16 would do well without it, with three times the gradient that it has with it. Write down what
-# you expect. We train it below.
+# So here is a puzzle. If the division prevented only a vanishing gradient, a model with d_k = 16
+# would do well without it, with three times the gradient. Write down what you expect. We train it
+# below.
 #
 # ## One head, with its matrices
 #
 # Now the layer around it, for one sentence. Forward is the table above; backward goes through each
-# matrix as in lesson 01. Q, K and V each lead back, Q to X, K and V both to M, where they add up:
+# matrix as in lesson 01. q leads back to X, k and v both to M, where their gradients add up:
 #
-#     Q = X W_q + b_q     dW_q = Xᵀ dQ      db_q = Σ_t dQ_t      dX = dQ W_qᵀ
-#     K = M W_k           dW_k = Mᵀ dK                           dM = dK W_kᵀ
-#     V = M W_v + b_v     dW_v = Mᵀ dV      db_v = Σ_s dV_s      dM += dV W_vᵀ
+#     q = X W_q + b_q     dW_q = Xᵀ dq      db_q = Σ_t dq_t      dX = dq W_qᵀ
+#     k = M W_k           dW_k = Mᵀ dk                           dM = dk W_kᵀ
+#     v = M W_v + b_v     dW_v = Mᵀ dv      db_v = Σ_j dv_j      dM += dv W_vᵀ
 #
-# Keys have no bias. q · b_k would be the same for all keys, and a softmax takes out what is common.
+# Keys have no bias: q · b_k would be the same for all keys, and change no weight. (The layer of the
+# paper has no biases at all.)
 
 
 # %%
 def one_head(X, M, W_q, b_q, W_k, W_v, b_v, W_o, b_o):
-    """X (T, N), M (S, D) → (T, O), cache."""
-    Q = X @ W_q + b_q                                           # (T, d)
-    K = M @ W_k                                                 # (S, d)
-    V = M @ W_v + b_v                                           # (S, d_v)
-    Y, _, cache = attention(Q, K, V, True)
+    """X (T, d_model), M (S, D) → (T, O), cache."""
+    q = X @ W_q + b_q                                           # (T, d_k)
+    k = M @ W_k                                                 # (S, d_k)
+    v = M @ W_v + b_v                                           # (S, d_v)
+    Y, _, cache = attention(q, k, v, True)
     return Y @ W_o + b_o, (X, M, W_q, W_k, W_v, W_o, Y, cache)
 
 
 # %%
 def one_head_backward(dout, cache, grads):
     """→ the gradients of one_head's arguments, in their order."""
-    X, M, W_q, W_k, W_v, W_o, Y, looked = cache
+    X, M, W_q, W_k, W_v, W_o, Y, inner = cache
     dW_o = Y.T @ dout
-    dQ, dK, dV = attention_backward(dout @ W_o.T, 0, looked)
-    dX = dQ @ W_q.T
-    dM = dK @ W_k.T + dV @ W_v.T
-    return (dX, dM, X.T @ dQ, dQ.sum(0), M.T @ dK, M.T @ dV, dV.sum(0), dW_o, dout.sum(0))
+    dq, dk, dv = attention_backward(dout @ W_o.T, 0, inner)
+    dX = dq @ W_q.T
+    dM = dk @ W_k.T + dv @ W_v.T
+    return (dX, dM, X.T @ dq, dq.sum(0), M.T @ dk, M.T @ dv, dv.sum(0), dW_o, dout.sum(0))
 
 
 shapes = [(4, 3), (5, 7), (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)]
@@ -357,18 +371,18 @@ print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
 # %% [markdown]
 # ## Many heads
 #
-# One softmax can look at one thing at a time, or at an average of two. So cut Q, K and V into h
-# blocks of columns. Each block is a head: it attends by itself, and divides by √(d / h), its own
-# width. The results stand side by side again before W_o mixes them. With slices and a loop:
+# One softmax can attend to one thing at a time, or to an average of two. So cut q, k and v into
+# `heads` blocks of d_k columns each. Each block is a head: it attends by itself, and divides by
+# √d_k, its own size. The results are joined again before W_o mixes them. With slices and a loop:
 
 # %%
-Q = X @ W_q + b_q
-K = M @ W_k
-V = M @ W_v + b_v
+all_q = X @ W_q + b_q                           # (T, heads · d_k)
+all_k = M @ W_k
+all_v = M @ W_v + b_v
 parts = []
 for first in (0, 2, 4):                         # three heads, two columns each
     block = slice(first, first + 2)
-    Y, _, _ = attention(Q[:, block], K[:, block], V[:, block], True)
+    Y, _, _ = attention(all_q[:, block], all_k[:, block], all_v[:, block], True)
     parts.append(Y)
 by_loop = np.concatenate(parts, 1) @ W_o + b_o  # (T, O)
 library = MultiHeadAttention(W_q, b_q, W_k, W_v, b_v, W_o, b_o, ScaledDotProductAttention(), 3)
@@ -377,22 +391,25 @@ assert np.allclose(by_loop, known[0])
 print("three heads by slices: the library's output")
 
 # %% [markdown]
-# A loop over heads is slow. One batched product does them all if the heads stand *before* time, (B,
-# h, T, d / h), as if they were more sentences. Two moves bring them there. Watch two words of six
-# numbers, where the tens say which word it is and the units which column:
+# A loop over heads is slow. One batched product computes them all if the axis of heads comes
+# *before* that of words, (B, heads, T, d_k), as if they were more sentences. Watch two words of six
+# numbers, where the tens are the word and the units the column:
 
 # %%
 x = np.array([[[10, 11, 12, 13, 14, 15],
-               [20, 21, 22, 23, 24, 25]]])              # (B, T, d), B = 1
-cut = x.reshape(1, 2, 3, 2)                             # (B, T, h, d / h)
-heads = cut.transpose(0, 2, 1, 3)                       # (B, h, T, d / h)
+               [20, 21, 22, 23, 24, 25]]])              # (B, T, heads · d_k), B = 1
+cut = x.reshape(1, 2, 3, 2)                             # (B, T, heads, d_k)
+heads = cut.transpose(0, 2, 1, 3)                       # (B, heads, T, d_k)
 for number, head_columns in enumerate(heads[0]):
     print(f"  head {number} has {head_columns.tolist()}")
 
 # %% [markdown]
-# Each head has its two columns of *both* words. Joining is the way back. Both moves only carry
-# numbers about, so the backward pass of one is the other. Here is the whole layer, for a batch.
-# `weights` is the mean over the heads, and a loss may read it.
+# Each head has its two columns of *both* words. Joining is the reverse. Both only move numbers, so
+# the backward pass of one is the other. Here is the whole layer, for a batch. `weights` is the mean
+# over the heads, and a loss may read it.
+#
+# > **Exercise.** Write its backward pass before you read on:
+# > `numpy-attention exercise start multi-head`.
 
 
 # %% tags=["plain"]
@@ -466,16 +483,14 @@ check_same(plain, library, X, M, visible)
 print("many heads: outputs, weights and all gradients are the library's")
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start multi-head`.
-#
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
 # > `numpy-attention exercise start find-in-heads`.
 #
 # ## A bug that no gradient check can see
 #
-# Leave out the transpose: reshape (B, T, d) straight to (B, h, T, d / h). Every shape fits. And if
-# split and join agree in that, backward is still the true derivative of forward. Only forward is
-# not what it should be, and a check cannot know what you meant. Look at what the heads get now:
+# Leave out the transpose: reshape (B, T, heads · d_k) straight to (B, heads, T, d_k). Every shape
+# fits. And if split and join agree, backward is still the true derivative of forward. Only forward
+# is not what it should be, and a check cannot know what you meant. See what the heads get now:
 
 
 # %%
@@ -508,9 +523,9 @@ for layer, title, ax in ((plain, "with the transpose: a head has two columns", a
 show(figure, "08_split")
 
 # %% [markdown]
-# The check passes. Head 0 has word 1 alone, in two pieces, and head 1 pieces of both words. What
-# finds that is a *law*, something that must hold whatever the numbers are: a source word that no
-# query may see changes nothing. Change it, and watch the outputs.
+# The check passes. Head 0 has only word 1, in two pieces, and head 1 has pieces of both words. A
+# *law* finds that, something that must hold for any numbers: a source word that no query may see
+# changes nothing. Change it, and watch the outputs.
 
 
 # %%
@@ -531,22 +546,21 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 # %% [markdown]
 # ## With and without the division
 #
-# Back to the puzzle. We give lesson 07's translator one head with d = 16 and train it on
-# `grammar-en-fr`, with and without the division. The paper's argument wants q and k of variance 1.
-# A Transformer's layer norm sees to that (lesson 09); here we measure them before training and
-# rescale W_q and W_k.
+# Back to the puzzle. We give lesson 07's translator one head with d_k = 16 and train it on
+# `grammar-en-fr`, with and without the division. The paper's argument assumes q and k of variance
+# 1. A Transformer's layer norm keeps them near that (lesson 09); here we measure them before
+# training and rescale W_q and W_k.
 #
-# Two things differ between the models: whether E is divided *during* training, and how large the
-# scores are *at its start*, variance about 1 or 16. They come together, but they can be taken
-# apart: rescale W_q and W_k once more, and the undivided model starts with variance 1, the divided
-# one with 16. That makes four models. If the division is what counts, two and two will be alike by
-# division. If the start counts, by start. Which pairs do you expect?
+# Two things differ between the models: whether e is divided *during* training, and the variance of
+# the scores *at its start*, about 1 or 16. We can separate them: rescale W_q and W_k once more, and
+# the undivided model starts with variance 1, the divided one with 16. That makes four models. If
+# the division matters, the two divided models will behave alike. If the start matters, the two that
+# start small will. Which pairs do you expect?
 #
-# (How W_q and W_k are scaled, which you may skip. `states` runs the untrained decoder over 500
-# pairs and gives its states X and the annotations M, with masks of the real words. A score
-# q · k / √d has the variance var(q) var(k): let each of the two be the root of what is wanted, so
-# the standard deviations are its fourth root. Without the division the same q and k give scores of
-# d times that variance, so a d-th is wanted of them.)
+# (How, you may skip. `states` gives the untrained decoder's states X and the annotations M of 500
+# pairs, with masks of the real words. For scores q · k / √d_k of variance w, set var(q) = var(k) =
+# √w, so the standard deviations are w to the power 1/4. Undivided scores have d_k times the
+# variance, so aim at w / d_k.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -562,10 +576,10 @@ def create(seed, size=16, heads=1, divided=True, variance=1):
     layer = MultiHeadAttention.create(np.random.default_rng(seed), 64, 64, size, heads=heads,
                                       scaled=divided)
     translator.model.attention = layer
-    X, M, asks, is_asked = states(translator, pairs[:500])
-    wanted = variance if divided else variance / (size // heads)        # of q · k / √d
-    layer.W_q *= wanted**0.25 / (X[asks] @ layer.W_q).std()
-    layer.W_k *= wanted**0.25 / (M[is_asked] @ layer.W_k).std()
+    X, M, of_targets, of_sources = states(translator, pairs[:500])
+    wanted = variance if divided else variance / (size // heads)        # of q · k / √d_k
+    layer.W_q *= wanted**0.25 / (X[of_targets] @ layer.W_q).std()
+    layer.W_k *= wanted**0.25 / (M[of_sources] @ layer.W_k).std()
     return translator
 
 
@@ -587,11 +601,11 @@ def train(translator, seed):
 def variance_of_scores(translator):
     """Of all target words with all words of their sources."""
     layer = translator.model.attention
-    X, M, asks, is_asked = states(translator, pairs[:500])
-    E = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2)
+    X, M, of_targets, of_sources = states(translator, pairs[:500])
+    e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2)
     if layer.attention.scaled:
-        E /= np.sqrt(layer.W_q.shape[1])                        # of one head
-    return E[asks[:, :, None] & is_asked[:, None]].var()
+        e /= np.sqrt(layer.W_q.shape[1])                        # of one head
+    return e[of_targets[:, :, None] & of_sources[:, None]].var()
 
 
 # %% tags=["training"]
@@ -636,27 +650,27 @@ for (name, several), number, style in zip(curves.items(), [0, 1, 0, 1], styles):
 ax.minorticks_off()
 ax.set_yticks([1.5, 2, 3, 5, 10, 20], ["1.5", "2", "3", "5", "10", "20"])
 ax.set(xlabel="epoch", xticks=[1, 2, 3], ylabel="training perplexity, mean of two seeds",
-       title="The variance at the start tells them apart, the division does not")
+       title="The variance at the start makes the difference, the division does not")
 ax.legend()
 show(ax, "08_start")
 
 # %% [markdown]
-# The pairs go by the start. Undivided scores train as well as divided ones if they *begin* small,
-# and the division helps scores that begin large only a little. (With seeds 1 to 5 the divided pair
-# ends at 1.15 to 1.46 and at 2.12 to 2.95: answer 3.) So at d = 16 it is hardly a vanishing
-# gradient, as the random queries made us expect. What is wrong with a large start, then? Look at
-# the largest α. All four models end close to 1: a saturated softmax is what a translator *learns*
-# here. But the bad ones are half saturated before they have learnt anything, on words that chance
-# chose, and they must take that back before they can find out where to look.
+# The two that start small behave alike. Undivided scores train as well as divided ones if they
+# *begin* small, and the division helps scores that begin large only a little. (Five seeds agree on
+# the divided pair: answer 3.) So at d_k = 16 it is hardly a vanishing gradient, as the random
+# queries made us expect. What is wrong with a large start, then? Look at the largest α. All four
+# models end close to 1: a translator *learns* a saturated softmax here. But the bad ones are half
+# saturated before they have learnt anything, on random words, and they must undo that before they
+# can learn where to attend.
 #
-# Is it that sharpness, or do larger matrices W_q and W_k turn more slowly? Question 3 takes these
-# two apart. And is it all, at d = 256, where the gradient does vanish? That is question 5. What the
-# division gives for certain is this: whatever d is, attention begins undecided.
+# Is it that sharpness, or do larger matrices W_q and W_k change more slowly (question 3)? And does
+# only the start matter at d_k = 256, where the gradient does vanish (question 5)? One effect of the
+# division is certain: for any d_k, attention begins undecided.
 #
-# Is it worth it everywhere, then? Lesson 07's decoder has no matrices W_q and W_k: its dot asks
-# with the state, of 120 numbers between −1 and 1. The package has records of it
+# Is it worth it everywhere, then? Lesson 07's decoder has no matrices W_q and W_k: its query for
+# dot is the state, 120 numbers between −1 and 1. The package has records of it
 # (`results/claims.md`; the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000 clauses of the
-# Bible, six epochs, test perplexity, the mean of three seeds):
+# Bible, six epochs, test perplexity, mean of three seeds):
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
@@ -664,22 +678,22 @@ print("\nrecorded, one head of 120, states as queries and keys, test perplexity:
       + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in RECORDED.items()))
 
 # %% [markdown]
-# There the division loses, so it is no law. (Perhaps those scores begin small enough without it.
-# How would you find out?)
+# There the division makes it worse, so it is not always good. (Perhaps those scores begin small
+# enough without it. How would you find out?)
 #
-# ## What the heads look at
+# ## What the heads attend to
 #
-# Last, the same task with four heads of 16 numbers each. Nothing asks a head to align: what counts
-# is what all four fetch together. The library returns the mean of the heads' weights; our own
-# layer, given its matrices, those of each. Titles tell how often a head's largest weight lies on
-# the right word, over all test sentences.
+# Last, the same task with four heads of 16 numbers each. The loss rewards no head for an alignment:
+# only what all four find together matters. The library returns the mean of the heads' weights, our
+# layer those of each. The titles give how often a head's largest weight is on the right word.
 
 # %% tags=["training"]
 translator = create(1, size=64, heads=4)
 train(translator, 1)
-X, M, _, is_asked = states(translator, test)
+X, M, _, of_sources = states(translator, test)
 fields = [array for _, array in translator.model.attention.named_parameters()]
-_, weights, _ = PlainMultiHead(*fields, heads=4).attend(X, M, is_asked[:, None])  # (B, h, T, S)
+plain_layer = PlainMultiHead(*fields, heads=4)
+_, weights, _ = plain_layer.attend(X, M, of_sources[:, None])       # (B, heads, T, S)
 by_library = translator.attend(test)
 for rows, mine in zip(by_library, weights.mean(1)):
     assert np.allclose(rows, mine[:len(rows), :rows.shape[1]], atol=1e-4)
@@ -688,8 +702,8 @@ for rows, mine in zip(by_library, weights.mean(1)):
 # %% tags=["training"]
 def negation(weights):
     """The share of ne and pas with the largest weight on not."""
-    hits = [rows[j, :-1].argmax() == i for rows, one in zip(weights, test)
-            for i, j in phenomena(one)["negation"]]
+    hits = [rows[t, :-1].argmax() == j for rows, one in zip(weights, test)
+            for j, t in phenomena(one)["negation"]]
     return np.mean(hits)
 
 
@@ -700,7 +714,7 @@ labels = [*pair.source, "</s>"], [*pair.target, "</s>"]
 
 # %% tags=["training"]
 figure, axes = plt.subplots(2, 2, figsize=(11, 9.8), layout="constrained")
-figure.suptitle("Each head looks in its own way: how often is its largest weight right?")
+figure.suptitle("Heads attend differently: how often is each one's largest weight right?")
 for number, ax in enumerate(axes.flat):
     head = [rows[:len(one.target) + 1, :len(one.source) + 1]
             for rows, one in zip(weights[:, number], test)]
@@ -712,9 +726,9 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
       f"all links, {negation(by_library):.0%} of ne and pas.")
 
 # %% [markdown]
-# Compare the titles with that line, for *ne* and *pas*. Head 1 looks at *not* nearly always, head 2
-# for about half of them, the other two hardly ever, and the mean of all four is right half of the
-# time. So the mean, which a heatmap of the layer shows, hides what one head knows. Which head it is
+# Compare the titles with that line, for *ne* and *pas*. Head 1 attends to *not* nearly always, head
+# 2 for about half of them, the other two hardly ever, and the mean of all four is right for half.
+# So the mean, which a heatmap of the layer shows, hides what one head knows. Which head it is
 # depends on the seed. Look at heads one by one.
 
 # %% [markdown]
@@ -722,12 +736,13 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 #
 # | here | elsewhere |
 # |---|---|
-# | words of x ask words of x | **self-attention** |
-# | words of x ask words of m | **cross-attention**, encoder-decoder attention |
-# | d | d_k, size of a head; D is d_model |
-# | heads | h in the paper (h = 8, d_model = 512) |
+# | cross-attention | encoder-decoder attention |
+# | q, k, v, e (matrices) | Q, K, V, and QKᵀ/√d_k, in Vaswani et al. |
+# | number of `heads` | h in the paper (h = 8, d_model = 512, d_k = d_v = 64) |
 # | divided scores | scaled dot-product attention |
-# | scores E | attention logits |
+# | scores e | attention logits |
+# | the mask `visible` | attention mask, key padding mask |
+# | W_o | output projection |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -754,15 +769,15 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # %% [markdown]
 # ## Questions
 #
-# 1. Keys have no bias, for b_k would change no weight. What does b_q do? Could it be left out, too?
+# 1. Keys have no bias, because b_k would change no weight. What does b_q do? Can it go, too?
 # 2. Show that one head's scores are those of lesson 07's general, and say which W_a it is. Which
-#    matrices W_a are out of its reach?
+#    matrices W_a can it not have?
 # 3. Multiply W_q and W_k by two each and divide all scores by four more, so that the start is soft
-#    with large weights. On which side does it fall?
+#    with large weights. Does it train like the soft start or like the sharp one?
 # 4. Late or lost: train the undivided model with variance 16 for eight epochs. Does it catch up?
-# 5. Repeat the four models with d = 256, variances 1 and 256. Is the start still all?
+# 5. Repeat the four models with d_k = 256, variances 1 and 256. Does only the start matter?
 # 6. In `leak` move a *query* instead: the outputs of other words must not move. Does this law find
-#    the scrambled layer? Does another: with the source words, and the columns of `visible`, in
-#    another order, outputs stay?
-# 7. Change W_q and W_k of a head so that no output changes at all. How many numbers can you choose?
+#    the scrambled layer? And this one: if source words and the columns of `visible` change their
+#    order, outputs stay the same?
+# 7. Change W_q and W_k of a head so that no output changes. How many numbers can you choose?
 # 8. Do four heads of 16 translate better than one of 64? Three epochs, five seeds.

@@ -1,21 +1,20 @@
-"""What lesson 08 needs beside what it teaches: a look into the decoder, a comparison."""
+"""The decoder's states for lesson 08, and a comparison of two layers."""
 
 import numpy as np
 
 
 def states(translator, pairs):
-    """Who asks and who is asked, under teacher forcing.
+    """The decoder's states and the encoder's annotations, with teacher forcing.
 
-    → the decoder's states (B, T, H), annotations (B, S, D), and the masks of both, (B, T) and
-    (B, S).
+    → states (B, T, H), annotations (B, S, D), and the masks of both, (B, T) and (B, S).
     """
     batch = translator.batches(pairs, len(pairs)).batch(range(len(pairs)))
     state = translator.model.start(batch.source, batch.source_mask)
-    asking = []
+    found = []
     for words in batch.target_in:
         _, _, state = translator.model.next(words, state)
-        asking.append(state.cells[0])
-    return np.stack(asking, 1), state.memory.values, batch.target_mask.T, batch.source_mask.T
+        found.append(state.cells[0])
+    return np.stack(found, 1), state.memory.values, batch.target_mask.T, batch.source_mask.T
 
 
 def check_same(mine, library, X, M, visible):

@@ -1,4 +1,4 @@
-"""What lesson 07 needs beside what it teaches: comparisons with the library."""
+"""Comparisons of lesson 07's code with the library."""
 
 import numpy as np
 
@@ -7,35 +7,35 @@ from numpy_attention.gradcheck import randomize
 from numpy_attention.models.luong import LuongTranslator
 
 
-def check_same(attention, score, score_backward, h, M, *weights):
+def check_same(attention, score, score_backward, s, M, *weights):
     """Hold a score and its backward pass against one of the library's attentions.
 
-    Both run from h and M to the context and back, from the same random dc. AssertionError: the
+    Both run from s and M to the context and back, from the same random dc. AssertionError: the
     context, the weights, or a gradient differs.
     """
     dc = np.random.default_rng(9).standard_normal(M.shape[1])
-    scores, cache = score(h, M, *weights)
+    scores, cache = score(s, M, *weights)
     exps = np.exp(scores - scores.max())
     alpha = exps / exps.sum()
     dalpha = M @ dc
-    dh, dM, *dweights = score_backward(alpha * (dalpha - alpha @ dalpha), cache)
-    ours = [alpha @ M, alpha, dh, dM + np.outer(alpha, dc), *dweights]
-    _check_equal(ours, _attended(attention, h, M, dc))
+    ds, dM, *dweights = score_backward(alpha * (dalpha - alpha @ dalpha), cache)
+    ours = [alpha @ M, alpha, ds, dM + np.outer(alpha, dc), *dweights]
+    _check_equal(ours, _attended(attention, s, M, dc))
 
 
-def check_same_look(attention, look, attend_backward, h, M, *weights):
+def check_same_look(attention, look, attend_backward, s, M, *weights):
     """The same for a function that gives context and weights itself."""
     dc = np.random.default_rng(9).standard_normal(M.shape[1])
-    context, alpha, cache = look(h, M, *weights)
+    context, alpha, cache = look(s, M, *weights)
     ours = [context, alpha, *attend_backward(dc, np.zeros(len(M)), cache)]
-    _check_equal(ours, _attended(attention, h, M, dc))
+    _check_equal(ours, _attended(attention, s, M, dc))
 
 
 def check_same_decoder(kind, rng):
     """Hold lesson 07's PlainDecoder, or another kind, against the library's decoder.
 
     Annotations and the first state are those of the library's encoder of two sentences.
-    AssertionError: h̃, the weights, or the gradient of a parameter differs.
+    AssertionError: s̃, the weights, or the gradient of a parameter differs.
     """
     model = LuongTranslator.create(rng, 9, 9, embedding=3, hidden=4, layers=1, cell="rnn",
                                    attention="dot", input_feeding=True, dtype=np.float64)
@@ -61,15 +61,15 @@ def _decoders(model):
     return [cell.W, cell.U, cell.b, model.F, model.C, model.W]
 
 
-def _attended(attention, h, M, dc):
-    """The library's context, weights, dh, dM and gradients of its own parameters, for one query."""
+def _attended(attention, s, M, dc):
+    """The library's context, weights, ds, dM and gradients of its own parameters, for one query."""
     memory = attention.read(M[None], np.ones((1, len(M)), bool))
     dmemory = memory.gradient()
     grads = attention.zeros_like()
-    context, alpha, cache = attention.step(h[None], memory, 0)
-    dh = attention.step_backward(dc[None], None, cache, dmemory, grads)
+    context, alpha, cache = attention.step(s[None], memory, 0)
+    ds = attention.step_backward(dc[None], None, cache, dmemory, grads)
     dM = attention.read_backward(memory, dmemory, grads)
-    return [context[0], alpha[0], dh[0], dM[0], *(array for _, array in grads.named_parameters())]
+    return [context[0], alpha[0], ds[0], dM[0], *(array for _, array in grads.named_parameters())]
 
 
 def _check_equal(ours, theirs):

@@ -49,7 +49,7 @@ def test_given_the_word_it_is_bayes_by_hand(lesson, shipped):
     _, held_out = translator_parts.bible_clauses()
     model = shipped.model
     pair = held_out[0]
-    after, likely = lesson["told"](shipped, pair)
+    after, likely = lesson["given_word"](shipped, pair)
     assert after.shape == likely.shape == (len(pair.target) + 1, len(pair.source) + 1)
     np.testing.assert_allclose(after.sum(1), 1, rtol=1e-5)
     batch = shipped.batches([pair]).batch([0])
