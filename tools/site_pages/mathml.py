@@ -24,10 +24,10 @@ TOKEN = re.compile(rf"""
   | (?P<over>[→←](?=[A-Za-z]))                                # ←h, of the way back
   | (?P<big>[Σ√∂])
   | (?P<fence>[()\[\]⟨⟩‖])
-  | (?P<sign>\+=|[-=·+−/∘~,;|←→∝…∞])
+  | (?P<sign>[+−]=|[-=≈·+−/∘~,;|←→⇒∝…∞∩⊆])
   | (?P<space>\s+)
 """, re.VERBOSE)
-RELATION = re.compile(r"(?:^|\s)(\+=|[=~←∝])\s")
+RELATION = re.compile(r"(?:^|\s)([+−]=|[=≈~←∝])\s")
 IS_CODE = re.compile(r'\w\.\w+\(|:\s*$|^\s*(?:for|if|def|return|import|from) |#\s', re.MULTILINE)
 PIECE = re.compile(r"\S+(?: \S+)*")
 SYMBOL = re.compile(rf"(?<![\w.])(?:[A-Za-zα-ω]|d[A-Za-zα-ω])[\u0302-\u0304]?"
@@ -108,8 +108,8 @@ def pieces_of(line):
     """[(place, text)] of what wide gaps part, except before and after an operator."""
     made = []
     for piece in PIECE.finditer(line):
-        if made and (re.match(r"(?:\+=|[=~←→∝+−])(?:\s|$)", piece[0])
-                     or re.search(r"(?:^|\s)[=~←→∝+−]$", made[-1][1])):
+        if made and (re.match(r"(?:[+−]=|[=≈~←→∝+−])(?:\s|$)", piece[0])
+                     or re.search(r"(?:^|\s)[=≈~←→∝+−]$", made[-1][1])):
             start = made[-1][0]
             made[-1] = (start, line[start:piece.end()])
         else:
