@@ -33,9 +33,8 @@ class LSTM(Cell):
         c_t     = f ∘ c_{t−1} + i ∘ g
         h_t     = o ∘ tanh(c_t)
 
-    Each of i, f, g and o has its own block of columns in W, U and b.
     As in Zaremba et al. 2014, section 3; PyTorch's `LSTM` with b = b_ih + b_hh. `PlainLSTM` in
-    lesson 03 is the same cell in plain NumPy.
+    lesson 03 is the same cell in plain NumPy. Each gate has a block of columns in W, U and b.
     """
 
     W: Array  # (I, 4H)
