@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 SETTINGS = ROOT / "docs" / "site"
-HISTORY_READOUTS = (SETTINGS / "conf.py", ROOT / "tools" / "site_pages" / "docstrings.py",
-                    ROOT / "tools" / "site_pages" / "sources.py")
+HISTORY_READOUTS = (SETTINGS / "conf.py", *(ROOT / "tools" / "site_pages" / name for name in
+                    ("docstrings.py", "mathml.py", "sources.py")))
 MARK = ".numpy_attention-site"          # a folder that has it may be replaced
 
 

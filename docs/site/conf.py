@@ -105,7 +105,7 @@ def comments(path):
 def readable(app, what, name, thing, options, lines):
     """Docstrings are plain text; a class's fields stand below its own, with their shapes."""
     fields = fields_of(thing) if what in ("class", "exception") else []
-    lines[:] = docstrings.as_rst([*lines, "", *fields] if fields else lines)
+    lines[:] = [*docstrings.as_rst(lines), "", *docstrings.as_rst(fields)]
 
 
 def without_fields(app, what, name, thing, skip, options):

@@ -1,4 +1,4 @@
-"""The score `combined` over a history: the query and each state through a small network."""
+"""Combined score: the query and each past state through a small network."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

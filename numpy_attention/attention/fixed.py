@@ -1,4 +1,4 @@
-"""No attention: the whole sentence in one vector, seen through the same protocol."""
+"""Fixed vector, no attention: the whole sentence in one vector, under the same protocol."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Attention over a sequence's own past, for all its steps at once (Salton, Daniluk et al. 2017).
+"""Attention over the past: all steps of a sequence at once (Salton, Daniluk et al. 2017).
 
 The decoder of a translator asks one question after another; a language model has all its states
 when the questions begin, because attention does not feed back into the recurrence. So the steps

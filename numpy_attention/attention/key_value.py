@@ -1,4 +1,4 @@
-"""A language model's attention over its own past, with one vector in one, two or three roles."""
+"""Key-value-predict attention: a language model's past, with one, two or three roles per state."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The N-gram RNN: the last N − 1 states speak for themselves (Daniluk et al. 2017, section 2.4)."""
+"""N-gram RNN: parts of the last N − 1 states predict (Daniluk et al. 2017, section 2.4)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention over queries, keys and values (Vaswani et al. 2017)."""
+"""Scaled dot-product attention: queries, keys and values (Vaswani et al. 2017)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The score `single` over a history: each state through a small network, whatever the query."""
+"""Single score: each past state through a small network, whatever the query."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A mechanism is its score: what dot, general, location and additive attention share."""
+"""Softmax attention: what dot, general, location and additive attention share."""
 
 from typing import Any, NamedTuple
 

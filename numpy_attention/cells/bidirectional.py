@@ -1,4 +1,4 @@
-"""Two cells over one sequence, one from each end (Schuster & Paliwal 1997)."""
+"""Bidirectional cells: one from each end of the sequence (Schuster & Paliwal 1997)."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What cells share: the loop over time, masks, and the products hoisted out of the loop."""
+"""Base class of cells: the loop over time, masks, and the products hoisted out of the loop."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple

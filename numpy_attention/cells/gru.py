@@ -37,10 +37,12 @@ class GRU(Cell):
         h_t = (1 − z) ∘ n + z ∘ h                           update="old": z weighs the old state
         h_t = z ∘ n + (1 − z) ∘ h                           update="new": z weighs the new one
 
-    | who                                           | reset  | update |
-    | Bahdanau et al. 2015, A.1.1                   | before | new    |
-    | Cho et al. 2014, equations 5 to 8 (version 3) | before | old    |
-    | cuDNN, PyTorch                                | after  | old    |
+    Papers and libraries differ in both:
+
+        paper or library                                reset     update
+        Bahdanau et al. 2015, A.1.1                     before    new
+        Cho et al. 2014, equations 5 to 8 (version 3)   before    old
+        cuDNN, PyTorch                                  after     old
 
     b holds b_r, b_z and b_n'; b_n exists with reset="after" alone, the only bias that the recurrent
     side needs (PyTorch's b_hh for r and z merely add to b_ih's). `PlainGRU` in lesson 04 is the

@@ -28,13 +28,13 @@ class LSTMSteps(Steps):
 class LSTM(Cell):
     """Long short-term memory; its state is (h, c), its gates are in PyTorch's order i f g o.
 
-        i, f, o = σ(x_t W + h_{t−1} U + b)      input, forget, output gate: each has its block of
-        g       = tanh(x_t W + h_{t−1} U + b)   candidate                   columns in W, U and b
+        i, f, o = σ(x_t W + h_{t−1} U + b)      input, forget and output gate
+        g       = tanh(x_t W + h_{t−1} U + b)   candidate
         c_t     = f ∘ c_{t−1} + i ∘ g
         h_t     = o ∘ tanh(c_t)
 
     As in Zaremba et al. 2014, section 3; PyTorch's `LSTM` with b = b_ih + b_hh. `PlainLSTM` in
-    lesson 03 is the same cell in plain NumPy.
+    lesson 03 is the same cell in plain NumPy. Each gate has a block of columns in W, U and b.
     """
 
     W: Array  # (I, 4H)

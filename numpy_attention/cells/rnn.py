@@ -1,4 +1,4 @@
-"""The Elman network (Elman 1990)."""
+"""Recurrent network (Elman 1990)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Cells on top of each other are a cell (dropout as in Zaremba et al. 2014, section 3.2)."""
+"""Stacked cells: a cell made of cells (dropout as in Zaremba et al. 2014, section 3.2)."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

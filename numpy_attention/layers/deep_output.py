@@ -1,4 +1,4 @@
-"""The deep output of a translator: state, previous word and context meet in one maxout layer."""
+"""Deep output: a translator's state, previous word and context meet in one maxout layer."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

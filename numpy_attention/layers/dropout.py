@@ -1,4 +1,4 @@
-"""Dropout whose mask depends on the seed, the call and the row's name, and on nothing else."""
+"""Dropout: its mask depends only on the seed, the call and the row's name."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Linear: an affine map of the last axis."""
+"""Linear layer: an affine map of the last axis."""
 
 from dataclasses import dataclass
 

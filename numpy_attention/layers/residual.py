@@ -1,4 +1,4 @@
-"""A residual connection with layer normalisation and dropout around any part of a Transformer."""
+"""Residual connection: layer normalization and dropout around any part of a Transformer."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Language models that attend to their own history (Salton et al. 2017; Daniluk et al. 2017)."""
+"""Language models that attend to their own past (Salton et al. 2017; Daniluk et al. 2017)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Attention-based translation (Luong, Pham & Manning, EMNLP 2015): one decoder of many parts."""
+"""Luong's translator (Luong, Pham & Manning, EMNLP 2015): one decoder of many parts."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Base of all translators: loss, gradient and weights of a teacher-forced pass."""
+"""Base class of translators: loss, gradient and weights of a teacher-forced pass."""
 
 from typing import ClassVar, NamedTuple
 

@@ -1,11 +1,14 @@
 """Plain docstrings as reStructuredText.
 
 The package's docstrings are prose, in which an indented block is an equation, a table or code whose
-layout means something. So an indented block becomes a literal one, and in prose nothing is markup
-but `code` between single backticks.
+layout means something. So a block of equations becomes MathML, any other a literal one, and in
+prose nothing is markup but `code` between single backticks.
 """
 
 import re
+import textwrap
+
+from site_pages import mathml
 
 INDENTED = re.compile(r"^ +\S")
 ITEM = re.compile(r"^- ")
@@ -18,7 +21,9 @@ def as_rst(lines):
     made = []
     for is_block, part in parts_of(lines):
         if is_block:
-            made += ["", ".. code-block:: text", "", *("    " + line for line in part), ""]
+            html = mathml.block(textwrap.dedent("\n".join(part)).splitlines())
+            kind, part = ("raw:: html", [html]) if html else ("code-block:: text", part)
+            made += ["", f".. {kind}", "", *("    " + line for line in part), ""]
         else:
             made += plain("\n".join(part)).split("\n")
     return made

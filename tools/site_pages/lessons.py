@@ -12,6 +12,8 @@ import time
 from importlib import metadata
 from pathlib import Path
 
+from site_pages import mathml
+
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "lessons"
 RUNNER = ROOT / "tools" / "lessons.py"
@@ -167,10 +169,10 @@ def notebook(lesson, given, changed, extras=()):
                 cell.metadata = {"mystnb": {"image": {"alt": alt}}}
     for cell in book.cells:
         if cell.cell_type == "markdown":
-            cell.source = changed(cell.source)
+            cell.source = mathml.in_markdown(changed(cell.source))
     first, rest = book.cells[0].source.split("\n", 1)
     book.cells[0].source = "\n".join([first, "", downloads(lesson, given is not None), rest])
-    texts = [*extras, changed(answers(lesson))]
+    texts = [*extras, mathml.in_markdown(changed(answers(lesson)))]
     book.cells += [nbformat.v4.new_markdown_cell(text) for text in texts if text]
     for place, cell in enumerate(book.cells):
         cell.id = f"cell-{place}"       # otherwise random, and the page never the same

@@ -1,4 +1,4 @@
-"""Equations beside the lines that compute them, taken from the sources as they are.
+"""Equations next to the lines that compute them, taken from the sources as they are.
 
 A mechanism is a module of the package with a class that has a pass and its backward: `score` and
 `score_backward`, `forward` and `backward`. Its page shows the class's equations, then each pass
@@ -223,18 +223,20 @@ def text_of(path, classes):
     lines = ["---", "hide-toc: true", "---", f"# {title_of(path)}", "",
              f"[{where}]({source})", ""]
     for one in classes:
-        lines += [f"## {one.name}", "", *documented(one.doc)]
+        lines += [f"## {one.name}", "", ":::::::{container} mechanism", "",
+                  *documented(one.doc), "::::::{container} passes", ""]
         inherited = [base for base in one.bases if base not in ("Module", "NamedTuple")]
         if inherited:
-            lines += [f"The rest it has from {', '.join(f'`{base}`' for base in inherited)}.", ""]
+            lines += [f"Inherits the rest from {', '.join(f'`{base}`' for base in inherited)}.", ""]
         if one.fields:
             lines += [*code(one.fields, "Parameters and parts"), ""]
         for pair in one.pairs:
             lines += beside(pair)
         if one.calls:
-            lines += ["### What these lines call", ""]
+            lines += ["````{rubric} What these lines call", "````", ""]
             for pair in one.calls:
                 lines += beside(pair)
+        lines += ["::::::", "", ":::::::", ""]
     return "\n".join(lines)
 
 

@@ -263,3 +263,18 @@ def test_a_room_of_the_map_shows_its_own_arrows(tab, address):
     after = tab.eval_on_selector_all(".map .arrow", seen)
     every = tab.eval_on_selector_all(".map .from-cells, .map .to-cells", "all => all.length")
     assert 0 < after == every != before
+
+
+def test_equations_are_next_to_their_code_where_there_is_room(tab, address):
+    tab.goto(address + "mechanisms/attention/additive.html")
+    boxes = """all => all.map(one => one.getBoundingClientRect())
+        .map(one => [one.x, one.right, one.y])"""
+    for width, is_wide in ((1280, True), (390, False)):
+        tab.set_viewport_size({"width": width, "height": 844})
+        (_, right, top), *_ = tab.eval_on_selector_all(".equations math", boxes)
+        (left, _, below), *_ = tab.eval_on_selector_all(".passes pre", boxes)
+        assert (right < left) == is_wide and (below - top > 250) != is_wide
+    tab.set_viewport_size({"width": 1280, "height": 844})
+    tab.evaluate("scrollTo(0, 900)")
+    assert 0 <= tab.eval_on_selector_all(".equations math", boxes)[0][2] < 400
+    assert tab.wrong == []
