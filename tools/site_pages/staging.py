@@ -183,13 +183,18 @@ def api():
             name = f"{part}-internals" if public else part
             texts[f"{API}/{name}.md"] = "---\nnosearch: true\n---\n" + api_text(
                 name, inner, part, ":no-index:")
-    pages = [Path(name).stem for name in texts]
+    pages = [Path(name).stem for name, text in texts.items() if "nosearch" not in text]
+    pages.sort(key=lambda name: name not in TASKS.values())
+    inner = [Path(name).stem for name in texts if Path(name).stem not in pages]
+    texts[f"{API}/internals.md"] = "\n".join(
+        ["# Internals", "", "Modules that users of the package do not import.", "",
+         "```{toctree}", "", *inner, "```", ""])
     lines = ["# API", "", "Classes and functions by task. The [map](../map.md) shows which "
              "subpackage imports which.", "", *by_task(), "## Subpackages", "",
              "| subpackage | contents |", "|---|---|"]
     lines += [f"| [{part}]({part}.md) | {subpackages.first_line(part)} |"
               for part in subpackages.subpackages()]
-    lines += ["", "```{toctree}", ":hidden:", "", *pages, "```", ""]
+    lines += ["", "```{toctree}", ":hidden:", "", *pages, "internals", "```", ""]
     texts[f"{API}/index.md"] = "\n".join(lines)
     return texts
 
