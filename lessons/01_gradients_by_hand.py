@@ -192,6 +192,26 @@ assert np.allclose(dE, measured, atol=1e-8)
 # One more thing. exp(z) overflows for a z of 800. A constant that is added to all scores of a row
 # changes no p, so we take the row's largest away first; then the largest power is e⁰ = 1.
 #
+# Four exercises belong here, before you see these lines in NumPy. Each is a file in which one
+# backward pass is left to you, and a check says what is wrong with yours. Three ask for what you
+# have just derived:
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start embedding`.
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
+#
+# The fourth asks for a softmax without a loss after it, because attention will need one. Write
+# p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. Each z_k moves only u_k and Z, with the slope
+# u_k, so the quotient rule gives
+#
+#     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
+#
+# Every p_j depends on every z_k, so dz_k is a sum over all j. Simplify it until no table is left.
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
+#
 # Here is the model whole, in a cell marked `plain`: from now on every lesson has one that holds its
 # mechanism from end to end. `Module` makes its array fields parameters, and `model.zeros_like()`
 # its *gradient model*: another Bigram, whose W is ∂L/∂W. `backward` is given dloss, which is
@@ -240,9 +260,9 @@ def onehot(ids, like):
 #
 #     ∂L/∂w = (L(w + ε) − L(w − ε)) / 2ε + O(ε²)
 #
-# The *central* difference errs by O(ε²), since the even terms of Taylor's series cancel; with
-# (L(w + ε) − L(w)) / ε the error is O(ε). Two forward passes for each single number are hopeless
-# for training and perfect for checking: they know nothing of the backward pass.
+# The *central* difference errs by O(ε²), since the even terms of Taylor's series cancel; with (L(w
+# + ε) − L(w)) / ε the error is O(ε). Two forward passes for each single number are hopeless for
+# training and perfect for checking: they know nothing of the backward pass.
 
 
 # %%
@@ -320,17 +340,6 @@ assert np.allclose(grads.b, output_grad.b, rtol=1e-10)
 print("the library's Embedding and Output give the same loss and the same gradients")
 
 # %% [markdown]
-# Four exercises belong here. Each is a file in which one backward pass is left to you, and a check
-# says what is wrong with yours.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start embedding`.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
-#
 # ## How a bug looks
 #
 # The most popular bug of this model: `E[x] += dh` looks right, but NumPy writes each repeated row

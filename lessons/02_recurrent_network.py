@@ -184,9 +184,11 @@ check_gradient("db", db, loss, b)
 #     dW  += x_tᵀ da_t        dx_t = da_t Wᵀ
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
 #
-# In a batch B sequences run side by side, x_t is (B, I), and db adds up over the batch too. The
-# last state has a gradient of its own, dlast, for whoever goes on from it; the first state gets
-# one, for whoever gave it.
+# In a batch of B sequences x_t is (B, I), and db is summed over the batch too. The last state also
+# has an upstream gradient, dlast, from whatever continues from that state. The backward pass
+# returns the gradient of the first state to whatever provided it.
+#
+# > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start bptt`.
 
 
 # %% tags=["plain"]
@@ -270,8 +272,6 @@ print("the library's RNN gives the same states and gradients")
 # To see every array of it, forward and backward, one time step after the other, type
 # `numpy-attention step 2`.
 #
-# > **Exercise.** Write it yourself: `numpy-attention exercise start bptt`.
-#
 # ## A bug
 #
 # The classic is an index. dU takes the state *before* the step; take the one after it, and nothing
@@ -331,9 +331,9 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
       f"{np.linalg.norm(grad_lost):.2f}")
 
 # %% [markdown]
-# The states are the same, the sum of both windows' gradients is not: what the second window would
-# have told the first one, through ∂L/∂(the state at the border), is missing. The forward pass
-# remembers more than the backward pass may blame.
+# The states are the same, the sum of both windows' gradients is not: the gradient that the second
+# window would have sent to the first one, through ∂L/∂(the state at the border), is missing. The
+# forward pass remembers more than the backward pass may blame.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start truncated`.
 #

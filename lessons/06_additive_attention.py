@@ -203,10 +203,9 @@ moved("alpha", dalpha)
 
 # %% [markdown]
 # **α = softmax(e).** All scores move all weights, so the derivative is a matrix, the **Jacobian**
-# J. Write α_j = u_j / Z with u_j = exp(e_j) and Z = Σ_j u_j. Here e_k moves only u_k and Z, each
-# with the slope u_k. With [j = k] for 1 if j = k and 0 if not, the quotient rule gives
+# J. Lesson 01 derived its elements with the quotient rule ([j = k] is 1 for j = k, otherwise 0):
 #
-#     ∂α_j/∂e_k = [j = k] u_j / Z − u_j u_k / Z² = α_j ([j = k] − α_k)      J = diag(α) − α αᵀ
+#     ∂α_j/∂e_k = α_j ([j = k] − α_k)          J = diag(α) − α αᵀ
 #     de_k = Σ_j dα_j ∂α_j/∂e_k = α_k (dα_k − Σ_j α_j dα_j)
 #
 # The last line says: an update lowers a score if more weight on its word raises the loss by *more
@@ -597,7 +596,7 @@ for pair in held_out[:60:12]:
 
 # %% tags=["training"]
 def measure(name, translator):
-    """Print how well it points; → weights before, after, P(y_t | c_t = h_j): lists of matrices."""
+#   """Print how well it points; → weights before, after, P(y_t | c_t = h_j): lists of matrices."""
     before = translator.attend(held_out)
     both = [given_word(translator, pair) for pair in held_out]
     after = [posterior for posterior, _ in both]
@@ -730,9 +729,9 @@ show(figure, "06_surprise")
 # by position alone. From the first quarter to the last the shipped model's share *before* rises by
 # 12 points, the diagonal's by 15. So this test does **not** show that attention follows the model's
 # expectation (nor do five other seeds, question 8). What is left is what the numbers above say
-# without it: with the word known the same weights point right for five links of six, and before
-# for three of five. The query s_{t−1} has not read y_t, so no weight of this decoder can show more
-# than what it expects.
+# without it: with the word known the same weights point right for five links of six, and before for
+# three of five. The query s_{t−1} has not read y_t, so no weight of this decoder can show more than
+# what it expects.
 #
 # Keep the method: a measure that is computed from what it explains needs a control that knows
 # nothing. If the control passes too, the test says nothing.
