@@ -18,6 +18,7 @@ import numpy as np
 
 from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
 from numpy_attention.course.exercises.given import Given, with_given
+from numpy_attention.course.exercises.places import placed
 from numpy_attention.course.exercises.recognition import names_in, recognized
 from numpy_attention.course.exercises.signatures import arrays_of, named, signature
 from numpy_attention.course.exercises.source import BLANK
@@ -47,13 +48,15 @@ TRIED = 0.3         # of what the gradient check would try, so that an answer ta
 @dataclass
 class Verdict:
     """The result of a check. stage: the one that failed, "" if all is correct; message: why;
-    mistakes: the known ones that give the same numbers; proven: the message names a line and
-    what is wrong with it, and with that changed all is correct; blank: nothing was written yet.
+    mistakes: the known ones that give the same numbers; place: where they are, or ""; proven: the
+    message names a line and what is wrong with it, and with that changed all is correct; blank:
+    nothing was written yet.
     """
 
     stage: str = ""
     message: str = ""
     mistakes: list[str] = field(default_factory=list)
+    place: str = ""
     proven: bool = False
     blank: bool = False
 
@@ -100,8 +103,9 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
         if not exercise.planted:
             found.message = with_given(found.message, Given(exercise, tree))
             if failure.stage != "runs":             # where it does, its numbers can be had
-                found.mistakes = recognized(exercise, numbers_of(exercise, its),
-                                            names_in(exercise, tree))
+                known = recognized(exercise, numbers_of(exercise, its), names_in(exercise, tree))
+                found.mistakes, place = placed(exercise, known, tree)
+                found.place = described(place, code)
         return found
     return Verdict()
 
@@ -114,6 +118,14 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
             return signature(exercise, its)
     except Exception:                               # whatever a user's code may raise
         return {}
+
+
+def described(place: int | str | None, code: Code) -> str:
+    """Where a mistake is, in words and with the line's text."""
+    if not isinstance(place, int):
+        return f"a line is missing in {place}" if place else ""
+    text = code.text.decode("utf-8", errors="replace").splitlines()[place - 1]
+    return f"it is in line {place} of {code.path.name}\n    {cut(text.strip(), LONGEST)}"
 
 
 # ---- it runs -----------------------------------------------------------------------------------

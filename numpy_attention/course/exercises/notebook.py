@@ -92,8 +92,10 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
         what = "a known mistake" if one else "one of these known mistakes"
         yield f"your numbers match {what}:"
         yield from (f"  {mistake}" for mistake in verdict.mistakes)
+        yield from verdict.place.splitlines()
     lines = verdict.message.splitlines()
-    brief = lines if why or exercise.planted else essential(lines, bool(verdict.mistakes))
+    brief = lines if why or exercise.planted else essential(
+        lines, bool(verdict.mistakes), bool(verdict.place))
     yield from brief
     if verdict.blank:
         return
@@ -106,17 +108,19 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
     yield f"a hint: numpy-attention exercise hint {exercise.name}{more}"
 
 
-def essential(lines: list[str], named: bool) -> list[str]:
+def essential(lines: list[str], named: bool, placed: bool = False) -> list[str]:
     """What is wrong, and the first wrong line with its likely kind of mistake.
 
-    named: a known mistake has been printed, which says more than these.
+    named: a known mistake has been printed, which says more than these; placed: its line too.
     """
     start = next((n for n, line in enumerate(lines) if line.startswith("first wrong")), None)
     if start is None:
-        return lines[:4]
-    kept = {*range(start, start + 2)} if named else {0, *range(start, start + 3)}
-    return [line for n, line in enumerate(lines) if n in kept or line.startswith(GIVEN)
-            or line.endswith(CHANGED)]
+        return lines[:4 - 2 * placed]
+    given = lines[start + 2:start + 3] == [GIVEN]
+    kept = {0, *range(start, start + 3)}
+    if named:
+        kept = set() if placed or given else {start, start + 1}
+    return [line for n, line in enumerate(lines) if n in kept or line.endswith(CHANGED)]
 
 
 def after(exercise: Exercise, mine: str) -> str:

@@ -30,8 +30,8 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "cross-entropy", "from the loss to the scores in one step", "01_gradients_by_hand", position=2,
-    needs=("softmax",), source=Source(__file__, ("cross_entropy", "cross_entropy_backward")),
+    "cross-entropy", "from the loss to the scores in one step", "01_gradients_by_hand", position=1,
+    source=Source(__file__, ("cross_entropy", "cross_entropy_backward")),
     blanks=("cross_entropy_backward",), cases=cases,
     text="""
     L = 1/N Σ_n (log Σ_v exp(z_nv) − z_n,y_n)          z (N, V) scores, y (N,) the right classes

@@ -31,7 +31,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "embedding", "a table whose rows are read more than once", "01_gradients_by_hand", position=3,
+    "embedding", "a table whose rows are read more than once", "01_gradients_by_hand", position=2,
     source=Source(__file__, ("Embedding",)), blanks=("Embedding.backward",), cases=cases,
     text="""
     rows = E[ids]          E (V, D), ids (N,) → (N, D)

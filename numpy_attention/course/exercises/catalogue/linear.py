@@ -32,7 +32,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "linear", "a layer, over a batch", "01_gradients_by_hand", position=4,
+    "linear", "a layer, over a batch", "01_gradients_by_hand", position=3,
     source=Source(__file__, ("Linear",)), blanks=("Linear.backward",), cases=cases,
     text="""
     y = x W + b            x (B, I), W (I, O), b (O,) → y (B, O)

@@ -32,7 +32,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "softmax", "weights from scores, and the way back", "01_gradients_by_hand", position=1,
+    "softmax", "weights from scores, and the way back", "01_gradients_by_hand", position=4,
     source=Source(__file__, ("softmax", "softmax_backward")), blanks=("softmax_backward",),
     cases=cases,
     text="""

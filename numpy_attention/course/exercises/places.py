@@ -1,0 +1,73 @@
+"""Where in a user's file a known mistake is."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.course.exercises.given import functions_of
+from numpy_attention.course.exercises.mutations.change import place_of
+
+
+def placed(exercise: Exercise, mistakes: list[str],
+           tree: ast.Module) -> tuple[list[str], int | str | None]:
+    """Which of these mistakes the file has, and the number of its line.
+
+    That is the one whose curated text is in the file. If no text is, all of them may be meant, and
+    the line is the only one that computes what the mistaken line of the solution computes; the name
+    of the function, if there a line is missing; None, if neither is known.
+    """
+    mine = list(statements(tree, exercise.blanks))
+    curated = {mistake: of_curated(exercise, mistake) for mistake in mistakes}
+    for mistake, changed in curated.items():
+        for node in mine:
+            if text_of(node) in map(text_of, changed):
+                return [mistake], node.lineno
+    found: set[int | str | None] = set()
+    for mistake, changed in curated.items():
+        places = {place_of(node) for node in changed} or {mistake.rpartition(", in ")[2]}
+        lines = [node.lineno for node in mine if place_of(node) in places]
+        missing = not changed and [blank for blank in exercise.blanks
+                                   if lacks(exercise, mistake, blank)]
+        found.add(lines[0] if len(lines) == 1 else missing[0] if missing else None)
+    return mistakes, found.pop() if len(found) == 1 else None
+
+
+def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
+    """The statements that a curated mistake has and the solution has not."""
+    return [node for changed in changed_texts(exercise, mistake)
+            for node in added(exercise.solution, changed, exercise.blanks)]
+
+
+def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
+    """Whether a curated mistake is a line that is missing in this function."""
+    return any(added(changed, exercise.solution, [blank])
+               for changed in changed_texts(exercise, mistake))
+
+
+def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
+    """The solution with a curated mistake; [] if no curated one has this description."""
+    return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
+            if description == mistake]
+
+
+def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
+    """The statements of a text that are not in another."""
+    old = Counter(map(text_of, statements(ast.parse(before), blanks)))
+    new = list(statements(ast.parse(after), blanks))
+    more = Counter(map(text_of, new)) - old
+    return [node for node in new if text_of(node) in more]
+
+
+def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
+    """The statements of the functions that the user writes, in the order of their lines."""
+    functions = functions_of(tree)
+    nodes = [node for blank in blanks if blank in functions
+             for node in ast.walk(functions[blank])
+             if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef)]
+    yield from sorted(nodes, key=lambda node: node.lineno)
+
+
+def text_of(statement: ast.stmt) -> str:
+    """A statement without its comments and its layout; of a block its first line."""
+    return ast.unparse(statement).splitlines()[0]

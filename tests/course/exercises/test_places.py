@@ -1,0 +1,62 @@
+"""Where a known mistake is: the line that is named is the one that was changed."""
+
+import ast
+import difflib
+
+import pytest
+
+from numpy_attention.course.exercises.catalogue import EXERCISES
+from numpy_attention.course.exercises.places import placed
+
+CURATED = [(name, number) for name, one in EXERCISES.items()
+           for number in range(len(one.mistakes))]
+
+
+@pytest.mark.parametrize("name, number", CURATED)
+def test_a_curated_mistake_is_in_the_line_that_was_changed(name, number):
+    exercise = EXERCISES[name]
+    right, wrong, mistake = exercise.mistakes[number]
+    text = exercise.head + exercise.changed(right, wrong)
+    found, place = placed(exercise, [mistake], ast.parse(text))
+    assert found == [mistake]
+    if place not in exercise.blanks:
+        assert place in changed_lines(exercise.solution, text)
+
+
+def changed_lines(before, after):
+    """The numbers of the lines of a text that another has not."""
+    edits = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    return {line for edit, _, _, first, last in edits.get_opcodes() if edit != "equal"
+            for line in range(first + 1, last + 1)}
+
+
+SOFTMAX = EXERCISES["softmax"]
+ONE_TERM, NO_ALPHA = (description for _, _, description in SOFTMAX.mistakes[:2])
+
+
+def of_softmax(*body):
+    lines = "".join(f"    {line}\n" for line in body)
+    return ast.parse(f"def softmax_backward(dalpha, cache, grads):\n{lines}")
+
+
+@pytest.mark.parametrize("body, mistakes, place", [
+    (["alpha = cache", "return alpha * dalpha"], [ONE_TERM], 3),
+    (["return cache * dalpha"], [ONE_TERM], 2),         # other names: the only return
+    (["if len(cache):", "    return cache * dalpha", "return cache"], [ONE_TERM], None),
+    (["mean = 0", "de = dalpha", "return de"], ["a sign, in the computation of `de`"], 3),
+    (["return dalpha"], ["a sign, in the computation of `mean`"], None),
+    (["return dalpha"], [], None)])
+def test_a_line_of_a_users_own(body, mistakes, place):
+    assert placed(SOFTMAX, mistakes, of_softmax(*body)) == (mistakes, place)
+
+
+def test_of_two_the_one_whose_text_is_there():
+    tree = of_softmax("return dalpha - mean")
+    assert placed(SOFTMAX, [ONE_TERM, NO_ALPHA], tree) == ([NO_ALPHA], 2)
+
+
+def test_a_line_that_is_missing_has_its_functions_name():
+    exercise = EXERCISES["cross-entropy"]
+    right, wrong, mistake = next(one for one in exercise.mistakes if not one[1].strip())
+    tree = ast.parse(exercise.changed(right, wrong))
+    assert placed(exercise, [mistake], tree) == ([mistake], "cross_entropy_backward")
