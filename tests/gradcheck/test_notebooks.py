@@ -132,7 +132,7 @@ def test_code_without_source_is_declined_and_its_gradients_are_reported():
     assert str(found).splitlines()[1:] == [
         "  w: 12 of 12 elements are wrong; element [0, 3] of (3, 4): found 7.0336504, right "
         "4.6309088",
-        "  suspect: a missing or extra term: walk the forward's lines in reverse, one dX for "
+        "  no kind of mistake is recognized: walk the forward's lines in reverse, one dX for "
         "every X",
         "  not followed: Tanh.forward has no source that could be read"]
 

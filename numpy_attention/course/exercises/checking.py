@@ -104,7 +104,10 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
             found.message = with_given(found.message, Given(exercise, tree))
             if failure.stage != "runs":             # where it does, its numbers can be had
                 known = recognized(exercise, numbers_of(exercise, its), names_in(exercise, tree))
-                found.mistakes, place = placed(exercise, known, tree)
+                if failure.stage in ("protocol", "laws"):       # has named what is broken
+                    known = [one for one in known if exercise.has_curated(one)]
+                first = re.search("^first wrong: line ([0-9]+) of", found.message, re.MULTILINE)
+                found.mistakes, place = placed(exercise, known, tree, first and int(first[1]))
                 found.place = described(place, code)
         return found
     return Verdict()
@@ -123,7 +126,7 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 def described(place: int | str | None, code: Code) -> str:
     """Where a mistake is, in words and with the line's text."""
     if not isinstance(place, int):
-        return f"a line is missing in {place}" if place else ""
+        return f"something is missing in {place}" if place else ""
     text = code.text.decode("utf-8", errors="replace").splitlines()[place - 1]
     return f"it is in line {place} of {code.path.name}\n    {cut(text.strip(), LONGEST)}"
 
@@ -211,8 +214,9 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
     check_like(found, wanted)
     changed = watch.changed()
     if changed:
-        raise Failed("protocol", with_names(f"{' and '.join(changed)} was changed: arguments "
-                                            "belong to the caller, so work on a copy",
+        raise Failed("protocol", with_names(f"{' and '.join(changed)} "
+                                            f"{'was' if len(changed) == 1 else 'were'} changed: "
+                                            "arguments belong to the caller, so work on a copy",
                                             mine))
     if mine.differ is None:
         check_values(found, wanted, labels_of(exercise, right.forward))

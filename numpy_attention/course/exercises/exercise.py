@@ -100,6 +100,10 @@ class Exercise:
                               "reference implementation, expected once")
         return text.replace(right, wrong)
 
+    def has_curated(self, description: str) -> bool:
+        """Whether this is the description of a curated mistake."""
+        return any(one == description for _, _, one in self.mistakes)
+
     @property
     def head(self) -> str:
         """The docstring of its file."""

@@ -5,7 +5,8 @@ import re
 
 from numpy_attention.course.exercises.exercise import Exercise
 
-GIVEN = "  this line was given and is correct: your code does not fit it"
+GIVEN = "  this line was given and is correct: what your code gives to it is wrong"
+FIRST_SEEN = "first seen to be wrong in "
 CHANGED = " changed: is that intended?"
 
 
@@ -46,17 +47,29 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def with_given(message: str, its: Given) -> str:
-    """A message, with notes on a line of it that was given, and on given functions that changed."""
-    lines = []
-    is_given = False
-    for line in message.splitlines():
-        lines.append(line)
-        if is_given:
-            lines.append(GIVEN)
+    """A message in which no line is called wrong that was given or may be correct, with notes on
+    a line that was given, and on given functions that changed.
+    """
+    lines: list[str] = []
+    before = message.splitlines()
+    for number, line in enumerate(before):
         place = re.match(r"first wrong: line (\d+) of ", line)
         name = its.function_at(int(place[1])) if place else ""
         is_given = bool(name) and name not in its.changed
+        if place and (is_given or is_doubted("".join(before[number + 2:number + 3]))):
+            line = line.replace("first wrong: ", FIRST_SEEN)
+        lines.append(line)
+        if is_given:
+            before[number + 1] += f"\n{GIVEN}"
     if its.changed:
         verb = "was given and has" if len(its.changed) == 1 else "were given and have"
         lines.append(f"{' and '.join(its.changed)} {verb}{CHANGED}")
     return "\n".join(lines)
+
+
+def is_doubted(note: str) -> bool:
+    """Whether a line may be correct: the note below it says that no change of it helped, or which
+    gradient it should be, but not that all that it reads is right.
+    """
+    return note.startswith("  no small change") or (
+        " should be ∂L/∂" in note and "what it is made of is right" not in note)

@@ -11,9 +11,11 @@ from pathlib import Path
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import Verdict
 from numpy_attention.course.exercises.exercise import STAGES, Exercise
-from numpy_attention.course.exercises.given import CHANGED, GIVEN
+from numpy_attention.course.exercises.given import CHANGED, FIRST_SEEN
 from numpy_attention.course.exercises.process import SECONDS, checked
 from numpy_attention.validation.messages import typed_repr
+
+MOST_LINES = 6      # of a verdict in brief
 
 
 def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = False) -> Verdict:
@@ -87,40 +89,52 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
         return
     done = STAGES[:STAGES.index(verdict.stage)]
     yield " ".join([f"{exercise.name}:", *(f"✓ {stage}" for stage in done), f"✗ {verdict.stage}"])
-    if verdict.mistakes and not exercise.planted:
-        one = len(verdict.mistakes) == 1
-        what = "a known mistake" if one else "one of these known mistakes"
-        yield f"your numbers match {what}:"
-        yield from (f"  {mistake}" for mistake in verdict.mistakes)
-        yield from verdict.place.splitlines()
     lines = verdict.message.splitlines()
-    brief = lines if why or exercise.planted else essential(
-        lines, bool(verdict.mistakes), bool(verdict.place))
+    brief = lines
+    if not exercise.planted:
+        known = list(known_lines(verdict))
+        yield from known
+        if not why:
+            brief = essential(lines, MOST_LINES - 2 - len(known), bool(known), bool(verdict.place))
     yield from brief
     if verdict.blank:
         return
     more = "" if brief == lines else "; --why prints the evidence"
-    named = "first wrong" in verdict.message and "no small change" not in verdict.message
+    unexplained = "no small change" in verdict.message or not re.search(
+        f"first wrong|{FIRST_SEEN}", verdict.message)
     if exercise.planted:
         yield "which line is it?"
-    elif verdict.stage in ("values", "gradients") and not verdict.mistakes and not named:
+    elif verdict.stage in ("values", "gradients") and not verdict.mistakes and unexplained:
         more += "; your numbers match no known mistake"
     yield f"a hint: numpy-attention exercise hint {exercise.name}{more}"
 
 
-def essential(lines: list[str], named: bool, placed: bool = False) -> list[str]:
+def known_lines(verdict: Verdict) -> Iterator[str]:
+    """The lines on the known mistakes that have the same numbers, and their place."""
+    if verdict.mistakes:
+        what = "a known mistake" if len(verdict.mistakes) == 1 else "one of these known mistakes"
+        yield f"your numbers match {what}:"
+        yield from (f"  {mistake}" for mistake in verdict.mistakes)
+    yield from verdict.place.splitlines()
+
+
+def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
     """What is wrong, and the first wrong line with its likely kind of mistake.
 
-    named: a known mistake has been printed, which says more than these; placed: its line too.
+    most: lines, besides those on given functions that have changed. named: a known mistake has been
+    printed, which says more than the kind of mistake; placed: its line too.
     """
-    start = next((n for n, line in enumerate(lines) if line.startswith("first wrong")), None)
+    changed = [line for line in lines if line.endswith(CHANGED)]
+    start = next((n for n, line in enumerate(lines)
+                  if line.startswith(("first wrong", FIRST_SEEN))), None)
     if start is None:
-        return lines[:4 - 2 * placed]
-    given = lines[start + 2:start + 3] == [GIVEN]
-    kept = {0, *range(start, start + 3)}
-    if named:
-        kept = set() if placed or given else {start, start + 1}
-    return [line for n, line in enumerate(lines) if n in kept or line.endswith(CHANGED)]
+        found = [line for line in lines if not (named and line.startswith("with size 1"))]
+    elif not named:
+        found = [lines[0], *lines[start:start + 3]]
+    else:
+        is_given = lines[start].startswith(FIRST_SEEN)
+        found = [] if placed or is_given else lines[start:start + 2]
+    return [line for line in found if line not in changed][:max(most, 0)] + changed
 
 
 def after(exercise: Exercise, mine: str) -> str:

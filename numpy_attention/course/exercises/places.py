@@ -1,36 +1,45 @@
 """Where in a user's file a known mistake is."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.course.exercises.given import functions_of
-from numpy_attention.course.exercises.mutations.change import place_of
+from numpy_attention.course.exercises.mutations.change import COMPUTATION, place_of
+
+EMPTY = re.compile(r"= (\[\]$|np\.(zeros|empty))")     # not yet a computation
 
 
-def placed(exercise: Exercise, mistakes: list[str],
-           tree: ast.Module) -> tuple[list[str], int | str | None]:
+def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
+           first_wrong: int | None = None) -> tuple[list[str], int | str | None]:
     """Which of these mistakes the file has, and the number of its line.
 
     That is the one whose curated text is in the file. If no text is, all of them may be meant, and
-    the line is the only one that computes what the mistaken line of the solution computes; the name
-    of the function, if there a line is missing; None, if neither is known.
+    the line is the only one that computes the variable that the mistaken line of the solution
+    computes; the name of the function, if there a line is missing. None: neither is known, or the
+    line is not that of the first wrong gradient.
     """
     mine = list(statements(tree, exercise.blanks))
+    correct = set(map(text_of, statements(ast.parse(exercise.solution), exercise.blanks)))
     curated = {mistake: of_curated(exercise, mistake) for mistake in mistakes}
     for mistake, changed in curated.items():
         for node in mine:
-            if text_of(node) in map(text_of, changed):
+            if text_of(node) in set(map(text_of, changed)) - correct:
                 return [mistake], node.lineno
     found: set[int | str | None] = set()
     for mistake, changed in curated.items():
         places = {place_of(node) for node in changed} or {mistake.rpartition(", in ")[2]}
-        lines = [node.lineno for node in mine if place_of(node) in places]
+        lines = [node.lineno for node in mine
+                 if place_of(node) in places and place_of(node).startswith(COMPUTATION)
+                 and not EMPTY.search(text_of(node))]
         missing = not changed and [blank for blank in exercise.blanks
                                    if lacks(exercise, mistake, blank)]
         found.add(lines[0] if len(lines) == 1 else missing[0] if missing else None)
-    return mistakes, found.pop() if len(found) == 1 else None
+    place = found.pop() if len(found) == 1 else None
+    is_other = isinstance(place, int) and first_wrong not in (None, place)
+    return mistakes, None if is_other else place
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:

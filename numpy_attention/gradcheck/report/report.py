@@ -239,7 +239,7 @@ def lines_of(report, brevity=0):
                f"follows from it: {names(finding.follows)}")
     if brevity > 1:
         return
-    if not report.is_explained:
+    if not report.is_explained and not shapes_differ(report):
         yield from report.reruns[:MOST_KINDS]
     explained = {name for finding in report.findings for name in finding.follows}
     for name in wrong:
@@ -247,6 +247,11 @@ def lines_of(report, brevity=0):
             yield from array_lines(report, name)
             yield from map("  not followed: {}".format, list(report.declined.values())[:1])
             break
+
+
+def shapes_differ(report):
+    return any(np.shape(report.analytic[name]) != report.numeric[name].shape
+               for name in report.wrong)
 
 
 def names(found):
@@ -333,11 +338,12 @@ def array_lines(report, name):
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:
         return
-    kinds = array_kinds(found, right) or [
-        Kind("missing term", "a missing or extra term: walk the forward's lines in reverse, one dX "
-             "for every X")]
+    kinds = array_kinds(found, right)
     for kind in kinds[:MOST_KINDS]:
         yield f"  suspect: {kind.text}"
+    if not kinds:
+        yield ("  no kind of mistake is recognized: walk the forward's lines in reverse, one dX "
+               "for every X")
 
 
 def elements_of(report, name):

@@ -96,7 +96,7 @@ def test_what_is_reported_of_values(name, change, expected, verdict):
 
 @pytest.mark.parametrize("line, change, note", [
     ("    dE = A * (dA", ("", ""),
-     "  this line was given and is correct: your code does not fit it"),
+     "  this line was given and is correct: what your code gives to it is wrong"),
     ("        grads.b_o += dy", ("", ""), None),
     ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
      "attention_backward was given and has changed: is that intended?"),
@@ -109,6 +109,7 @@ def test_a_line_that_was_given_is_reported_as_such(line, change, note):
     lines = message.splitlines()
     if note and note.startswith(" "):
         lines.insert(2, note)
+        lines[0] = lines[0].replace("first wrong:", "first seen to be wrong in")
     elif note:
         lines.append(note)
     assert with_given(message, Given(one, ast.parse(text))).splitlines() == lines

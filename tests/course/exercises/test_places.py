@@ -41,8 +41,9 @@ def of_softmax(*body):
 
 @pytest.mark.parametrize("body, mistakes, place", [
     (["alpha = cache", "return alpha * dalpha"], [ONE_TERM], 3),
-    (["return cache * dalpha"], [ONE_TERM], 2),         # other names: the only return
-    (["if len(cache):", "    return cache * dalpha", "return cache"], [ONE_TERM], None),
+    (["de = dalpha * cache", "return de"], ["a sign, in the computation of `de`"], 2),
+    (["de = np.zeros(3)", "de += dalpha", "return de"], ["a sign, in the computation of `de`"], 3),
+    (["return cache * dalpha"], [ONE_TERM], None),      # other names, and no variable
     (["mean = 0", "de = dalpha", "return de"], ["a sign, in the computation of `de`"], 3),
     (["return dalpha"], ["a sign, in the computation of `mean`"], None),
     (["return dalpha"], [], None)])

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from numpy_attention.gradcheck import parsed
 
+COMPUTATION = "the computation of"
+
 
 @dataclass(frozen=True)
 class Mutation:
@@ -57,4 +59,4 @@ def place_of(statement: ast.stmt) -> str:
         return "the return value"
     while isinstance(target, ast.Subscript):
         target = target.value
-    return f"the computation of `{ast.unparse(target)}`" if target is not None else ""
+    return f"{COMPUTATION} `{ast.unparse(target)}`" if target is not None else ""
