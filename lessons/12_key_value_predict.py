@@ -203,8 +203,7 @@ print("all four are what the central difference measures")
 #            + Σ_t α_ts dr_t     value: they fetch it
 #            + da_s W_xᵀ         predict: at step s
 #
-# The paper says that one vector is overloaded: here is that, as a sum. To cut the state is to
-# separate the terms.
+# This sum is what the paper calls an overloaded vector. Cutting the state separates its terms.
 #
 # ## All words at once
 #
@@ -379,7 +378,7 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 # %% [markdown]
 # ## The same as the library
 #
-# Its readers take a batch of texts; `check_same` gives ours one text after another.
+# The library's readers take a batch of texts; `check_same` gives ours one text after another.
 
 # %%
 W_Y, W_h, w, W_r, W_x = weights
@@ -394,8 +393,8 @@ print("three readers and the 4-gram: outputs and all gradients are the library's
 # ## What follows what
 #
 # The task is that of the example. A sequence contains five pairs of letters, all ten different, out
-# of 50. Then it repeats the first letter of a pair, and the model must predict the second; three
-# times. Nothing else is predicted, and the pairs are always new: nothing can be memorized.
+# of 50. Then, three times, it repeats the first letter of a pair, and the model must predict the
+# second. Nothing else is predicted, and the pairs are always new: nothing can be memorized.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -526,8 +525,8 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 
 # %% [markdown]
 # One pair of six disagrees: query and predict, with −0.30, −0.28 and −0.22 at the end. Key and
-# value, the pair one would have suspected, are nearly at right angles. In 16 numbers the
-# disagreement is over when the task is solved.
+# value, the pair that seemed most likely to disagree, are nearly at right angles. In 16 numbers the
+# disagreement ends when the task is solved.
 #
 # So the cosines accuse query and predict. A suspicion can be tested: cut a state of 16 in two, and
 # either separate the accused or leave them together. Two of the next cuts separate them, the third
@@ -577,9 +576,9 @@ assert (right[by_content] > others.max(0)).all()
 print("with every seed more than with any other cut above")
 
 # %% [markdown]
-# A reason that predicts a result is worth more than one that explains it afterwards. Key and value
-# need different things from one state, at the same time. That is the paper's idea, and here it
-# holds. (Three seeds are few. Question 3 has ten, and one of them is an exception.)
+# A reason that predicts a result is worth more than one that explains it afterwards. A state must
+# contain one thing as a key and another as a value, at the same time. That is the paper's idea, and
+# here it holds. (Three seeds are few. Question 3 has ten, and one of them is an exception.)
 #
 # ## Real text
 #
@@ -653,9 +652,9 @@ for name, seeds in WIKITEXT.items():
 #    room?
 # 6. The planted bug passes with one part. With two, which gradients are wrong? Say it before you
 #    run `caught(check, Misfiled, 2)`.
-# 7. Sequences with one pair read *c k c*, and after the second *c* the 4-gram must say *k*. Which
-#    of h¹, h², h³ was written while *k* was read? How many steps back may the answer lie with five
-#    pairs, at most?
+# 7. Sequences with one pair read *c k c*, and after the second *c* the 4-gram must predict *k*.
+#    Which of h¹, h², h³ was written while *k* was read? How many steps back may the answer lie with
+#    five pairs, at most?
 # 8. The Bible in a minute: let models of at most 130,000 parameters read 130 steps of it (`Bible`
 #    and `largest_state` in `roles_parts.py`): no past, 4-gram, one part, two, three. Who wins?
 #    Where does attention look, what does a window of 1 cost the trained models, and which jobs
