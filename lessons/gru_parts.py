@@ -1,8 +1,14 @@
-"""Helpers of lesson 04: marked texts, comparisons, the training loop of one unit."""
+"""Helpers of lesson 04: marked texts, pictures, comparisons, the training of one unit."""
 
 import numpy as np
+from matplotlib import pyplot as plt
+from recurrent_parts import bits
 
+from numpy_attention import plotting
+from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.datasets.corpora import load_text
+from numpy_attention.training.optimizers import Adam
+from numpy_attention.training.trainer import Trainer
 
 OPENING = "“"
 CLOSING = "”"
@@ -38,11 +44,64 @@ def quoted(text):
     return np.concatenate(inside), np.concatenate(counts)
 
 
+def train(model, ids, windows, held_out):
+    """Train on 16 streams of this many windows of 100 letters; → bits per letter, held out."""
+    batches = TextBatches(ids[:16 * 100 * windows + 1], batch_size=16, steps=100)
+    trainer = Trainer(model, Adam(8e-3), batches, rng=np.random.default_rng(8), average="token",
+                      clip=1.0, threads=1, progress=False)
+    trainer.fit(epochs=1)
+    return bits(model, held_out, carried=True)
+
+
+def short_verse(text, scored):
+    """The slice of the first verse of 80 to 110 letters that all are scored."""
+    begin = 0
+    for verse in text.splitlines(keepends=True):
+        here = slice(begin, begin + len(verse))
+        if 80 <= len(verse) <= 110 and scored[here].all():
+            return here
+        begin += len(verse)
+    raise ValueError("no verse of 80 to 110 letters is scored")
+
+
+def watch(model, ids):
+    """The states and update gates (T, H) of a language model's GRU while it reads ids."""
+    cell = model.cells.cells[0]
+    x, _ = model.embedding.forward(np.array(ids)[:, None])
+    hs, _, cache = cell.forward(x)
+    H = hs.shape[2]
+    return hs[:, 0], cache.steps.gates[:, 0, H:2 * H]
+
+
+def draw_unit(text, states, gates, title, label="h"):
+    """A unit's state and update gate (T,), letter by letter of a text."""
+    figure, (above, below) = plt.subplots(2, 1, figsize=(12, 4), sharex=True, layout="constrained")
+    above.plot(states, color=plotting.COLOURS[0], marker="o", markersize=3)
+    above.axhline(0, color="0.7", linewidth=1)
+    above.set(ylabel=label, ylim=(-1.1, 1.1), title=title)
+    below.plot(gates, color=plotting.COLOURS[1], marker="s", markersize=3)
+    below.set(ylabel="z: 1 keeps, 0 takes", xlabel="letter read", ylim=(-0.05, 1.05))
+    below.set_xticks(range(len(text)), list(text.replace(" ", "␣").replace("\n", "⏎")), fontsize=8)
+    return figure
+
+
 def one_hot(text):
     """Which of three each letter is: opening mark, closing mark, any other → (T, 1, 3)."""
     kinds = [[letter == OPENING, letter == CLOSING, letter not in OPENING + CLOSING]
              for letter in text]
     return np.array(kinds, float)[:, None]
+
+
+def hold_unit(kind, u):
+    """Lesson 04's hold unit as a GRU of this kind, with the weight u from its state to its gate.
+
+    Its offers are tanh(3) and tanh(−3), not quite +1 and −1; it reads `one_hot`.
+    """
+    W = np.array([[0.0, -6.0, 3.0],             # columns r, z, n
+                  [0.0, -6.0, -3.0],
+                  [0.0, 6.0, 0.0]])
+    U = np.array([[0.0, u, 0.0]])
+    return kind(W, U, np.zeros(3), np.zeros(1))
 
 
 def window_gradient(cell, xs, wanted, h):

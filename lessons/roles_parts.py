@@ -1,4 +1,4 @@
-"""What lesson 12 needs beside what it teaches: the task of pairs, the Bible, comparisons."""
+"""Helpers of lesson 12: the task of pairs, the Bible, comparisons."""
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -15,13 +15,13 @@ from numpy_attention.training.trainer import Trainer
 
 FIRST = 4                                                       # ids below are special
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"  # the others, by their ids
-KNOWN = 5       # pairs that a sequence tells
-ASKED = 3       # of which it asks for so many
+KNOWN = 5       # pairs in a sequence
+ASKED = 3       # of them are asked
 
 
 class Pairs:
-    """Batches of the task: five pairs of ten different letters; then the first of a pair, whose
-    second is to be said, three times.
+    """Batches of the task: five pairs of ten different letters; then, three times, the first
+    letter of a pair, whose second is to be predicted.
     """
 
     def __init__(self, rng, batches, size=32):
@@ -58,15 +58,6 @@ def answered(model, batch):
     return (model.output.logits(y[asked]).argmax(1) == batch.targets[asked]).mean()
 
 
-def weights_on_answers(model, batch):
-    """The weights at each question (ASKED, B, T), and of them the one on the answer (ASKED, B)."""
-    weights, _ = model.weights(batch)
-    asked = batch.inputs[2 * KNOWN::2]                          # (ASKED, B)
-    told = (batch.inputs[:2 * KNOWN] == asked[:, None]).argmax(1)
-    looks = weights[2 * KNOWN::2]
-    return looks, np.take_along_axis(looks, told[:, :, None] + 1, 2)[:, :, 0]
-
-
 def train_pairs(model, seed, steps=800, every=100, look=None):
     """Train on Pairs; → [(step, look(model))] before and after every so many steps."""
     rng = np.random.default_rng([seed, 1])
@@ -95,46 +86,25 @@ def terms_of(model, batch):
     return {role: term.reshape(-1, term.shape[-1]) for role, term in terms.items()}
 
 
-# ---- figures of Pairs ----------------------------------------------------------------------------
-
-
-def draw_looks(looks, batch, title):
-    """The weights at the questions of a typical sequence, a panel a model; → Figure.
-
-    looks: {name: what `weights_on_answers` gives}. Typical: the weights on its answers lie nearest
-    to the means over the batch.
-    """
-    means = np.array([found.mean(0) for _, found in looks.values()])    # (models, B)
-    row = np.abs(means - means.mean(1, keepdims=True)).sum(0).argmin()
-    steps = np.arange(ASKED) * 2 + 2 * KNOWN
-    visible = np.arange(len(batch.inputs)) < steps[:, None]
-    text = text_of(batch.inputs[:, row])
-    asked = [f"{text[t]}→{text_of(batch.targets[t:, row])[0]}" for t in steps]
-    figure, axes = plt.subplots(len(looks), 1, figsize=(9, 2.7 * len(looks)), layout="constrained")
-    figure.suptitle(f"{title} (seed 1, a typical sequence)")
-    for ax, mean, (name, (weights, _)) in zip(axes, means, looks.items()):
-        head = f"{name}: {mean[row]:.2f} on the answers here, {mean.mean():.2f} over all sequences"
-        plotting.history_heatmap(weights[:, row], text, asked, visible, ax, head, vmax=1)
-        ax.set_ylabel("asked→to say")
-    return figure
+# ---- figure of Pairs -----------------------------------------------------------------------------
 
 
 def draw_cosines(seen, accused, title):
     """The cosines of all pairs of jobs while models learn, the accused pair's in colour; → Figure.
 
-    seen: {name: [what `train_pairs` gives, of each seed]}, where look gives norms and cosines.
+    seen: {name: [what `train_pairs` gives, of each seed]}, where look gives {pair: cosine}.
     """
     figure, axes = plt.subplots(1, len(seen), figsize=(10.5, 4.2), layout="constrained",
                                 sharey=True)
     figure.suptitle(title)
     for ax, (name, runs) in zip(axes, seen.items()):
-        pairs = list(runs[0][0][1][1])
+        pairs = list(runs[0][0][1])
         for pair in sorted(pairs, key=lambda pair: pair == accused):        # the accused on top
             for run in runs:
-                ax.plot([step for step, _ in run], [cosines[pair] for _, (_, cosines) in run],
+                ax.plot([step for step, _ in run], [cosines[pair] for _, cosines in run],
                         color=plotting.COLOURS[1] if pair == accused else "0.8")
         ax.grid(alpha=0.3)
-        ax.set(title=name, ylim=(-0.5, 0.5), xlabel="training steps; a line a seed")
+        ax.set(title=name, ylim=(-0.5, 0.5), xlabel="training steps; one line per seed")
     axes[0].set_ylabel("mean cosine of two jobs' gradients")
     axes[0].plot([], color=plotting.COLOURS[1], label=" · ".join(accused))
     axes[0].plot([], color="0.8", label="the other pairs")

@@ -37,16 +37,22 @@ def check_same_encoder(layer, x, pre_norm=False):
     _check_equal([y, dx], [known_y[0], known_dx[0]], _encoder(grads, pre_norm), known_grad)
 
 
-def check_same_decoder(layer, decode, decode_backward, x, m):
-    """The same for its decoder layer, on the words x (T, D) and the memory m (S, D)."""
+def check_same_decoder(layer, decode, x, m, decode_backward=None):
+    """The same for its decoder layer, on the words x (T, D) and the memory m (S, D).
+
+    Without decode_backward only the output is compared.
+    """
     T = len(x)
     library = _decoder(layer)
     y, cache = decode(layer, x, m)
+    known_y, _, known = library.forward(x[None], np.tri(T, dtype=bool)[None], m[None],
+                                        np.ones((1, T, len(m)), bool))
+    if decode_backward is None:
+        assert np.allclose(y, known_y[0], rtol=1e-10, atol=1e-12), "the output differs"
+        return
     dy = np.random.default_rng(9).standard_normal(y.shape)
     grads = layer.zeros_like()
     dx, dm = decode_backward(dy, layer, cache, grads)
-    known_y, _, known = library.forward(x[None], np.tri(T, dtype=bool)[None], m[None],
-                                        np.ones((1, T, len(m)), bool))
     known_grad = library.zeros_like()
     known_dx, known_dm = library.backward(dy[None], None, known, known_grad)
     _check_equal([y, dx, dm], [known_y[0], known_dx[0], known_dm[0]], _decoder(grads), known_grad)
@@ -108,20 +114,6 @@ def positions_picture(PE):
     return figure
 
 
-def curves_picture(curves, counts, title):
-    """Perplexity {name: every 50 steps}, two names a colour, and that of word counts; → Axes."""
-    _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-    for number, (name, points) in enumerate(curves.items()):
-        ax.semilogy(50 + 50 * np.arange(len(points)), points, ["-", "--"][number % 2], marker="o",
-                    label=name, color=plotting.COLOURS[number // 2])
-    ax.axhline(counts, color="0.5", linestyle=":", label="word counts alone")
-    ax.minorticks_off()
-    ax.set_yticks([20, 50, 100, 200], ["20", "50", "100", "200"])
-    ax.set(xlabel="step", ylabel="perplexity on held-out sentences", title=title)
-    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return ax
-
-
 def heads_picture(weights, right, pair, title):
     """The weights (T, S) of two layers of four heads for a Pair, right of so many; → Figure."""
     source = [*pair.source, "</s>"]
@@ -165,51 +157,24 @@ def perplexity_of_counts(translator, pairs, test):
 
 
 def weights_of_heads(translator, pairs):
-    """What all heads look at, under teacher forcing.
+    """The weights with which the target reads the source, under teacher forcing.
 
-    → three dicts, each by "the source reads itself", "the target reads itself" and "the target
-    reads the source": weights, a list of arrays (B, heads, T, S), one a layer; kinds of places,
-    {name: (B, T, S)}, of which no two overlap; the words (B, T) that count.
+    → the weights of each layer's heads (B, h, T, S), and the linked words (B, T, S)
     """
     batch = translator.batches(pairs, len(pairs)).batch(range(len(pairs)))
     _, _, cache = translator.model.forward(batch)
-    S = len(batch.source)
-    T = len(batch.target_in)
-    linked = np.zeros((len(pairs), T, S), bool)
-    beside = linked.copy()
-    stop = linked.copy()
-    end = linked.copy()
+    linked = np.zeros((len(pairs), len(batch.target_in), len(batch.source)), bool)
     for n, pair in enumerate(pairs):
-        stop[n, :, len(pair.source) - 1] = pair.source[-1] == "."
-        end[n, :, len(pair.source)] = True
         for i, j in pair.sure:
             linked[n, j, i] = True
-            beside[n, j, max(i - 1, 0):i + 2] = True
-    names = "the source reads itself", "the target reads itself", "the target reads the source"
-    weights = [[one.attention.part.attend_cache.attended.weights for one in cache.encoded.layers],
-               [one.attention.part.attend_cache.attended.weights for one in cache.layers],
-               [one.source.part.attend_cache.attended.weights for one in cache.layers]]
-    kinds = [_neighbours(len(pairs), S, "the end", end[:, :1]),
-             _neighbours(len(pairs), T, "<s>", np.arange(T) == 0),
-             {"the right word": linked, "one beside it": beside & ~linked,
-              "the full stop": stop & ~beside & ~linked, "the end": end & ~beside & ~linked}]
-    words = batch.source_mask.T, batch.target_mask.T, linked.any(2)
-    return dict(zip(names, weights)), dict(zip(names, kinds)), dict(zip(names, words))
+    return [one.source.part.attend_cache.attended.weights for one in cache.layers], linked
 
 
-def largest_on(kind, weights, words):
-    """Of the words (B, T) that count, the share whose largest weight lies on a place of this kind.
+def largest_on(linked, weights):
+    """Of the words with a link, the share whose largest weight lies on a linked word.
 
-    kind (B, T, S), weights (B, heads, T, S) → (heads,)
+    linked (B, T, S), weights (B, h, T, S) → (h,)
     """
     largest = weights == weights.max(3, keepdims=True)
-    hits = (largest & kind[:, None]).any(3)                     # (B, heads, T)
-    return hits.transpose(1, 0, 2)[:, words].mean(1)
-
-
-def _neighbours(B, T, name, marked):
-    """Kinds of places beside each word, and the marked one of this name, where it is no such."""
-    places = {"itself": np.eye(T, dtype=bool), "the word before": np.eye(T, k=-1, dtype=bool),
-              "the word after": np.eye(T, k=1, dtype=bool)}
-    kinds = {one: np.broadcast_to(place, (B, T, T)) for one, place in places.items()}
-    return kinds | {name: marked & ~np.any(list(kinds.values()), 0)}
+    hits = (largest & linked[:, None]).any(3)                   # (B, h, T)
+    return hits.transpose(1, 0, 2)[:, linked.any(2)].mean(1)

@@ -53,31 +53,38 @@ def test_its_planted_bug_is_wrong_in_h_alone_and_its_line_is_named(lesson):
     assert "    dh = dafter * z + ds @ U_n.T\n" in str(caught.value)
 
 
-def test_a_locked_unit_has_no_gradient_where_an_open_one_has(lesson):
-    assert lesson["read"](32.0, "a “ b ” c")[-1] > 0.99
-    assert lesson["read"](0.0, "a “ b ” c")[-1] < -0.97
-    largest = [np.abs(gradient_of(lesson, u).vector).max() for u in (8.0, 32.0)]
-    assert largest[1] < 1e-9 < 1e-2 < largest[0]
+def test_a_locked_unit_has_no_gradient_where_an_open_one_has(parts):
+    xs = parts.one_hot("a “ b ” c")
+    wanted = parts.last_marks("a “ b ” c")
+    last = {}
+    largest = {}
+    for u in (0.0, 8.0, 32.0):
+        _, grads, last[u] = parts.window_gradient(parts.hold_unit(GRU, u), xs, wanted,
+                                                  np.ones((1, 1)))
+        largest[u] = np.abs(grads.vector).max()
+    assert last[32.0] > 0.99 and last[0.0] < -0.97
+    assert largest[32.0] < 1e-9 < 1e-2 < largest[8.0]
 
 
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-20])
-def test_what_adam_remembers_keeps_a_lock_shut_and_its_epsilon_does_not(lesson, parts, epsilon):
+def test_what_adam_remembers_keeps_a_lock_shut_and_its_epsilon_does_not(parts, epsilon):
     optimizer = Adam(0.05, epsilon=epsilon)
-    units = {u: lesson["hold_unit"](GRU, u) for u in (16.0, 32.0)}
+    units = {u: parts.hold_unit(GRU, u) for u in (16.0, 32.0)}
     text = parts.verses("train", 30_000)
     errors = {u: parts.learn(unit, text, optimizer) for u, unit in units.items()}
     assert errors[16.0] < 0.01 and errors[32.0] > 1.9
     assert 32.2 < units[32.0].U[0, 1] < 32.4
 
 
-def gradient_of(lesson, u):
-    unit = lesson["hold_unit"](GRU, u)
-    _, grads, _ = lesson["window_gradient"](unit, lesson["xs_verse"], lesson["wanted"],
-                                            np.ones((1, 1)))
-    return grads
-
-
 def test_its_marks_and_their_codes(parts):
     np.testing.assert_array_equal(parts.last_marks("a“b”c"), [-1, 1, 1, -1, -1])
     np.testing.assert_array_equal(parts.one_hot("a“”")[:, 0], [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
     assert len(parts.verses("valid", 50)) == 50
+
+
+def test_its_verse_is_short_and_scored(parts):
+    text = "x" * 84 + "\n" + "y" * 85 + "\n" + "z" * 200 + "\n"
+    scored = np.arange(len(text)) >= 85
+    assert text[parts.short_verse(text, scored)] == "y" * 85 + "\n"
+    with pytest.raises(ValueError, match="no verse of 80 to 110"):
+        parts.short_verse(text, np.zeros(len(text), bool))

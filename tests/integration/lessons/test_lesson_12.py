@@ -1,10 +1,8 @@
 """Lesson 12: its readers against the library with other numbers, its bug, the task of pairs."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
-from lesson_files import LESSONS, pictures_in, recorded, seeds_of, tagged, written
+from lesson_files import pictures_in, recorded, seeds_of, tagged, written
 
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReadout
@@ -19,15 +17,8 @@ RECORDS = {
     "4-gram": "4gram",
     "tanh layer, no past": "tanh",
     "one part": "attention",
-    "one part, window 1": "attention-1",
-    "one part, window 15": "attention-15",
     "two parts": "key-value",
-    "two parts, window 1": "key-value-1",
-    "two parts, window 15": "key-value-15",
     "three parts": "key-value-predict",
-    "three parts, window 1": "key-value-predict-1",
-    "three parts, window 15": "key-value-predict-15",
-    "LSTM, order of seed 1": "lstm-order-1",
 }
 
 
@@ -124,12 +115,10 @@ def small_model(rng, reader="attention", hidden=6):
                                          init=0.8)
 
 
-def test_its_norms_and_cosines_are_those_of_the_analysis(measures, rng):
+def test_its_cosines_are_those_of_the_analysis(measures, rng):
     model = small_model(rng)
-    norms, cosines = measures["look"](model)
+    cosines = measures["look"](model)
     known = role_gradients(model, measures["questions"], rng)
-    for job in measures["JOBS"]:
-        assert norms[job] == pytest.approx(known.norms[job].mean, rel=1e-4)
     for pair in measures["PAIRS"]:
         assert cosines[pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
 
@@ -153,18 +142,6 @@ def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weig
     gradcheck(reader, h, rng=rng, forward=forward)
 
 
-def test_the_weight_on_an_answer_is_that_of_the_state_that_read_it(lesson, rng):
-    model = small_model(rng)
-    batch = lesson["Pairs"](rng, 1, size=4).batch(0)
-    attended, found = lesson["weights_on_answers"](model, batch)
-    for row, inputs in enumerate(batch.inputs.T):
-        for number, t in enumerate((10, 12, 14)):
-            place = list(inputs).index(inputs[t]) + 1
-            assert inputs[place] == batch.targets[t, row]
-            assert found[number, row] == attended[number, row, place]
-    assert attended[0, :, 10:].max() == 0
-
-
 def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
     with pictures_in(tmp_path):
         from roles_parts import largest_state
@@ -184,24 +161,15 @@ def test_real_text_is_as_recorded():
         for name, recipe in RECORDS.items()}
 
 
-def test_a_second_seed_moves_all_points_to_one_side():
-    """Values farther apart than a bar is long stay in order, as the lesson says."""
-    both = {name: seeds for name, seeds in written(NAME, "WIKITEXT").items() if len(seeds) == 2}
+def test_what_the_lesson_says_of_both_seeds():
+    """Who is ahead is the same in both; a second seed shifts more than an interval is long."""
+    text = written(NAME, "WIKITEXT")
+    both = {name: seeds for name, seeds in text.items() if len(seeds) == 2}
     assert set(both) == {"LSTM", "4-gram", "one part", "two parts", "three parts"}
+    for seed in (0, 1):
+        value = {name: seeds[seed][0] for name, seeds in both.items()}
+        assert max(value["LSTM"], value["4-gram"]) < value["three parts"]
+        assert value["three parts"] < min(value["one part"], value["two parts"])
     longest = max(high - low for seeds in both.values() for _, low, high in seeds)
     for (first, *_), (second, *_) in both.values():
         assert first - second > longest
-    for one, other in permutations(both.values(), 2):
-        assert other[0][0] - one[0][0] < longest or one[1][0] < other[1][0]
-
-
-@pytest.mark.parametrize("recipe, sentence", [
-    ("wikitext-lstm", "the LSTM has {:.1f}"),
-    ("wikitext-4gram", "the 4-gram {:.1f}"),
-    ("wikitext-key-value-predict", "three parts {:.1f}"),
-    ("wikitext-key-value", "two {:.1f}"),
-    ("wikitext-attention", "one {:.1f}"),
-])
-def test_the_second_seeds_are_as_recorded(recipe, sentence):
-    text = " ".join((LESSONS / NAME).read_text().replace("\n# ", " ").split())
-    assert sentence.format(recorded(recipe, seed=1)) in text
