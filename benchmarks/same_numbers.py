@@ -44,12 +44,12 @@ class Way(NamedTuple):
 
 WAYS = {
     "1 thread": Way(),
-    "the same once more": Way(),
+    "the same, repeated": Way(),
     "2 threads": Way(threads=2),
-    "2 threads once more": Way(threads=2),
+    "2 threads, repeated": Way(threads=2),
     "BLAS of Haswell": Way({"OPENBLAS_CORETYPE": "Haswell"}),
     "BLAS of Nehalem": Way({"OPENBLAS_CORETYPE": "Nehalem"}),
-    "NumPy's plainest loops": Way({"NPY_DISABLE_CPU_FEATURES": BEYOND}),
+    "NumPy's baseline loops": Way({"NPY_DISABLE_CPU_FEATURES": BEYOND}),
     "kernels of Nehalem": Way({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}),
     "another seed": Way(seed=1),
 }
@@ -107,7 +107,7 @@ def same_model(steps):
     found = [one for one in found if one.finished and "<unk>" not in one.target]
     whole = [-evaluate(model, encoded(translator, one)).loss for one in found]
     return [
-        ("perplexity: a sentence alone, or 64 a batch", apart(alone, loss)),
+        ("perplexity: one sentence per batch, or 64", apart(alone, loss)),
         ("perplexity: padded to 40 words", apart(padded_loss(model, batches), loss)),
         ("perplexity: 2 threads, or 1", apart(two, loss)),
         ("log p: step by step in a search, or all at once", max(

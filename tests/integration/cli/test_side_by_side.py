@@ -52,8 +52,8 @@ def test_recovery_in_a_table(capsys, tmp_path):
     lines = capsys.readouterr().out.splitlines()
     passages, found = recoveries(*names)
     assert lines[0].startswith("plain: lstm of 1 × 6, ")
-    assert lines[3] == (f"own, valid: {len(passages)} passages, the last 2 of the words read are "
-                        "replaced; nats per token more than undisturbed")
+    assert lines[3] == (f"own, valid: {len(passages)} passages with the last 2 words replaced; "
+                        "increase of the loss in nats per token")
     assert lines[4].split() == ("undisturbed mean of the next 4 at 1 at 2 "
                                 "mean more than the first's").split()
     for name, one, line in zip(names, found, lines[5:]):
