@@ -1,15 +1,15 @@
-"""How far the same training ends apart on other threads, other processors, other libraries.
+"""Measure how much the same training differs with other threads, processors and libraries.
 
-    python benchmarks/same_numbers.py                   all that docs/reproducibility.md tells
+    python benchmarks/same_numbers.py                   the tables of docs/reproducibility.md
     python benchmarks/same_numbers.py --steps 100
 
-Each line is a training of a small translator in a process of its own, which uses the kernels of
-this processor or of another one: OpenBLAS's (OPENBLAS_CORETYPE), NumPy's
-(NPY_DISABLE_CPU_FEATURES), those that numba compiles (NUMBA_CPU_NAME). A way that fails on this
-processor is marked; with another library than OpenBLAS its lines show no difference. Printed are
-the relative differences of the training loss from the first line's, the largest difference of any
-weight, and figures of the trained model on the validation text; and below, ways to compute the same
-loss or the same log p of one model.
+Each row is the training of a small translator in a separate process. The process uses the kernels
+of this processor, or is forced to use those of another one: OpenBLAS's (OPENBLAS_CORETYPE), NumPy's
+(NPY_DISABLE_CPU_FEATURES) or numba's (NUMBA_CPU_NAME). A training that fails on this processor is
+marked. With a library other than OpenBLAS, its rows show no difference. The columns are relative
+differences of the training loss from the first row, the largest difference of any weight, and
+results of the trained model on the validation text. A second table compares ways to compute the
+same loss, or the same log p, of one model.
 """
 
 import argparse
@@ -171,7 +171,7 @@ def written(difference):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--steps", type=int, default=1000, help="of training (1000)")
+    parser.add_argument("--steps", type=int, default=1000, help="training steps (1000)")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:

@@ -92,7 +92,7 @@ def test_figures_of_a_run_do_not_depend_on_the_others(capsys):
 def test_a_sentence_is_a_passage_and_letters_are_words(capsys):
     assert main(["recover", "sentences", "--text", "own.txt", "--words", "2"]) == 0
     out = capsys.readouterr().out
-    assert "100 passages, the last 2 of the words read" in out and "mean of the next 5 " in out
+    assert "100 passages with the last 2 words replaced" in out and "mean of the next 5 " in out
     assert main(["recover", "letters", "--text", "own.txt", *FEW]) == 0
     assert "30 passages" in capsys.readouterr().out
 
