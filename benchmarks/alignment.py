@@ -81,7 +81,7 @@ class Model1:
 
 
 def model1(train, test, iterations):
-    """Its weights on the test pairs, a matrix each; a word it never saw points nowhere."""
+    """Its weights on the test pairs, one matrix each. A word that it never saw has no weights."""
     sources = Vocabulary.build([pair.source for pair in train], min_count=1)
     targets = Vocabulary.build([pair.target for pair in train], min_count=1)
 

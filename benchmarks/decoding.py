@@ -213,7 +213,7 @@ def main(arguments=None):
     parser.add_argument("--models", default="rnnsearch,luong")
     parser.add_argument("--beams", default="1,5", help="comma-separated; 1 is greedy search")
     parser.add_argument("--sentences", type=int, default=1000)
-    parser.add_argument("--steps", type=int, default=400, help="training steps before the measurement (400)")
+    parser.add_argument("--steps", type=int, default=400, help="training steps (400)")
     parser.add_argument("--quick", action="store_true", help="tiny models, few sentences")
     parser.add_argument("--json", help="append one JSON line per model and beam to this file")
     options = parser.parse_args(arguments)

@@ -76,7 +76,7 @@ def train(times, folder):
 
 
 def translate(translator, times):
-    """So many sentences translated, each alone, by a beam; → the growth."""
+    """Translate this many sentences, one at a time, with a beam; → the growth."""
     pairs = load_parallel("bible-en-es", "valid", max_length=7)
     watch = Watch("translations", times)
     for time in range(1, times + 1):
@@ -87,7 +87,8 @@ def translate(translator, times):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--times", type=int, default=2000, help="number of steps and translations (2000)")
+    parser.add_argument("--times", type=int, default=2000,
+                        help="number of steps and translations (2000)")
     times = parser.parse_args().times
     if times < 5 * FIGURES:
         parser.error(f"--times {times}: expected at least {5 * FIGURES}")

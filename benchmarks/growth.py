@@ -123,7 +123,8 @@ def label(above, beneath, curve):
 
 def main(arguments=None):
     parser = parser_of(__doc__, rounds=9)
-    parser.add_argument("--curves", default=",".join(CURVES), help=f"comma-separated: {', '.join(CURVES)}")
+    parser.add_argument("--curves", default=",".join(CURVES),
+                        help=f"comma-separated: {', '.join(CURVES)}")
     parser.add_argument("--quick", action="store_true", help="two points per curve, two rounds")
     parser.add_argument("--json", help="append one JSON line per point to this file")
     parser.add_argument("--measured", type=Path, metavar="FILE",

@@ -46,7 +46,7 @@ def fall(flow):
 
 
 def save_flows(flows, along_c, path):
-    """What comes back to h of all models, and beside it what comes back to c of LSTMs."""
+    """The gradient norms of h for all models, and next to them those of c for LSTMs."""
     panels = {"h": {name: flows[name] for name in [*along_c, *flows]}}    # a colour a model in both
     if along_c:
         panels["c"] = along_c

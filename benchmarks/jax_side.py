@@ -106,7 +106,7 @@ def read(cell, x, mask, reverse=False):
 
 
 def cross_entropy(p, x, targets):
-    """x (T, B, K), targets (T, B) → Σ −log p over those that are no padding."""
+    """x (T, B, K), targets (T, B) → Σ −log p over those that are not padding."""
     logits = x @ p["output.words.E"].T + p["output.b"]
     log_p = jax.nn.log_softmax(logits)
     chosen = jnp.take_along_axis(log_p, targets[..., None], 2)[..., 0]

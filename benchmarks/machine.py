@@ -48,9 +48,11 @@ def parser_of(text, rounds=None, threads=None):
     parser = argparse.ArgumentParser(
         description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     if rounds:
-        parser.add_argument("--rounds", type=at_least_one, default=rounds, help=f"number of rounds ({rounds})")
+        parser.add_argument("--rounds", type=at_least_one, default=rounds,
+                            help=f"number of rounds ({rounds})")
     if threads:
-        parser.add_argument("--threads", type=at_least_one, default=threads, help=f"number of threads ({threads})")
+        parser.add_argument("--threads", type=at_least_one, default=threads,
+                            help=f"number of threads ({threads})")
     parser.add_argument("--coretype", metavar="NAME",
                         help="force OpenBLAS kernels, such as Haswell; results are not recorded")
     return parser

@@ -291,8 +291,9 @@ def over_two_hosts(models, options):
 
 def main(arguments=None):
     parser = parser_of(__doc__, rounds=15)
-    parser.add_argument("--models", default="a,c,f", help="models of sides.py, comma-separated (a,c,f)")
-    parser.add_argument("--ranks", default="1,2,4", help="numbers of ranks, comma-separated (1,2,4)")
+    parser.add_argument("--models", default="a,c,f",
+                        help="models of sides.py, comma-separated (a,c,f)")
+    parser.add_argument("--ranks", default="1,2,4", help="numbers of ranks (1,2,4)")
     parser.add_argument("--gigabits", type=float, nargs="+", metavar="N",
                         help="simulate two hosts with this bandwidth in each direction")
     parser.add_argument("--delay", type=float, metavar="MS",

@@ -117,7 +117,7 @@ def main(arguments=None):
     parser.add_argument("output", type=Path, metavar="PICTURE")
     parser.add_argument("--models", default=",".join(MODELS), metavar="NAMES",
                         help=f"comma-separated: {', '.join(WITH_ROLES)}")
-    parser.add_argument("--corpus", default="bible-en", help="a corpus for language models (bible-en)")
+    parser.add_argument("--corpus", default="bible-en", help="corpus of running text (bible-en)")
     parser.add_argument("--size", type=int, default=100, help="size of each part of a state (100)")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--every", type=int, default=50, help="steps between two measurements (50)")

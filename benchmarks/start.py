@@ -84,7 +84,7 @@ def main(arguments=None):
     parser = parser_of(__doc__, rounds=5, threads=2)
     parser.add_argument("--model", default="a", help="a model of sides.py (a)")
     parser.add_argument("--quick", action="store_true", help="one round at a tiny size")
-    parser.add_argument("--here", action="store_true", help="measure one start in this process and print JSON")
+    parser.add_argument("--here", action="store_true", help="measure this process; print JSON")
     options = parser.parse_args(arguments)
     if options.here:
         print(json.dumps(start_here(options.model, options.threads, options.quick)))

@@ -101,7 +101,7 @@ def build(options):
 
 
 def check_replaceable(out):
-    """ValueError: what stands at OUT was not made here."""
+    """ValueError: the folder OUT was not made by this command."""
     if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
         raise ValueError(f"{out} is there, and is not a site that this command made: name a new "
                          "folder, or remove it first")

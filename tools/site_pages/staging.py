@@ -235,7 +235,7 @@ def api_text(title, paths, part, option):
 
 
 def section(part, path, option):
-    """What Sphinx is told of a module."""
+    """The directives for Sphinx about a module."""
     module = module_of(path)
     title = [] if module == f"numpy_attention.{part}" else [
         f"## {module.removeprefix(f'numpy_attention.{part}.')}", ""]
