@@ -268,8 +268,7 @@ REPRODUCE: Groups = {"": (
     flag("list", "list the recipes"),
     SEED,
     THREADS,
-    Option("results", "folder in which the results are recorded", default="results",
-           metavar="FOLDER"),
+    Option("results", "folder for the results", default="results", metavar="FOLDER"),
 )}
 COMPARE: Groups = {"": (
     positional("names", "translator recipes from `reproduce --list`, or patterns such as "

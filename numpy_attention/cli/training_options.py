@@ -94,8 +94,7 @@ LANGUAGE_MODEL = (
            "(Daniluk et al.), ngram without attention (Daniluk et al.), or projection: only the "
            "layer between state and output that all of these add", default="none",
            choices=["none", *registry.HISTORY_READOUTS], custom=True),
-    Option("window", "number of past positions that attention can see", whole(1),
-           note="all of a chunk",
+    Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "number of states of the previous chunk (see --steps) that attention can "
            "see; ngram keeps the order − 2 that it needs", whole(1), note="none",
