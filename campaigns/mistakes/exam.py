@@ -1,15 +1,15 @@
-"""Examine the reports of the gradient check: does it catch a planted mistake, its line, its kind?
+"""Test the reports of the gradient check: do they find a planted mistake, its line and its kind?
 
     python campaigns/mistakes/exam.py                   the table of docs/mistakes.md, and counts
     python campaigns/mistakes/exam.py gru               the mistakes of one file
     python campaigns/mistakes/exam.py --set fourth      the mistakes of one set
 
 The first answer of the report is judged. A line is right if the mistake changed it, if it is next
-to the gap of a deleted line, or if the report names the line of the forward pass whose gradient is
-missing. It is "another" if the report proposes an edit of a different line that makes every
-gradient right; "unsure" if the report names the first wrong value and says that it does not know
-the line; otherwise "wrong". "Doubted" is a right line that the report is not sure of. A kind is
-right if the entry of the mistake lists it.
+to a deleted line, or if the report names the line of the forward pass whose gradient is missing. It
+is "another" if the report proposes an edit of a different line that makes every gradient correct,
+"unsure" if the report names the first wrong value and says that it does not know the line, and
+otherwise "wrong". "Doubted" is a right line that the report is not sure of. A kind is right if the
+entry of the mistake lists it.
 """
 
 import argparse
