@@ -19,9 +19,9 @@ INSTEAD = {
 TIC = re.compile(rf"\b(?:{'|'.join(INSTEAD)})(?!\w)", re.IGNORECASE)
 QUOTED = re.compile(r'`[^`]*`|"[^"]*"|\*[^*\n]+\*')     # code, and words that are mentioned
 OPEN = "lessons/", "numpy_attention/course/", "numpy_attention/gradcheck/"  # until corrected
-TEXTS = {str(path.relative_to(ROOT)): path for folder in (
-    "*.md docs/**/*.md results/*.md campaigns/*.md lessons/**/*.md lessons/*.py "
-    "numpy_attention/**/*.py benchmarks/*.py tools/**/*.py").split() for path in ROOT.glob(folder)}
+TEXTS = {str(path.relative_to(ROOT)): path for glob in (
+    "*.md docs/**/*.md results/*.md lessons/**/*.md campaigns/**/*.md lessons/*.py benchmarks/*.py "
+    "numpy_attention/**/*.py campaigns/**/*.py tools/**/*.py").split() for path in ROOT.glob(glob)}
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))

@@ -42,7 +42,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unseen", action="store_true", help="print each unseen mistake")
-    parser.add_argument("--correct", action="store_true", help="test correct solutions and unfinished files")
+    parser.add_argument("--correct", action="store_true",
+                        help="test correct solutions and unfinished files")
     parser.add_argument("names", nargs="*", metavar="EXERCISE", help="only these exercises")
     options = parser.parse_args(arguments)
     unknown = set(options.names) - set(WRITTEN)
