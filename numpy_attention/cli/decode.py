@@ -28,8 +28,8 @@ def translate(options: Namespace) -> None:
         raise ValueError(f'no sentence to translate: numpy-attention translate {run} "a '
                          'sentence", or one per line on standard input')
     if options.heatmap and len(sentences) > 1:
-        raise ValueError(f"--heatmap draws one sentence, {len(sentences)} are given: translate it "
-                         "alone")
+        raise ValueError(f"--heatmap plots one sentence, but {len(sentences)} are given: translate "
+                         "one at a time")
     if options.replace_unknown and translator.name == "encoder-decoder":
         raise ValueError("--replace-unknown copies the word with the largest attention weight, and "
                          "this run's model has no attention: leave it out")

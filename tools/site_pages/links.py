@@ -66,7 +66,7 @@ class Links:
             return relative(self.pages[path], page) + (
                 "" if path == "README.md" else hash_ + anchor)
         if path.startswith("..") or not (ROOT / path).exists():
-            raise DeadLink(f"{place} links to {link}, which is not there")
+            raise DeadLink(f"{place} links to {link}, which does not exist")
         if path.endswith(PICTURES):
             self.pictures.add(path)
             return relative(path, page)
