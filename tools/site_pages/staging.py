@@ -160,7 +160,7 @@ def letters():
     text = "\n".join(as_rst(numpy_attention.__doc__.strip().splitlines()[2:]))
     return (
         "# Letters and conventions\n\n```{eval-rst}\n" + text + "\n```\n\n"
-        "The [architecture](docs/architecture.md) gives the reasons. This page is generated from the "
+        "The [architecture](docs/architecture.md) gives the reasons. This page comes from the "
         f"[docstring](site:{sources.page_of('numpy_attention/__init__.py')}) of the package.\n")
 
 
