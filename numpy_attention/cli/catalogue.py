@@ -59,6 +59,6 @@ def reproduce(options: Namespace) -> None:
     from numpy_attention.experiments.reports import lines_of_recipe
     print(*lines_of_recipe(recipe, lines), sep="\n")
     if added:
-        print(f"{len(added)} figures appended to {file}")
+        print(f"{len(added)} results appended to {file}")
     else:
-        print(f"{file} already contains these figures")
+        print(f"{file} already contains these results")
