@@ -1,25 +1,25 @@
-"""Does attention align as well as a statistical aligner? On the test clauses of bible-en-es.
+"""Compare attention with a statistical aligner on the test clauses of bible-en-es.
 
     numpy-attention reproduce clauses-additive        # and others
     python benchmarks/alignment.py runs/clauses-*-seed? [--iterations 5] [--heads] [--posterior]
 
 IBM Model 1 (Brown et al. 1993, section 4.2) learns p(target word | source word) from the training
-clauses alone and is asked with both sentences before it. Attention is asked in mid-sentence, before
-its target word is known; so each run is also measured by the weights of the first query that has
-read the word (Chen et al. 2020, "Accurate word alignment induction from neural machine
-translation", read cross-attention so): one step later, but two for RNNsearch, whose query s_{i−1}
-has read y_{i−2} only, and for Luong's decoder where h_{t−1} asks.
+clauses and aligns with both sentences given. Attention aligns while it translates, before the
+target word is known. So each run is also measured with the weights of the first query that has read
+the target word, as in Chen et al. 2020, "Accurate word alignment induction from neural machine
+translation". This is one step later. It is two steps later for RNNsearch, whose query s_{i−1} has
+read only y_{i−2}, and for Luong's decoder with queries from h_{t−1}.
 
-Printed: the share of sure links that the largest weight is on, of target words whose largest weight
-is at most one word off, and the alignment error rate. With --heads also every layer and head of a
-run that has several, alone. With --posterior also what the same attention says once it is told the
-word, its weights being the prior (Shankar & Sarawagi 2019, "Posterior attention models for sequence
-to sequence learning"):
+Prints the share of sure links that have the largest weight of their target word, the share of
+target words whose largest weight is at most one word off, and the alignment error rate. With
+--heads, every layer and head of a multi-head run is also measured alone. With --posterior, the
+weights are also measured after the target word is given, with attention as the prior (Shankar &
+Sarawagi 2019, "Posterior attention models for sequence to sequence learning"):
 
     p(a_t = s | y_t) ∝ α_ts p(y_t | the context is that of s alone)
 
-of runs whose states do not depend on what was attended to before: Luong's without input feeding and
-without a local window.
+This is possible for models whose states do not depend on earlier attention: Luong's without input
+feeding and without a local window.
 """
 
 import argparse
@@ -81,7 +81,7 @@ class Model1:
 
 
 def model1(train, test, iterations):
-    """Its weights on the test pairs, a matrix each; a word it never saw points nowhere."""
+    """Its weights on the test pairs, one matrix each. A word that it never saw has no weights."""
     sources = Vocabulary.build([pair.source for pair in train], min_count=1)
     targets = Vocabulary.build([pair.target for pair in train], min_count=1)
 
@@ -233,9 +233,9 @@ def main(arguments=None):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="*", metavar="RUN")
     parser.add_argument("--iterations", type=int, default=5)
-    parser.add_argument("--heads", action="store_true", help="every layer and head alone too")
+    parser.add_argument("--heads", action="store_true", help="also measure every layer and head")
     parser.add_argument("--posterior", action="store_true",
-                        help="also once told the word, where that is one formula")
+                        help="also measure with the target word given, where possible")
     options = parser.parse_args(arguments)
     train = load_parallel("bible-en-es", "train")
     test = load_parallel("bible-en-es", "test")

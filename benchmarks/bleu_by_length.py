@@ -1,15 +1,16 @@
-"""Does the fixed vector fail with length, and attention not? BLEU by source length of six systems.
+"""Plot BLEU by source length for six systems, with a fixed vector and with attention.
 
-    numpy-attention reproduce length-NAME [--seed N]        train one, measure and record it
+    numpy-attention reproduce length-NAME [--seed N]        train, measure and record one system
     python benchmarks/bleu_by_length.py figure FILE.png
     python benchmarks/bleu_by_length.py positions
 
-The systems are the recipes `length-*` in `recipes/translators.toml`. The figure shows those that
-results/length-*.jsonl has, the mean over their seeds, each seed's own BLEU as a ring, and 95 %
-intervals over the sentences of a bucket, the mean of the seeds' intervals. `positions` prints the
-perplexity of those
-in runs/length-*, the words before it given, by place in the target sentence, which tells a model
-that cannot read far from one that loses its way in its own words.
+The systems are the recipes `length-*` in `recipes/translators.toml`. The figure shows the systems
+recorded in results/length-*.jsonl: the mean over their seeds, the BLEU of each seed as a ring, and
+95 % intervals over the sentences of a bucket (the mean of the seeds' intervals).
+
+`positions` prints the perplexity of the models in runs/length-* by position in the target sentence,
+given the reference words before it. This separates a model that cannot read distant words from one
+that is misled by its own errors.
 """
 
 import argparse

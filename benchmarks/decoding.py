@@ -1,21 +1,21 @@
-"""Translating against PyTorch: greedy search and a beam of 5, the same weights and sentences.
+"""Compare translation with PyTorch: greedy search and a beam of 5, the same weights and sentences.
 
     python benchmarks/decoding.py [--models rnnsearch,luong] [--beams 1,5] [--rounds 7]
-    python benchmarks/decoding.py --quick           whether it runs: its figures mean nothing
+    python benchmarks/decoding.py --quick           a quick test; its times are meaningless
 
-A model is first trained for --steps steps on bible-en-es, so that the lengths of its translations
-differ; RNNsearch and Luong's dot attention have the sizes of (c) and (d) in sides.py. Then
---sentences sentences of the test text, the same for both models, are translated by
-Translator.translate here, and in PyTorch by the loops of pytorch/torch_decoding.py: from words to
-words, 64 sentences of similar length at a time; ours come with the attention weights of each word.
-A third side makes the products of ours and nothing else (floor.py). The sides take turns
-(turns.py); a ratio is ours / PyTorch's of one round, printed as the median and the quartiles of all
-rounds. The products' shares, of our time and of PyTorch's, are medians.
+First, a model is trained for --steps steps on bible-en-es, so that its translations have different
+lengths. RNNsearch and Luong's dot attention have the sizes of (c) and (d) in sides.py. Then
+--sentences sentences of the test text, the same for both models, are translated from words to
+words, 64 sentences of similar length at a time: by Translator.translate, and in PyTorch by the
+loops of pytorch/torch_decoding.py. Only ours returns the attention weights of each word. A third
+side computes only our matrix products (floor.py). The sides take turns (turns.py). A ratio is ours
+/ PyTorch's in one round; the median and quartiles over all rounds are printed. The shares of matrix
+products in our time and in PyTorch's are medians.
 
-Both must give the same translations, except where two words are equally probable to rounding: ties,
-whose log p, by our model, differ by less than 0.001, under a beam over the whole translation, in
-greedy search at the first word that differs. The rest parted earlier, at a tie within the beam;
-more than 1 in 200 of them is an error.
+Both must give the same translations, except for ties: words whose log p under our model differs by
+less than 0.001, for a beam over the whole translation, for greedy search at the first word that
+differs. Other differences come from earlier ties within the beam. If there are more than 1 in 200
+of them, that is an error.
 """
 
 import json
@@ -213,7 +213,7 @@ def main(arguments=None):
     parser.add_argument("--models", default="rnnsearch,luong")
     parser.add_argument("--beams", default="1,5", help="comma-separated; 1 is greedy search")
     parser.add_argument("--sentences", type=int, default=1000)
-    parser.add_argument("--steps", type=int, default=400, help="of training before it")
+    parser.add_argument("--steps", type=int, default=400, help="training steps (400)")
     parser.add_argument("--quick", action="store_true", help="tiny models, few sentences")
     parser.add_argument("--json", help="append one JSON line per model and beam to this file")
     options = parser.parse_args(arguments)

@@ -1,12 +1,12 @@
-"""Whether memory stays as it is while a model trains and translates.
+"""Check that memory does not grow while a model trains and translates.
 
     python benchmarks/flat_memory.py                    2,000 steps, then 2,000 translations
     python benchmarks/flat_memory.py --times 500
 
-Prints the resident memory of the process and the number of objects that Python's garbage collector
-watches, ten times over each, and how fast they grow from the third figure on. Validation and
-checkpoints belong to the training, as they do in any. Exit status 1 where memory grows by more than
-1 MB, or objects by more than 100, over a thousand times. Linux only.
+Prints the resident memory of the process and the number of objects tracked by Python's garbage
+collector, ten times during each, and their growth from the third measurement on. The training
+includes validation and checkpoints. Exits with status 1 if memory grows by more than 1 MB, or the
+number of objects by more than 100, per thousand times. Linux only.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def train(times, folder):
 
 
 def translate(translator, times):
-    """So many sentences translated, each alone, by a beam; → the growth."""
+    """Translate this many sentences, one at a time, with a beam; → the growth."""
     pairs = load_parallel("bible-en-es", "valid", max_length=7)
     watch = Watch("translations", times)
     for time in range(1, times + 1):
@@ -87,7 +87,8 @@ def translate(translator, times):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--times", type=int, default=2000, help="of each (2000)")
+    parser.add_argument("--times", type=int, default=2000,
+                        help="number of steps and translations (2000)")
     times = parser.parse_args().times
     if times < 5 * FIGURES:
         parser.error(f"--times {times}: expected at least {5 * FIGURES}")

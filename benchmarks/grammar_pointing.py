@@ -1,15 +1,15 @@
-"""Where attention points when French moves a word or says it twice, and where it points instead.
+"""Measure where attention points when French moves or doubles a word.
 
     for seed in 0 1 2; do for name in additive dot scaled-dot; do
         numpy-attention reproduce grammar-$name --seed $seed
     done; done
     python benchmarks/grammar_pointing.py runs/grammar-*-seed* [--output runs]
 
-For each run on grammar-en-fr and each phenomenon: the share of its sure links whose target word has
-its largest weight on the right source word, and of the others, what that largest weight is on: a
-word with a possible link ("does"), the source word of the target word before or after, </s>, or
-another. Both halves of the negation are told together and apart. Saves grammar_attention.png, one
-sentence under every run.
+For each run on grammar-en-fr and each phenomenon, prints the share of sure links for which the
+target word has its largest weight on the right source word. For the others, prints where the
+largest weight is: on a word with a possible link ("does"), on the source word of the previous or
+next target word, on </s>, or on another word. The two halves of the negation are reported together
+and separately. Saves grammar_attention.png, which shows one sentence for every run.
 """
 
 import argparse

@@ -1,15 +1,15 @@
-"""How a training step's time grows, here and in PyTorch eager: four curves, one thread and two.
+"""Measure how the time of a training step grows, here and in PyTorch eager, on one and two threads.
 
     python benchmarks/growth.py --json growth.jsonl --output growth.png
-    python benchmarks/growth.py --measured growth.jsonl --output growth.png     only drawn
-    python benchmarks/growth.py --quick                 two points a curve: figures mean nothing
+    python benchmarks/growth.py --measured growth.jsonl --output growth.png     only plot
+    python benchmarks/growth.py --quick     two points per curve; the times are meaningless
 
-One size grows, all others stay: batch, hidden states and vocabulary of (a), Zaremba's small
-language model; the source's length of (c), RNNsearch, whose targets have 15 words and whose
-sentences all have one length here. The models are described in sides.py. At each point both
-libraries run on as many threads, in turns of 0.2 s (worker.py), PyTorch with an allocator that
-keeps freed memory. The picture has the medians over the rounds with their quartiles, and the ratio
-of a round's two turns, ours / PyTorch's.
+Each of the four curves varies one size: batch, hidden states or vocabulary of (a), Zaremba's small
+language model; or the source length of (c), RNNsearch, whose targets have 15 words and whose
+sentences all have the same length here. The models are described in sides.py. At each point both
+libraries run on the same number of threads, in turns of 0.2 s (worker.py), PyTorch with an
+allocator that keeps freed memory. The plot shows medians and quartiles over the rounds, and the
+ratio of the two turns of a round, ours / PyTorch's.
 """
 
 import json
@@ -123,11 +123,12 @@ def label(above, beneath, curve):
 
 def main(arguments=None):
     parser = parser_of(__doc__, rounds=9)
-    parser.add_argument("--curves", default=",".join(CURVES), help="comma-separated")
-    parser.add_argument("--quick", action="store_true", help="two points a curve, two rounds")
+    parser.add_argument("--curves", default=",".join(CURVES),
+                        help=f"comma-separated: {', '.join(CURVES)}")
+    parser.add_argument("--quick", action="store_true", help="two points per curve, two rounds")
     parser.add_argument("--json", help="append one JSON line per point to this file")
     parser.add_argument("--measured", type=Path, metavar="FILE",
-                        help="draw these lines, and measure nothing")
+                        help="only plot the results in this file")
     parser.add_argument("--output", type=Path, default=Path("growth.png"), metavar="PNG")
     options = parser.parse_args(arguments)
     names = names_in(options.curves, CURVES, "curve", parser.error)

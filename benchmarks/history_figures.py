@@ -1,11 +1,11 @@
-"""Where trained language models look, and how far back their gradients reach: two figures.
+"""Plot where trained language models attend, and how far back their gradients reach.
 
     python benchmarks/history_figures.py runs/daniluk-lstm-seed0 … [--output runs]
 
-Of each run, on the test text of its own corpus: mean attention weight against distance, with the
-share on the last five positions of those that can be seen; and the norm of ∂L_T/∂h_t against how
-far back t lies, of an LSTM that of ∂L_T/∂c_t too, over 20 streams of the run's own number of steps.
-Saves attention_span.png and gradient_flow.png.
+For each run, on the test text of its own corpus: the mean attention weight against distance, with
+the share on the last five visible positions; and the norm of ∂L_T/∂h_t (for an LSTM also of
+∂L_T/∂c_t) against the distance T − t, over 20 streams with the run's own number of steps. Saves
+attention_span.png and gradient_flow.png.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def fall(flow):
 
 
 def save_flows(flows, along_c, path):
-    """What comes back to h of all models, and beside it what comes back to c of LSTMs."""
+    """The gradient norms of h for all models, and next to them those of c for LSTMs."""
     panels = {"h": {name: flows[name] for name in [*along_c, *flows]}}    # a colour a model in both
     if along_c:
         panels["c"] = along_c
@@ -62,7 +62,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", metavar="RUN",
-                        help="folders of runs of language models on one corpus")
+                        help="folders of language models trained on the same corpus")
     parser.add_argument("--output", type=Path, default=Path("runs"), metavar="FOLDER")
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)

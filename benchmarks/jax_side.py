@@ -2,10 +2,11 @@
 
     step = jax_step(size, threads, built)           as in sides.py
 
-The parameters are a dict {name in numpy_attention: array} that begins with our own model's values,
-so gradients bear our names and losses follow ours. As a good user would: products of all time steps
-before a scan, one compiled function for the whole step, which updates its arguments in place. The
-shapes of a compiled function are fixed, so padded words are masked, not left out.
+The parameters are a dict {name in numpy_attention: array} with the initial values of our own model,
+so gradients have our names and losses agree with ours. The code follows good JAX practice: the
+products of all time steps are computed before a scan, and one compiled function performs the whole
+step and updates its arguments in place. The shapes of a compiled function are fixed, so padded
+words are masked, not removed.
 """
 
 import jax
@@ -105,7 +106,7 @@ def read(cell, x, mask, reverse=False):
 
 
 def cross_entropy(p, x, targets):
-    """x (T, B, K), targets (T, B) → Σ −log p over those that are no padding."""
+    """x (T, B, K), targets (T, B) → Σ −log p over those that are not padding."""
     logits = x @ p["output.words.E"].T + p["output.b"]
     log_p = jax.nn.log_softmax(logits)
     chosen = jnp.take_along_axis(log_p, targets[..., None], 2)[..., 0]

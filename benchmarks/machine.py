@@ -1,6 +1,6 @@
 """The processor and the BLAS kernels of a benchmark, and the options that benchmarks share.
 
-OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE make OpenBLAS use the kernels of another, often an older
+OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE make OpenBLAS use the kernels of another, often older,
 processor, which halves its speed on some machines. A library reads them when it is loaded, so a
 benchmark begins with
 
@@ -9,7 +9,7 @@ benchmark begins with
         main()
 
 All processes that it starts inherit the environment. --coretype NAME forces the kernels of one type
-on purpose; nothing is recorded then.
+on purpose. Nothing is recorded then.
 """
 
 import argparse
@@ -48,11 +48,13 @@ def parser_of(text, rounds=None, threads=None):
     parser = argparse.ArgumentParser(
         description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     if rounds:
-        parser.add_argument("--rounds", type=at_least_one, default=rounds, help=f"({rounds})")
+        parser.add_argument("--rounds", type=at_least_one, default=rounds,
+                            help=f"number of rounds ({rounds})")
     if threads:
-        parser.add_argument("--threads", type=at_least_one, default=threads, help=f"({threads})")
+        parser.add_argument("--threads", type=at_least_one, default=threads,
+                            help=f"number of threads ({threads})")
     parser.add_argument("--coretype", metavar="NAME",
-                        help="force OpenBLAS kernels, such as Haswell; nothing is recorded then")
+                        help="force OpenBLAS kernels, such as Haswell; results are not recorded")
     return parser
 
 

@@ -1,13 +1,13 @@
-"""Where a training step's time goes, on one thread: its matrix products, each kernel, the rest.
+"""Measure the parts of a training step on one thread: its matrix products, each kernel, the rest.
 
     python benchmarks/parts.py [--models a,b20,b35,c,d,e,f] [--rounds 15]
 
-A step and its floor, the same products alone (floor.py), take turns in one process; each compiled
-kernel is timed at its calls from Python. All are medians over the rounds, in ms and as shares of
-the step. The rest is what is left of the step: NumPy's own passes over arrays, Python, and what a
-product costs more in the step than alone, where its factors are in the cache already. It is
-negative if the floor, which makes each product by a call, has more calls than the step. The models
-are described in sides.py.
+A step and its matrix products alone (floor.py) take turns in one process. Each compiled kernel is
+timed when Python calls it. All results are medians over the rounds, in ms and as shares of the
+step. The rest is the remaining time: NumPy's own operations on arrays, Python, and the additional
+time of products within the step, where their factors are not in the cache already. It is negative
+if floor.py, which makes one call per product, needs more calls than the step. The models are
+described in sides.py.
 """
 
 import sys

@@ -1,11 +1,12 @@
-"""A side of versus_pytorch.py: language models in plain NumPy, as one would first write them.
+"""A side of versus_pytorch.py: language models in plain NumPy, in their most direct form.
 
     step = per_step(size, threads, built)           as in sides.py
 
-One time step after another: the words' product, the state's, the gates, the output layer and its
-softmax; then back through the same steps, each adding to the gradients of all weights. Nothing is
-taken out of the loop, nothing is fused, nothing compiled. The parameters are a dict {name in
-numpy_attention: array} that begins with our own model's values. A text without padding.
+The time steps are computed one after another: the product of the word, the product of the state,
+the gates, the output layer and its softmax. The backward pass goes through the same steps in
+reverse, and each adds to the gradients of all weights. Nothing is moved out of the loop, fused or
+compiled. The parameters are a dict {name in numpy_attention: array} with the initial values of our
+own model. The text has no padding.
 """
 
 import numpy as np

@@ -1,17 +1,17 @@
-"""One rank of ranks.py, which mpirun starts; rank 0 answers orders with lines of JSON.
+"""One rank of ranks.py, started by mpirun. Rank 0 answers commands with lines of JSON.
 
     python benchmarks/rank.py step MODEL THREADS ROWS
     python benchmarks/rank.py sums ROUNDS TABLES
 
-step: a training step of ROWS rows for every order. "ready" after three steps, in which everything
-is compiled; to "step" the seconds of a step, on the slowest rank; to "parts" where the seconds of a
-step went on rank 0, and what was sent; to "end" a digest of the parameters. Between two orders the
-ranks sleep, so that other processes can be measured in turn.
+step: runs a training step of ROWS rows for every command. It answers "ready" after three steps, in
+which everything is compiled; "step" with the seconds of a step on the slowest rank; "parts" with
+the seconds of the parts of a step on rank 0, and what was sent; "end" with a digest of the
+parameters. Between commands the ranks sleep, so that other processes can be measured in turn.
 
-sums: sums alone, a line each, with the seconds of every round on the slowest rank, and null at the
-end. ping: a message of 8 bytes, one way (half of there and back). sum: `Ranks.add` of some bytes,
-and "plain", MPI's Allreduce of the same. table: `row_sums.add` of a table of which a share of the
-rows is touched, the same on every rank; "whole": the same table sent whole.
+sums: measures sums alone. It prints one line for each, with the seconds of every round on the
+slowest rank, and null at the end. ping: a message of 8 bytes, one way (half of the round trip).
+sum: `Ranks.add` of some bytes, and "plain", MPI's Allreduce of the same. table: `row_sums.add` of a
+table in which some rows are touched, the same on every rank; "whole": the same table sent whole.
 """
 
 import json

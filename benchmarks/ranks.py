@@ -1,20 +1,20 @@
-"""Training steps shared among ranks, on this machine or over two hosts: times and where they go.
+"""Measure training steps on several ranks, on this machine or over two simulated hosts.
 
     python benchmarks/ranks.py [--models a,c,f] [--ranks 1,2,4] [--rounds 15] [--output FILE]
     python benchmarks/ranks.py --gigabits 1 10 [--delay MS]         two hosts; needs root on Linux
 
-A batch has the same rows however many ranks share it. The ways to run it take turns, one step each,
-and a ratio is of two steps of one round; tables show medians over the rounds, and min–max. Every
-way ends with a digest of the parameters: ranks × 1 thread and 1 × 2 threads must agree, bit for
-bit, if both have two shares. After the steps: only sums, by size, and a table's touched rows.
---output appends all of it to a file of JSON lines. The models are described in sides.py; more ranks
-than processors take turns.
+A batch has the same rows for any number of ranks. The configurations take turns, one step each. A
+ratio compares two steps of the same round, and tables show medians over the rounds, with min–max.
+At the end each configuration prints a digest of the parameters: configurations with two shares must
+agree bit for bit. Then sums are measured alone, by size, and for a table with some rows touched.
+--output appends the results to a file of JSON lines. The models are described in sides.py. If there
+are more ranks than processors, they take turns.
 
-With --gigabits, two network namespaces stand in for two hosts, joined by a virtual cable whose
-bandwidth tc limits each way; --delay holds packets back by the kernel's netem. mpirun runs on the
-first and starts its daemon on the second; one rank of one thread is on each, and they speak TCP.
-Both use this machine's processors and memory, so the link is what is measured. Everything is
-removed at the end, also after Ctrl-C or SIGTERM.
+--gigabits simulates two hosts with two network namespaces, joined by a virtual cable whose
+bandwidth tc limits in each direction. --delay delays packets with the kernel's netem. mpirun runs
+on the first host and starts its daemon on the second. Each host has one rank with one thread, and
+they communicate over TCP. Both use this machine's processors and memory, so this measures only the
+link. Everything is removed at the end, also after Ctrl-C or SIGTERM.
 """
 
 import os
@@ -291,13 +291,14 @@ def over_two_hosts(models, options):
 
 def main(arguments=None):
     parser = parser_of(__doc__, rounds=15)
-    parser.add_argument("--models", default="a,c,f", help="comma-separated (a,c,f)")
-    parser.add_argument("--ranks", default="1,2,4", help="comma-separated (1,2,4)")
+    parser.add_argument("--models", default="a,c,f",
+                        help="models of sides.py, comma-separated (a,c,f)")
+    parser.add_argument("--ranks", default="1,2,4", help="numbers of ranks (1,2,4)")
     parser.add_argument("--gigabits", type=float, nargs="+", metavar="N",
-                        help="two hosts, with this bandwidth of the link, each way")
+                        help="simulate two hosts with this bandwidth in each direction")
     parser.add_argument("--delay", type=float, metavar="MS",
-                        help="milliseconds for which each host holds its packets back")
-    parser.add_argument("--output", metavar="FILE", help="append the figures, as JSON lines")
+                        help="delay of the packets of each host, in milliseconds")
+    parser.add_argument("--output", metavar="FILE", help="append the results as JSON lines")
     options = parser.parse_args(arguments)
     models = models_in(options.models, parser.error)
     check_recordable(options.output, parser.error)

@@ -1,11 +1,12 @@
-"""The baseline of the recipe rnnsearch-bible: the same model and batches in PyTorch eager.
+"""Train the baseline of the recipe rnnsearch-bible: the same model and batches in PyTorch eager.
 
     python benchmarks/rnnsearch_baseline.py [--epochs 5] [--threads 2] [--log FILE]
 
-The recipe's data, vocabulary, sizes, dropout, Adam and clipping; initial values are PyTorch's own
-(v_a: U(−0.1, 0.1)). After each epoch the log gets a line with the minutes of training so far,
-perplexity on the validation clauses and greedy BLEU on the test clauses. Run it at the same time as
-`numpy-attention reproduce rnnsearch-bible`, or right after it, on the same threads.
+It uses the recipe's data, vocabulary, sizes, dropout, Adam and clipping. Initial values are those
+of PyTorch (v_a: U(−0.1, 0.1)). After each epoch, a line is appended to the log with the minutes of
+training, the perplexity on the validation clauses and the greedy BLEU on the test clauses. Run it
+at the same time as `numpy-attention reproduce rnnsearch-bible`, or right after it, with the same
+number of threads.
 """
 
 import json

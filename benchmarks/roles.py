@@ -1,13 +1,13 @@
-"""How far key, value and prediction pull a state in one direction, over a training.
+"""Measure whether the gradients of key, value and prediction agree in direction during training.
 
     python benchmarks/roles.py roles.png
     python benchmarks/roles.py roles.png --models attention,key-value --steps 600 --corpus ptb
 
-Trains a small language model with each of these readers from the same seed, on the same batches,
-and every --every steps takes the gradients of a state by its roles apart, on text of the validation
-split (`analysis.role_gradients`). Draws the cosines between them above and their norms, root mean
-square, below, a column a model, and prints both as they are in the end. Roles that read other parts
-of a state have no cosine.
+Trains a small language model with each of these readouts, from the same seed and on the same
+batches. Every --every steps it computes the gradients of a state separately for each role, on text
+of the validation split (`analysis.role_gradients`). Plots their cosines (top) and root mean square
+norms (bottom), with one column per model, and prints the final values. Roles that read different
+parts of a state have no cosine.
 """
 
 import argparse
@@ -116,11 +116,11 @@ def main(arguments=None):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path, metavar="PICTURE")
     parser.add_argument("--models", default=",".join(MODELS), metavar="NAMES",
-                        help=f"of {', '.join(WITH_ROLES)}")
-    parser.add_argument("--corpus", default="bible-en", help="of running text")
-    parser.add_argument("--size", type=int, default=100, help="of each part of a state")
+                        help=f"comma-separated: {', '.join(WITH_ROLES)}")
+    parser.add_argument("--corpus", default="bible-en", help="corpus of running text (bible-en)")
+    parser.add_argument("--size", type=int, default=100, help="size of each part of a state (100)")
     parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--every", type=int, default=50, help="steps between two measurements")
+    parser.add_argument("--every", type=int, default=50, help="steps between two measurements (50)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     models = options.models.split(",")

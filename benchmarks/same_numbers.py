@@ -1,15 +1,15 @@
-"""How far the same training ends apart on other threads, other processors, other libraries.
+"""Measure how much the same training differs with other threads, processors and libraries.
 
-    python benchmarks/same_numbers.py                   all that docs/reproducibility.md tells
+    python benchmarks/same_numbers.py                   the tables of docs/reproducibility.md
     python benchmarks/same_numbers.py --steps 100
 
-Each line is a training of a small translator in a process of its own, which uses the kernels of
-this processor or of another one: OpenBLAS's (OPENBLAS_CORETYPE), NumPy's
-(NPY_DISABLE_CPU_FEATURES), those that numba compiles (NUMBA_CPU_NAME). A way that fails on this
-processor is marked; with another library than OpenBLAS its lines show no difference. Printed are
-the relative differences of the training loss from the first line's, the largest difference of any
-weight, and figures of the trained model on the validation text; and below, ways to compute the same
-loss or the same log p of one model.
+Each row is the training of a small translator in a separate process. The process uses the kernels
+of this processor, or is forced to use those of another one: OpenBLAS's (OPENBLAS_CORETYPE), NumPy's
+(NPY_DISABLE_CPU_FEATURES) or numba's (NUMBA_CPU_NAME). A training that fails on this processor is
+marked. With a library other than OpenBLAS, its rows show no difference. The columns are relative
+differences of the training loss from the first row, the largest difference of any weight, and
+results of the trained model on the validation text. A second table compares ways to compute the
+same loss, or the same log p, of one model.
 """
 
 import argparse
@@ -44,12 +44,12 @@ class Way(NamedTuple):
 
 WAYS = {
     "1 thread": Way(),
-    "the same once more": Way(),
+    "the same, repeated": Way(),
     "2 threads": Way(threads=2),
-    "2 threads once more": Way(threads=2),
+    "2 threads, repeated": Way(threads=2),
     "BLAS of Haswell": Way({"OPENBLAS_CORETYPE": "Haswell"}),
     "BLAS of Nehalem": Way({"OPENBLAS_CORETYPE": "Nehalem"}),
-    "NumPy's plainest loops": Way({"NPY_DISABLE_CPU_FEATURES": BEYOND}),
+    "NumPy's baseline loops": Way({"NPY_DISABLE_CPU_FEATURES": BEYOND}),
     "kernels of Nehalem": Way({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}),
     "another seed": Way(seed=1),
 }
@@ -107,7 +107,7 @@ def same_model(steps):
     found = [one for one in found if one.finished and "<unk>" not in one.target]
     whole = [-evaluate(model, encoded(translator, one)).loss for one in found]
     return [
-        ("perplexity: a sentence alone, or 64 a batch", apart(alone, loss)),
+        ("perplexity: one sentence per batch, or 64", apart(alone, loss)),
         ("perplexity: padded to 40 words", apart(padded_loss(model, batches), loss)),
         ("perplexity: 2 threads, or 1", apart(two, loss)),
         ("log p: step by step in a search, or all at once", max(
@@ -171,7 +171,7 @@ def written(difference):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--steps", type=int, default=1000, help="of training (1000)")
+    parser.add_argument("--steps", type=int, default=1000, help="training steps (1000)")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:

@@ -4,9 +4,9 @@
     step = theirs(size, threads, built)             PyTorch, eager
     step = compiled(size, threads, built)           the same through torch.compile
 
-built() is called when model and batch stand, before anything is trained; step() → loss per token.
-A size is one of MODELS. Each side imports its own library, once it is asked. Further sides have
-files of their own: floor.py, jax_side.py, per_step.py.
+built() is called after the model and the batch are created, before any training; step() → loss per
+token. A size is one of MODELS. Each side imports its own library only when it is used. Other sides
+have their own files: floor.py, jax_side.py, per_step.py.
 """
 
 import numpy as np

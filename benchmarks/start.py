@@ -1,20 +1,20 @@
-"""How long it takes until the first training step is done, with numba's cache warm and cold.
+"""Measure the time until the first training step is finished, with a warm and a cold numba cache.
 
     python benchmarks/start.py [--model a] [--rounds 5] [--threads 2]
     python benchmarks/start.py --quick              one round at a tiny size
 
-Every start is a new process. A round has two: the first finds an empty folder where numba keeps
-what it has compiled (NUMBA_CACHE_DIR), so all kernels that the step needs are compiled; the second
-finds what the first has left there. Printed are the median over the rounds and the range of
+Each start is a new process. A round has two: the first has an empty numba cache (NUMBA_CACHE_DIR),
+so all kernels that the step needs are compiled; the second uses the cache that the first has
+filled. Prints the median and range over the rounds of
 
-    import      `import numpy_attention`, in which nothing else of the package is imported yet
-    model       the modules that training needs, with NumPy and numba; model and batch made
-    first step  of training, and in it whatever is compiled or read from the cache
-    in all      these three, next to the goal
-    later step  the one after it
+    import      `import numpy_attention`, which imports nothing else of the package
+    model       importing the modules for training, NumPy and numba; creating model and batch
+    first step  of training, including whatever is compiled or read from the cache
+    in all      the sum of these three, next to the goal
+    later step  the next step
 
-The interpreter's own start is not in it; Python's bytecode and the system's file cache are warm.
-The models are described in sides.py.
+The start of the interpreter is not included. Python's bytecode and the system's file cache are
+warm. The models are described in sides.py.
 """
 
 import json
@@ -82,9 +82,9 @@ def table(found):
 
 def main(arguments=None):
     parser = parser_of(__doc__, rounds=5, threads=2)
-    parser.add_argument("--model", default="a", help="a name of sides.py")
+    parser.add_argument("--model", default="a", help="a model of sides.py (a)")
     parser.add_argument("--quick", action="store_true", help="one round at a tiny size")
-    parser.add_argument("--here", action="store_true", help="one start in this process, as JSON")
+    parser.add_argument("--here", action="store_true", help="measure this process; print JSON")
     options = parser.parse_args(arguments)
     if options.here:
         print(json.dumps(start_here(options.model, options.threads, options.quick)))

@@ -1,8 +1,8 @@
-"""Processes that take turns: what the benchmarks that compare several sides share.
+"""Processes that take turns, for benchmarks that compare several sides.
 
-Each side of a comparison runs in a process of its own (worker.py), because libraries bring
-different thread pools. All processes exist at the same time and train for a moment each, in turn,
-so that a load on the machine slows all of them alike.
+Each side of a comparison runs in a separate process (worker.py), because libraries bring different
+thread pools. All processes exist at the same time and train briefly in turn, so that a load on the
+machine slows all of them equally.
 """
 
 import json

@@ -1,26 +1,27 @@
-"""Training steps against PyTorch eager: the same model, batch, threads and precision, as ratios.
+"""Compare training steps with PyTorch eager: the same model, batch, threads and precision.
 
     python benchmarks/versus_pytorch.py [--models a,b,c,d,e,f] [--rounds 15] [--threads 2]
     python benchmarks/versus_pytorch.py --models a,c,e --peers compiled,jax,per-step
     python benchmarks/versus_pytorch.py --against PATH          before and after a change
 
-One step is forward, backward, clipping and the optimizer's update. Each library runs in a process
-of its own, and the sides take turns of 0.2 s (worker.py). The ratio of a round is ours / PyTorch's;
-printed are the median and the quartiles of all rounds. PyTorch gets an allocator that keeps freed
-memory, as this package does for itself; --untuned leaves it as installed. The floor is the time of
-the step's matrix products alone, in NumPy, on the same threads.
+A step is forward, backward, clipping and the optimizer's update. Each library runs in a separate
+process, and the sides take turns of 0.2 s (worker.py). The ratio of a round is ours / PyTorch's.
+The median and quartiles over all rounds are printed. PyTorch gets an allocator that keeps freed
+memory, as this package does for itself; --untuned leaves PyTorch's allocator as installed. The
+floor is the time of the step's matrix products alone, in NumPy, on the same threads.
 
---peers adds sides, each with a ratio of its own: PyTorch through torch.compile, JAX through jit and
+--peers adds sides, each with its own ratio: PyTorch through torch.compile, JAX through jit and
 scan, and plain NumPy one time step after another. They compile in their first three steps, which
-are printed separately. A peer that is not installed, or lacks a model, is left out with its reason.
+are printed separately. A peer that is not installed, or does not have a model, is skipped with the
+reason.
 
---against times another checkout of this package instead of PyTorch: its own code, driven by its own
-benchmarks/sides.py, and the ratio of a round is this checkout's time / the other's.
+--against compares with another checkout of this package instead of PyTorch. It runs that checkout's
+code with its own benchmarks/sides.py. The ratio of a round is this checkout's time / the other's.
 
---memory also measures the peak resident memory of a step, of every side except the floor, in new
-processes, above the memory before the first step: the model, its batch, and the code, which a step
-of a tiny model has loaded. Gradients and optimizer count as the step's, and so does a compiler. The
-models are described in sides.py.
+--memory also measures the peak resident memory of a step for every side except the floor, in new
+processes. Memory used before the first step is subtracted: the model, its batch and the loaded
+code. Gradients and optimizer are part of the step, and so is a compiler. The models are described
+in sides.py.
 """
 
 import json
@@ -125,7 +126,7 @@ def main(arguments=None):
     parser.add_argument("--peers", default="", help="comma-separated: " + ", ".join(PEERS))
     parser.add_argument("--json", help="append one JSON line per model to this file")
     parser.add_argument("--untuned", action="store_true",
-                        help="leave PyTorch's allocator as installed")
+                        help="do not tune PyTorch's allocator")
     parser.add_argument("--against", type=Path, metavar="PATH",
                         help="time another checkout of this package instead of PyTorch")
     parser.add_argument("--memory", action="store_true", help="also measure peak memory (Linux)")

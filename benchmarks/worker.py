@@ -1,16 +1,16 @@
-"""One side of a comparison, in a process of its own: a turn of steps for every line it reads.
+"""One side of a comparison in a separate process: a turn of steps for every line that it reads.
 
     python benchmarks/worker.py CHECKOUT SIDE MODEL THREADS [--memory]
 
-SIDE is a function such as sides.ours, in the benchmarks of CHECKOUT, which run with the package of
-CHECKOUT; MODEL a name of the MODELS in its sides.py, or a size in JSON. It answers in lines of
-JSON: the seconds of its first three steps, in which all is compiled, and then [seconds of a step,
-loss] of every turn. With --memory it writes [MB of three steps, MB of the whole process] and ends.
-The environment, with its threads and BLAS kernels, is that of the benchmark that started it.
+SIDE is a function such as sides.ours in the benchmarks of CHECKOUT, and runs with the package of
+CHECKOUT. MODEL is a name of the MODELS in its sides.py, or a size in JSON. The worker answers in
+lines of JSON: the seconds of its first three steps, in which everything is compiled, and then
+[seconds of a step, loss] for every turn. With --memory it writes [MB of three steps, MB of the
+whole process] and exits. The environment, with its threads and BLAS kernels, is that of the
+benchmark that started it.
 
-A turn is TURN seconds of steps after one that is not counted: the first after the other sides'
-turns may take twice as long as those that follow it, which are what a training is made of. A step
-longer than LONG seconds is a turn by itself.
+A turn is TURN seconds of steps after one step that is not counted, because the first step after the
+turns of other sides may take twice as long. A step longer than LONG seconds is a turn by itself.
 """
 
 import argparse

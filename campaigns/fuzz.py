@@ -3,14 +3,14 @@
     python campaigns/fuzz.py laws                       2,000 examples of every law
     python campaigns/fuzz.py commands --number 300 --seed 7
 
-`laws` runs the tests that use Hypothesis with the profile "campaign" of tests/conftest.py: other
-examples in every run, and many more of them. A failing example is printed with the lines that
-reproduce it.
+`laws` runs the tests that use Hypothesis with the profile "campaign" of tests/conftest.py, which
+tries many more examples, different ones in every run. A failing example is printed with the lines
+that reproduce it.
 
-`commands` gives a command random flags with random values, and sometimes a run whose checkpoint has
-been damaged. It must end within the time limit with exit status 0, or with exit status 2 and one
-line on standard error; never with a traceback, a warning of another library, a partial file, or a
-checkpoint that cannot be loaded. Exit status 1 if a command breaks these rules.
+`commands` gives a command random flags with random values, and sometimes a run with a damaged
+checkpoint. It must end within the time limit with exit status 0, or with exit status 2 and one line
+on standard error. It must not print a traceback or a warning of another library, or leave a partial
+file or a checkpoint that cannot be loaded. Exits with status 1 if a command breaks these rules.
 """
 
 import argparse

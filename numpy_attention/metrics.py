@@ -118,8 +118,8 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     """BLEU of the sentences of each length, one bucket for each two neighbouring edges.
 
     lengths: one number a sentence, usually its source length. edges: rising; (1, 10, 20, math.inf)
-    makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside of all
-    buckets is refused, not dropped. rng: draws each bucket's interval over its own sentences; None:
+    makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside all
+    buckets raises ValueError. rng: draws each bucket's interval over its own sentences; None:
     there is none.
     """
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
@@ -175,8 +175,8 @@ def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     """Share of sure links (i, j) whose target word j puts its largest weight on source word i.
 
     A target word with two sure links can be right for one of them only. Of equal weights the
-    leftmost is the largest. A row of zeros (a window off the end of the sentence) points nowhere
-    and is wrong.
+    leftmost is the largest. A row of zeros (a window off the end of the sentence) has no
+    largest weight and is wrong.
     """
     pairs = _pairs(pairs)
     return _share_of_sure_links(_largest(weights, pairs), pairs)

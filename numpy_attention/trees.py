@@ -56,7 +56,7 @@ def last_leaf_alone(tree, array):
 
 
 def cut_columns(array, like):
-    """An array (B, …) as a tree: side by side in it stand the arrays of a tree like this one."""
+    """Split the columns of an array (B, …) into a tree of arrays like this one."""
     if not isinstance(like, tuple):
         return array
     widths = [sum(leaf.shape[1] for leaf in leaves(part)) for part in like]

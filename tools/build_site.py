@@ -1,13 +1,13 @@
-"""Builds the site: the lessons with what they gave, the API, mechanisms, results, a glossary.
+"""Build the site: the lessons with their output, the API, mechanisms, results, a glossary.
 
-    python tools/build_site.py OUT                      all of it
-    python tools/build_site.py OUT --lessons 00 01      these lessons are run, the others shown
-    python tools/build_site.py OUT --lessons            none is run
+    python tools/build_site.py OUT                      everything
+    python tools/build_site.py OUT --lessons 00 01      run only these lessons
+    python tools/build_site.py OUT --lessons            run no lesson
     python tools/build_site.py OUT --catalogue          the gettext catalogue, .pot files, instead
 
-Warnings are errors. What lessons gave is kept in the folder --cache, and a lesson is run again
-when its code, the package, or what it uses has changed; OUT is put in place when it is whole.
-It needs pip install -e ".[site]"; docs/site.md says how it works.
+Warnings are errors. The output of lessons is cached in the folder --cache. A lesson is run again
+when its code, the package, or anything that it uses has changed. OUT is replaced only after a
+complete build. This needs pip install -e ".[site]"; docs/site.md explains how it works.
 """
 
 import argparse
@@ -31,15 +31,15 @@ MARK = ".numpy_attention-site"          # a folder that has it may be replaced
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path, metavar="OUT", help="a folder that is made, or replaced")
+    parser.add_argument("out", type=Path, metavar="OUT", help="folder to create or replace")
     parser.add_argument("--lessons", nargs="*", metavar="NN",
                         help="run only lessons with these numbers (default: all)")
     parser.add_argument("--cache", type=Path, metavar="FOLDER", default=ROOT / "build" / "site",
-                        help="what is kept between builds (default: build/site)")
+                        help="cache kept between builds (default: build/site)")
     parser.add_argument("--logs", type=Path, metavar="FOLDER",
-                        help="write what each lesson prints to NN.log there")
+                        help="folder for the output of each lesson, NN.log")
     parser.add_argument("--catalogue", action="store_true",
-                        help="write the texts to translate, and no site")
+                        help="write the catalogues for translators instead of the site")
     options = parser.parse_args(arguments)
     try:
         build(options)
@@ -101,7 +101,7 @@ def build(options):
 
 
 def check_replaceable(out):
-    """ValueError: what stands at OUT was not made here."""
+    """ValueError: the folder OUT was not made by this command."""
     if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
         raise ValueError(f"{out} is there, and is not a site that this command made: name a new "
                          "folder, or remove it first")

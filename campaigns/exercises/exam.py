@@ -1,13 +1,13 @@
-"""How many mistakes the exercises' check catches, and how many it names.
+"""Measure how many mistakes the check of the exercises catches, and how many it names.
 
     python campaigns/exercises/exam.py              a table of curated and unseen mistakes
-    python campaigns/exercises/exam.py --unseen     each unseen mistake, and what is named
-    python campaigns/exercises/exam.py --correct    correct solutions in other styles pass, and
-                                                    no unfinished file does
+    python campaigns/exercises/exam.py --unseen     each unseen mistake, and its report
+    python campaigns/exercises/exam.py --correct    correct solutions in other styles must pass, and
+                                                    unfinished files must fail
 
-The curated mistakes are those of the exercises themselves. The unseen ones, of unseen.toml, were
-written by somebody who had not seen these. Named is a mistake if a known one has its signature;
-proven is, besides, one whose line the report names, with a change of it that makes everything
+The curated mistakes are those of the exercises themselves. The unseen ones, in unseen.toml, were
+written by someone who had not seen the curated ones. A mistake is named if a known mistake has its
+signature. It is proven if the report names its line and a change of it that makes everything
 correct, or a law that it breaks.
 """
 
@@ -41,8 +41,9 @@ def zeros(found):
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--unseen", action="store_true", help="print the unseen ones, one by one")
-    parser.add_argument("--correct", action="store_true", help="other styles, unfinished files")
+    parser.add_argument("--unseen", action="store_true", help="print each unseen mistake")
+    parser.add_argument("--correct", action="store_true",
+                        help="test correct solutions and unfinished files")
     parser.add_argument("names", nargs="*", metavar="EXERCISE", help="only these exercises")
     options = parser.parse_args(arguments)
     unknown = set(options.names) - set(WRITTEN)

@@ -1,12 +1,12 @@
-"""Kill one rank of a training at a random moment, resume it, and compare the end with threads.
+"""Kill one rank of a training at a random moment, resume it, and compare the result with threads.
 
     python campaigns/kills/kill_ranks.py                    50 kills
-    python campaigns/kills/kill_ranks.py --kills 10 --seed 7    others
+    python campaigns/kills/kill_ranks.py --kills 10 --seed 7    10 other kills
 
-mpirun starts two or three ranks; one of them, chosen at random, gets SIGKILL. The whole job must
-end by itself within PATIENCE seconds and name the rank. When it is started again it must resume
-from the last checkpoint, and end with the arrays, history and counts of a single process with as
-many threads that was not killed, bit for bit. Needs the extra `cluster`. Exit status 1 if not.
+mpirun starts two or three ranks, and a random one gets SIGKILL. All ranks must end within PATIENCE
+seconds and name the killed rank. When started again, the training must resume from the last
+checkpoint and give bit for bit the arrays, history and counts of an uninterrupted process with the
+same total number of threads. Needs the extra `cluster`. Exits with status 1 if it does not.
 """
 
 import argparse
@@ -120,7 +120,7 @@ def killed_run(name, count, whole, rng, place, kills):
 
 def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--kills", type=int, default=50, help="how many (50)")
+    parser.add_argument("--kills", type=int, default=50, help="number of kills (50)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rank", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args(words)

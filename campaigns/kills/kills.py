@@ -1,18 +1,18 @@
-"""Kill trainings at random moments, resume them, and compare the end with the unbroken run.
+"""Kill trainings at random moments, resume them, and compare the results with uninterrupted runs.
 
     python campaigns/kills/kills.py                         1,000 kills
-    python campaigns/kills/kills.py --kills 100 --seed 7    others
-    python campaigns/kills/kills.py --only "two threads"    of one training
+    python campaigns/kills/kills.py --kills 100 --seed 7    100 other kills
+    python campaigns/kills/kills.py --only "two threads"    one training
 
 The trainings are in trainings.py: state and memory carried from batch to batch, early stopping,
 warm-up and the other schedules, dropout, subwords, two threads, the user's own text, through the
 library and through the command line. Each is killed (SIGKILL) several times before it ends: at any
-time, while a checkpoint is written, between its write and its rename, right after it. It must
-resume from the last checkpoint that was renamed, and end with the arrays, history and counts of the
-run that was never killed, bit for bit, with nothing left over in its folder. Only times may differ.
+time, while a checkpoint is written, before it is renamed, and right after that. It must resume from
+the last renamed checkpoint and give bit for bit the arrays, history and counts of the uninterrupted
+run, with no extra files in its folder. Only times may differ.
 
-Exit status 1 if anything differs. A kill by time does not come at the same instant again, but the
-kills that are tried depend on --seed alone.
+Exits with status 1 if anything differs. The moment of a kill is not reproducible, but the sequence
+of kills depends only on --seed.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def table(runs):
 def main(words=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=1000, help="at least N kills (1000)",
+    parser.add_argument("--kills", type=int, default=1000, help="minimum number of kills (1000)",
                         metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", choices=TRAININGS, help="only this training")

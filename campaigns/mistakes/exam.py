@@ -1,15 +1,15 @@
-"""Examine the reports of the gradient check: does it catch a planted mistake, its line, its kind?
+"""Test the reports of the gradient check: do they find a planted mistake, its line and its kind?
 
     python campaigns/mistakes/exam.py                   the table of docs/mistakes.md, and counts
     python campaigns/mistakes/exam.py gru               the mistakes of one file
     python campaigns/mistakes/exam.py --set fourth      the mistakes of one set
 
 The first answer of the report is judged. A line is right if the mistake changed it, if it is next
-to the gap of a deleted line, or if the report names the line of the forward pass whose gradient is
-missing. It is "another" if the report proposes an edit of a different line that makes every
-gradient right; "beside" if the report names the first wrong value and says that it does not know
-the line; otherwise "wrong". "Doubted" is a right line that the report is not sure of. A kind is
-right if the entry of the mistake lists it.
+to a deleted line, or if the report names the line of the forward pass whose gradient is missing. It
+is "another" if the report proposes an edit of a different line that makes every gradient correct,
+"unsure" if the report names the first wrong value and says that it does not know the line, and
+otherwise "wrong". "Doubted" is a right line that the report is not sure of. A kind is right if the
+entry of the mistake lists it.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.errors import NotAParameter
 from numpy_attention.gradcheck.report.report import is_unexplained
 
-COUNTED = "number", "caught", "right", "doubted", "another", "beside", "wrong", "none", "kind"
+COUNTED = "number", "caught", "right", "doubted", "another", "unsure", "wrong", "none", "kind"
 WIDTHS = 8, 8, 8, 9, 9, 8, 7, 6, 6
 # {file: the axis of time} of mechanisms that read their own past
 CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
@@ -36,7 +36,7 @@ CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
 class Answer:
     """The first answer of a report. lines: those it names; kind: "" if it names none.
 
-    of_others: the verdict if the lines are not those of the mistake: "another", "beside", "wrong".
+    of_others: the verdict if the lines are not those of the mistake: "another", "unsure", "wrong".
     """
 
     caught: bool
@@ -47,14 +47,14 @@ class Answer:
     of_others: str = "wrong"
 
     def line_of(self, mistake):
-        """"right", "another", "beside", "wrong", or "none"."""
+        """"right", "another", "unsure", "wrong", or "none"."""
         if not self.lines:
             return "none"
         return "right" if set(self.lines) & mistake.lines() else self.of_others
 
     def doubts(self, mistake):
         """Whether the line is right, but the report is not sure of it."""
-        return self.line_of(mistake) == "right" and self.of_others == "beside"
+        return self.line_of(mistake) == "right" and self.of_others == "unsure"
 
     def judge_kind(self, mistake):
         if not self.kind:
@@ -97,7 +97,7 @@ def answer_of(error):
     kind = law.kind if law else first.name if first else ""
     of_others = "wrong"
     if is_unexplained(report.findings[0], report.kinds[0]):
-        of_others = "beside"
+        of_others = "unsure"
     elif report.is_explained and report.wrong:
         of_others = "another"
     return Answer(True, tuple(line for line in lines if line), kind, message, of_others=of_others)
@@ -144,7 +144,7 @@ def main(arguments=None):
     for file in options.files:
         if file not in FILES:
             parser.error(f"no file {file!r}: expected {', '.join(FILES)}")
-    print("| mistake | is | caught | line | kind | said first |\n" + "| --- " * 6 + "|")
+    print("| mistake | is | caught | line | kind | first answer |\n" + "| --- " * 6 + "|")
     sets, judged = [], []
     for name in [options.set] if options.set else SETS:
         for mistake in SETS[name]:

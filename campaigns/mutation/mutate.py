@@ -1,24 +1,24 @@
-"""Change one place of the package at a time and see whether a unit test fails.
+"""Change one place of the package at a time, and see whether a unit test fails.
 
     python campaigns/mutation/mutate.py                         every backward pass
     python campaigns/mutation/mutate.py --only layers/linear.py     files or folders of the package
     python campaigns/mutation/mutate.py --lines                 training, decoding, metrics, data, …
     python campaigns/mutation/mutate.py --sample 50 --seed 7    50 mutants, chosen at random
-    python campaigns/mutation/mutate.py --workers 2 --resume FILE   FILE keeps the outcomes
+    python campaigns/mutation/mutate.py --workers 2 --resume FILE   FILE records the outcomes
 
-Without --lines every statement of every function that carries gradients is deleted, or its result
-negated. With --lines one comparison, constant, argument, returned value or statement is changed, in
-any code. mutants.py defines both.
+Without --lines, each statement of every function that computes gradients is deleted, or its result
+negated. With --lines, one comparison, constant, argument, returned value or statement is changed,
+in any code. mutants.py defines both.
 
-A mutant is judged by the quick tier alone, without pytest-xdist: the tests that run the changed
-line, those of its own file first, the quickest next. A line that no test is measured to run (it may
-run on import, or in another process) is judged by the whole quick tier. Mutants of kernels are
-judged with kernels as plain Python. A mutant that hangs counts as caught, and is printed as TOO
-SLOW: on a busy machine it may be one that no test catches.
+Only the quick tier is run on a mutant, without pytest-xdist: the tests that execute the changed
+line, first those of its own file, then the fastest. If no test is known to execute a line (it may
+run on import, or in another process), the whole quick tier is run. Mutants of kernels are tested
+with kernels as plain Python. A mutant that hangs counts as caught and is printed as TOO SLOW. On a
+busy machine it may be a survivor.
 
-Exit status 1 if a mutant survives that equivalent_mutants.toml does not explain, or if an entry of
-that file matches no survivor any more. With --resume, a caught mutant is tried again only when its
-function has changed, and a survivor when a test has.
+Exits with status 1 if a mutant survives without an entry in equivalent_mutants.toml, or if an entry
+of that file no longer matches a survivor. With --resume, a caught mutant is tried again only when
+its function has changed, and a survivor when a test has.
 """
 
 import argparse
@@ -296,16 +296,16 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", action="store_true",
-                        help="change any code, not only what carries gradients")
+                        help="change any code, not only code that computes gradients")
     parser.add_argument("--only", nargs="+", metavar="PATH",
                         help="files or folders, relative to the package")
     parser.add_argument("--tests", nargs="+", metavar="TEST", default=TESTS,
-                        help="judge by these tests alone (default: the quick tier)")
+                        help="run only these tests (default: the quick tier)")
     parser.add_argument("--sample", type=int, metavar="N", help="N mutants, chosen at random")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample (default 0)")
-    parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes (default 1)")
     parser.add_argument("--resume", type=Path, metavar="FILE",
-                        help="keep outcomes in FILE, and try only what it does not hold")
+                        help="record outcomes in FILE, and skip those already in it")
     options = parser.parse_args(arguments)
     make, names = (line_mutants, LINES) if options.lines else (backward_mutants, BACKWARD)
     try:

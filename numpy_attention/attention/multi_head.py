@@ -43,7 +43,7 @@ class MultiHeadAttention(Module):
         head_i             = Attention(Q W_q^i, K W_k^i, V W_v^i)
         MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o
 
-    The heads' matrices stand side by side in W_q, W_k and W_v. Queries, values and output have
+    The heads' matrices are side by side in W_q, W_k and W_v. Queries, values and output have
     biases; a bias of the keys would add the same number to all scores of a query, which the softmax
     takes out again. The weights returned are the mean over the heads.
 

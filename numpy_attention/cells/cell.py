@@ -65,9 +65,9 @@ class Cache(NamedTuple):
 class Cell(Module):
     """A recurrent cell: fields W (I, G), U (H, G), b (G,), where G = gates · H.
 
-    Its methods are those of `protocol.RecurrentCell`, which says what each does. A cell of one's
-    own writes `_step` and `_step_backward`, its equations without a thought for masks, and names
-    in `steps_type` a kind of Steps that has room for what its backward reads.
+    Its methods are those of `protocol.RecurrentCell`, which documents each. A user-defined cell
+    implements the equations in `_step` and `_step_backward`, without regard to masks, and sets
+    `steps_type` to a subclass of Steps with the arrays that its backward pass reads.
     """
 
     steps_type = Steps
@@ -208,7 +208,7 @@ class Cell(Module):
 
 
 def check_state(what, state, like):
-    """Refuse a state that is not made like this one, of the same cell. ValueError, TypeError."""
+    """Raise ValueError or TypeError for a state that is not made like this one, by this cell."""
     given = arrays(state)
     wanted = arrays(like)
     if len(given) != len(wanted):

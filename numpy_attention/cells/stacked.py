@@ -14,7 +14,7 @@ from numpy_attention.validation.messages import typed_repr
 
 @dataclass
 class StackedSteps:
-    """The steps of all layers, and what stands between two of them."""
+    """The steps of all layers, and the arrays between two of them."""
 
     layers: list[Steps]
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
@@ -207,6 +207,6 @@ class Stacked(Module):
 
 
 def stack(make, sizes, dropout=0.0):
-    """As `Stacked.create`, but a single layer stands alone."""
+    """As `Stacked.create`, but a single layer is returned without a stack."""
     made = Stacked.create(make, sizes, dropout)
     return made.cells[0] if len(made.cells) == 1 else made

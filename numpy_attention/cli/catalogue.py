@@ -31,7 +31,7 @@ def show_corpus(options: Namespace) -> None:
     corpus = corpora.find_corpus(options.name)
     print(corpora.describe(corpus.name))
     if not all((downloads.folder() / file.path).is_file() for file in corpus.files):
-        print(f"not here yet: numpy-attention corpora fetch {corpus.name}")
+        print(f"not downloaded yet: numpy-attention corpora fetch {corpus.name}")
     else:
         print(*lines_of_corpus(corpus), sep="\n")
 
@@ -45,7 +45,7 @@ def reproduce(options: Namespace) -> None:
             print(f"{recipe.name}  {recipe.description}")
         return
     if options.name is None:
-        raise ValueError("no recipe is named: expected one of `numpy-attention reproduce --list`")
+        raise ValueError("no recipe is given: expected one of `numpy-attention reproduce --list`")
     recipe = find_recipe(options.name)
     folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
     file = Path(options.results) / f"{recipe.name}.jsonl"
@@ -59,6 +59,6 @@ def reproduce(options: Namespace) -> None:
     from numpy_attention.experiments.reports import lines_of_recipe
     print(*lines_of_recipe(recipe, lines), sep="\n")
     if added:
-        print(f"{len(added)} figures appended to {file}")
+        print(f"{len(added)} results appended to {file}")
     else:
-        print(f"{file} already contains these figures")
+        print(f"{file} already contains these results")

@@ -40,7 +40,7 @@ def compare(options: Namespace) -> None:
     rows = {name: [one.figures for one in outcomes] for name, outcomes in found.items()}
     print(f"\n{comparison.table(rows)}")
     if len(seeds) > 1:
-        print(f"mean ± standard deviation over {seeds_used}; the pictures are of seed {seeds[0]}")
+        print(f"mean ± standard deviation over {seeds_used}; the figures show seed {seeds[0]}")
     beams = sorted({recipe.beam for recipe in recipes})
     print(f"BLEU: {metrics.signature(metrics.bleu)}\nchrF: {metrics.signature(metrics.chrf)}\n"
           f"beam {', '.join(map(str, beams))}; perplexity and AER of the reference's words, "
@@ -65,7 +65,7 @@ def matching(pattern: str) -> list[Recipe]:
         return [recipe_with_attention(custom_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
     if not found:
-        raise ValueError(f"no recipe is named {pattern!r}: expected a name of `numpy-attention "
+        raise ValueError(f"no recipe is named {pattern!r}: expected a name from `numpy-attention "
                          "reproduce --list`, or a pattern such as 'clauses-*'")
     return found
 

@@ -61,7 +61,7 @@ def start(options: Namespace) -> None:
     exercise, folder = find_exercise(options.name), Folder(options.folder)
     print(f"{course.start(exercise, folder)}: {exercise.title}")
     if exercise.planted:
-        print("  one line of it is wrong: find it with the report of the check")
+        print("  one line is wrong: use the report of the check to find it")
     else:
         print(f"  write {' and '.join(exercise.blanks)}, then")
     print(f"  {command_of('check', exercise.name, options.folder)}")
@@ -98,7 +98,7 @@ def check_file(exercise: Exercise, folder: Folder, file: Path, options: Namespac
 def watch(options: Namespace) -> int:
     exercise, folder = find_exercise(options.name), Folder(options.folder)
     file = course.user_file(folder, exercise)
-    print(f"{file} is checked whenever it is saved; Ctrl-C ends", flush=True)
+    print(f"{file} is checked whenever you save it; Ctrl-C quits", flush=True)
     before = None
     while True:
         now = file.stat().st_mtime_ns if file.exists() else None
@@ -122,8 +122,8 @@ def hint(options: Namespace) -> None:
 def solution(options: Namespace) -> int:
     exercise = find_exercise(options.name)
     if not course.may_see_solution(exercise, Folder(options.folder)):
-        print(f"{exercise.name} is not passed yet. If you want to see the solution anyway, repeat "
-              "the command.")
+        print(f"you have not passed {exercise.name} yet. To see the solution anyway, repeat the "
+              "command.")
         return 1
     print(exercise.solution)
     return 0
@@ -134,7 +134,7 @@ def reset(options: Namespace) -> None:
     kept = course.reset(exercise, folder)
     if kept:
         print(f"your old file is now {kept}")
-    print(f"{folder.of(exercise)}: as it begins")
+    print(f"{folder.of(exercise)} is reset")
 
 
 # ---- lessons ------------------------------------------------------------------------------------

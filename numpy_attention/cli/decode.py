@@ -26,10 +26,10 @@ def translate(options: Namespace) -> None:
     if not sentences:
         run = shlex.quote(path_word(options.run))
         raise ValueError(f'no sentence to translate: numpy-attention translate {run} "a '
-                         'sentence", or one a line on the standard input')
+                         'sentence", or one per line on standard input')
     if options.heatmap and len(sentences) > 1:
-        raise ValueError(f"--heatmap draws one sentence, {len(sentences)} are given: translate it "
-                         "alone")
+        raise ValueError(f"--heatmap plots one sentence, but {len(sentences)} are given: translate "
+                         "one at a time")
     if options.replace_unknown and translator.name == "encoder-decoder":
         raise ValueError("--replace-unknown copies the word with the largest attention weight, and "
                          "this run's model has no attention: leave it out")
@@ -73,7 +73,7 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
 def lines_of_input() -> list[str]:
     """The lines of the standard input, read as a file is. ValueError: it is not UTF-8 text."""
     if sys.stdin.isatty():
-        print("numpy-attention: reads one sentence a line; end with Ctrl-D", file=sys.stderr)
+        print("numpy-attention: reads one sentence per line; end with Ctrl-D", file=sys.stderr)
     lines = lines_of(sys.stdin.buffer.read(), "the standard input")
     check_not_markup(lines, "the standard input")
     return lines

@@ -60,8 +60,8 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
     if pairs:
         return example_of(options.index, data, split, "pairs")
     if data.unit == "characters":
-        raise ValueError("a text of characters has no sentences to choose from: give one of your "
-                         "own")
+        raise ValueError("a text of characters has no sentences to choose from: give your "
+                         "own text")
     sentences = [sentence for sentence in data.sentences if sentence]
     return example_of(options.index, sentences, split, "sentences")
 

@@ -1,8 +1,8 @@
 """An option is described once; its flag, help, default and the rules that it obeys follow.
 
-    Option("warmup", "steps until the whole rate", whole(1), 400, needs={"schedule": ("warmup",)})
+    Option("warmup", "steps until the full rate", whole(1), 400, needs={"schedule": ("warmup",)})
 
-    --warmup WARMUP   steps until the whole rate (with --schedule warmup; default: 400)
+    --warmup WARMUP   steps until the full rate (with --schedule warmup; default: 400)
     --warmup has no effect with --schedule decay: leave it out, or choose --schedule warmup
 """
 
@@ -129,7 +129,7 @@ class Once(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
         if getattr(namespace, self.dest) is not None:
-            raise argparse.ArgumentError(self, f"it is given twice: {self.again}")
+            raise argparse.ArgumentError(self, f"given twice: {self.again}")
         setattr(namespace, self.dest, values)
 
 

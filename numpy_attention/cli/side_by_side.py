@@ -74,8 +74,8 @@ def recover(options: Namespace) -> None:
             lines[folder]["more"] = {"mean": mean, "excess": excess}
         print_json(about | {"words": options.words, "passages": len(passages), "runs": lines})
     else:
-        print_head(runs, about, f"{len(passages):,} passages, the last {options.words} of the "
-                   "words read are replaced; nats per token more than undisturbed")
+        print_head(runs, about, f"{len(passages):,} passages with the last {options.words} "
+                   "words replaced; increase of the loss in nats per token")
         print(*lines_of_recovery(found, more), sep="\n")
     if options.output:
         title = f"{options.words} words replaced, {about['corpus']}"

@@ -39,46 +39,47 @@ def of_models(name: str, help: str, **more: Any) -> Option:
     return Option(name, help, default=defaults, by="model", **more)
 
 
-PRETRAINED = ("pretrained word vectors, a text file of GloVe, word2vec or fastText, plain or .gz; "
-              "they decide the size of the word vectors")
+PRETRAINED = ("pretrained word vectors: a text file of GloVe, word2vec or fastText, plain or .gz; "
+              "they determine the size of the word vectors")
 VECTORS = (
     file("source_vectors", f"the source's {PRETRAINED}", excludes={"subwords": ()}),
     file("target_vectors", f"the target's {PRETRAINED}", excludes={"subwords": ()}),
 )
 TRANSLATOR = (
-    Option("model", "GRUs with additive attention (Bahdanau), the same with one fixed vector, "
-           "Luong's family, a Transformer (pre-norm), or Bahdanau's model with hard attention",
+    Option("model", "rnnsearch: GRUs with additive attention (Bahdanau et al.); encoder-decoder: "
+           "the same with one fixed vector; luong: the models of Luong et al.; transformer: a "
+           "pre-norm Transformer; hard-rnnsearch: RNNsearch with hard attention",
            default="rnnsearch",
            choices=registry.TRANSLATORS),
     of_models("hidden", "size of the states", read=whole(2)),
     of_models("embedding", "size of the word vectors", read=whole(1)),
-    of_models("layers", "layers of the encoder and of the decoder", read=LAYERS),
-    of_models("dropout", "share of values set to 0 in training", read=share),
-    of_models("init", "initial values: the paper's, for its sizes, or Glorot and orthogonal",
+    of_models("layers", "number of layers of the encoder, and of the decoder", read=LAYERS),
+    of_models("dropout", "fraction of values set to 0 in training", read=share),
+    of_models("init", "initial values: those of the paper, for its sizes, or Glorot and orthogonal",
               choices=registry.INITIAL_VALUES),
-    of_models("readout", "predict a word from the state before or after the context is read",
+    of_models("readout", "predict a word from the state before or after reading the context",
               choices=registry.READOUTS),
-    of_models("reset", "the GRU's reset gate: before or after the recurrent product",
+    of_models("reset", "apply the GRU's reset gate before or after the recurrent product",
               choices=registry.RESETS),
     of_models("update", "the state that the update gate multiplies", choices=registry.UPDATES),
-    of_models("attention", "score of a source position; additive is Luong's concat",
+    of_models("attention", "attention score; additive is Luong's concat",
               choices=registry.SCORES, aliases={"additive": "concat"}, custom=True),
-    of_models("window", "visible source positions: all, or those around the target's own, or "
-              "around a predicted, position", choices=registry.WINDOWS),
-    of_models("width", "positions of a window on either side", read=whole(1),
+    of_models("window", "visible source positions: all, those around the target position, or "
+              "those around a predicted position", choices=registry.WINDOWS),
+    of_models("width", "number of positions on either side of the window's center", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "heads of multi-head attention", read=whole(1),
+    of_models("heads", "number of heads of multi-head attention", read=whole(1),
               needs={"attention": ("multi-head",)}),
-    of_models("query", "the state that attention uses: h_t of the current word, or h_{t−1} as in "
+    of_models("query", "the state used as the query: h_t of the current word, or h_{t−1} as in "
               "RNNsearch", choices=registry.QUERIES),
-    of_models("input_feeding", "the cell also reads the last attentional state", kind="switch"),
-    of_models("bias", "a bias in the attentional state", kind="switch"),
-    of_models("cell", "the recurrent cell", choices=registry.CELLS, custom=True),
-    of_models("bidirectional", "the source is read in both directions", kind="switch"),
+    of_models("input_feeding", "feed the last attentional state into the cell", kind="switch"),
+    of_models("bias", "add a bias to the attentional state", kind="switch"),
+    of_models("cell", "recurrent cell", choices=registry.CELLS, custom=True),
+    of_models("bidirectional", "read the source in both directions", kind="switch"),
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
-    of_models("discount", "of the losses of later words, for which hard attention is held "
-              "responsible", read=not_negative),
-    of_models("soft", "share of sentences that learn with soft weights in place of hard ones",
+    of_models("discount", "discount of later words' losses in the gradient of hard attention",
+              read=not_negative),
+    of_models("soft", "fraction of sentences trained with soft instead of hard weights",
               read=not_negative),
     of_models("smoothing", "label smoothing", read=share),
 )
@@ -88,28 +89,29 @@ TRANSLATOR = (
 SIZED = {"parameters": ()}
 
 LANGUAGE_MODEL = (
-    Option("attention", "attention over the model's own past: Salton's scores, Daniluk's with one, "
-           "two or three vectors, their N-gram without attention, or only the layer that all of "
-           "these have between state and words", default="none",
+    Option("attention", "attention over past states: single or combined (Salton et al.), "
+           "attention, key-value or key-value-predict with one, two or three vectors per state "
+           "(Daniluk et al.), ngram without attention (Daniluk et al.), or projection: only the "
+           "layer between state and output that all of these add", default="none",
            choices=["none", *registry.HISTORY_READOUTS], custom=True),
-    Option("window", "how many positions back attention can see", whole(1), note="all of a chunk",
+    Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "states of the chunk before (see --steps) that attention still sees; an "
-           "ngram keeps the order − 2 that it needs", whole(1), note="none",
+    Option("carried", "number of states of the previous chunk (see --steps) that attention can "
+           "see; ngram keeps the order − 2 that it needs", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",
            choices=registry.ACTIVATIONS, excludes={"attention": ("none",)}),
-    Option("cell", "the recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
-    Option("layers", "cells on top of each other", LAYERS, 1),
-    Option("hidden", "size of a state", whole(1), excludes=SIZED,
-           note="the embedding's, for each vector that attention makes of a state"),
+    Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
+    Option("layers", "number of stacked cells", LAYERS, 1),
+    Option("hidden", "size of the state", whole(1), excludes=SIZED,
+           note="the embedding's, for each vector into which attention divides a state"),
     Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
            note="200, or as --hidden allows"),
     Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),
     Option("tied", "use the same word vectors for input and output", default=True, kind="switch"),
-    Option("dropout", "share of values set to 0 in training", share, 0.2),
-    Option("init", "initial weights lie between this and its negative", positive, 0.1),
+    Option("dropout", "fraction of values set to 0 in training", share, 0.2),
+    Option("init", "range of the uniform initial weights, on both sides of 0", positive, 0.1),
     Option("forget_bias", "initial bias of the forget gate", not_negative, 1.0,
            needs={"cell": ("lstm",)}),
 )
@@ -154,14 +156,14 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
 
 
 TRAIN: Groups = {
-    "what to learn from: --corpus, or --source and --target": (*PARALLEL, *PREPARED),
-    "the model": (*TRANSLATOR, *VECTORS),
-    "the training": training(TranslatorTraining, TRANSLATOR_CHANGES,
-                             "runs/CORPUS-MODEL, with attention and window"),
+    "training data: --corpus, or --source and --target": (*PARALLEL, *PREPARED),
+    "model": (*TRANSLATOR, *VECTORS),
+    "training": training(TranslatorTraining, TRANSLATOR_CHANGES,
+                         "runs/CORPUS-MODEL, with attention and window"),
 }
 TRAIN_LM: Groups = {
-    "what to learn from: --corpus or --text": (*RUNNING, *PREPARED),
-    "the model": (*LANGUAGE_MODEL, file("vectors", PRETRAINED, excludes=SIZED)),
-    "the training": training(LanguageModelTraining, WRITER_CHANGES,
-                             "runs/CORPUS-ATTENTION, or -CELL without attention"),
+    "training data: --corpus or --text": (*RUNNING, *PREPARED),
+    "model": (*LANGUAGE_MODEL, file("vectors", PRETRAINED, excludes=SIZED)),
+    "training": training(LanguageModelTraining, WRITER_CHANGES,
+                         "runs/CORPUS-ATTENTION, or runs/CORPUS-CELL without attention"),
 }

@@ -3,6 +3,6 @@
     bilinear = custom_class("mine.py:Bilinear")         runs mine.py
     Translator.create(pairs, "luong", {"attention": bilinear})
 
-A run keeps such a class by its name, with the digest of its file. Whoever loads the run brings the
-class: Translator.load(folder, code=["mine.py"]).
+A run stores the name of such a class and the digest of its file. To load the run, pass the file:
+Translator.load(folder, code=["mine.py"]).
 """

@@ -180,7 +180,7 @@ def custom_class_of(kind: type) -> CustomClass:
 
 
 def place_in_code(error: BaseException) -> str:
-    """Return where an error left a user's code, "line 12 of mine.py, in step"; "": nowhere."""
+    """Return where an error left a user's code: "line 12 of mine.py, in step", or ""."""
     places = [f"line {line} of {Path(file).name}{within(function)}"
               for file, line, function in frames_of(error) if file in RUN]
     return places[-1] if places else ""

@@ -249,7 +249,7 @@ def word_at(row: bytes, place: int) -> bytes:
 
 
 def candidates(sample: bytes, word: bytes) -> dict[str, str]:
-    """Return the two or three likeliest encodings of a sample, with the word as each has it."""
+    """Return the two or three most likely encodings of a sample, with the word as each has it."""
     from charset_normalizer import from_bytes  # only where it is needed
     matches = from_bytes(sample, cp_isolation=list(ENCODINGS), threshold=0.5)
     likely = [(match.chaos > 0.1 or not HIRAGANA.search(str(match)), round(match.chaos, 2),

@@ -76,7 +76,7 @@ class UserFiles:
     def load(self, *splits: str) -> list:
         """Return Pairs, or a Text, for each split.
 
-        FileNotFoundError: a file that is nowhere near the run; ValueError: an unknown split, or
+        FileNotFoundError: a file that is not near the run; ValueError: an unknown split, or
         files that have changed or hold no text.
         """
         for split in splits:
@@ -105,7 +105,7 @@ class UserFiles:
     def _found(self) -> dict[str, Path]:
         """Return {field: path} of files with the run's digest: at their paths, or near the run.
 
-        They may have changed places. FileNotFoundError: one is nowhere; ValueError: changed ones.
+        They may have changed places. FileNotFoundError: one is missing; ValueError: changed ones.
         """
         saved = self._paths()
         if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:

@@ -33,7 +33,7 @@ class Hypothesis:
         """log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14).
 
         The length is that with </s>. A length_penalty of 0 compares sums of log p. ValueError: it
-        is no number, or one whose power overflows.
+        is not a number, or its power overflows.
         """
         check_penalty(length_penalty)
         return self.log_probability / ((5 + len(self.ids)) / 6) ** length_penalty

@@ -65,7 +65,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     again after each </s>, for a model that was trained on sentences one by one. One random number a
     step is drawn from rng.
 
-    TypeError: rng is no Generator. ValueError, at once: settings out of range. ArithmeticError: log
+    TypeError: rng is not a Generator. ValueError: settings out of range. ArithmeticError: log
     p is not a number, or nothing is left to choose from.
     """
     check_methods("model", model, "a language model", "next")

@@ -195,7 +195,7 @@ def lines_of_cloze(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_question(question: Question, log_p: Array) -> Iterator[str]:
-    """A question, its answer, and the candidates with their log p, the likeliest first."""
+    """A question, its answer, and the candidates with their log p, the most likely first."""
     ranked = [f"{question.candidates[k]} {log_p[k]:.2f}" for k in np.argsort(-log_p, kind="stable")]
     yield f"\n  {' '.join(question.filled('_____'))}\n    answer: {question.word}"
     yield f"    log p: {', '.join(ranked)}"

@@ -1,7 +1,7 @@
 """The guard of a kernel: compiled code checks no bounds, so its arrays are compared before it runs.
 
-An array that is too small would be read and written past its end. The memory order is no danger: a
-kernel is compiled for the one that it is given.
+An array that is too small would be read and written past its end. The memory order needs no check:
+a kernel is compiled for the order of its arguments.
 """
 
 from functools import update_wrapper

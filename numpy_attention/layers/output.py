@@ -71,7 +71,7 @@ class Output(Module):
     def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0, each=None):
         """→ the loss Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
 
-        each (N,): where to write the loss of every row; None: nowhere.
+        each (N,): where to write the loss of every row, or None.
 
         smoothing ε (Szegedy et al. 2016, section 7):
 

@@ -12,7 +12,7 @@ from numpy_attention.validation.arguments import check_number
 
 @dataclass(eq=False)
 class HardRNNSearch(RNNSearch):
-    """RNNsearch whose context is one annotation, drawn in training and the likeliest afterwards.
+    """RNNsearch whose context is one annotation: sampled in training, else the most likely.
 
         R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
         b_t = the mean of R_t over the other sentences of the batch

@@ -57,7 +57,7 @@ class Cache(NamedTuple):
     contexts: Array     # (T, B, D)
     attentional: Array  # (T + 1, B, K)   h̃_0 … h̃_T
     attend_caches: list         # the attention's cache of each step
-    words: Array        # (N,)            places of the target words that are no padding
+    words: Array        # (N,)            places of the target words that are not padding
     dropped: object
 
 
@@ -183,7 +183,7 @@ class LuongTranslator(TeacherForced):
     def forward(self, batch, rng=None):
         """Teacher forcing.
 
-        → read_out (N, K) of the N target words that are no padding, weights (T, B, S), cache.
+        → read_out (N, K) of the N target words that are not padding, weights (T, B, S), cache.
         """
         check_batch(batch, PAIRS)
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)

@@ -63,7 +63,7 @@ class Cache(NamedTuple):
     steps: object       # the decoder's cells
     contexts: Array     # (T, B, D)
     attend_caches: list         # the attention's cache of each step
-    words: Array        # (N,)        places of the target words that are no padding
+    words: Array        # (N,)        places of the target words that are not padding
     deep: object
     dropped: object
 
@@ -198,7 +198,7 @@ class RNNSearch(TeacherForced):
     def forward(self, batch, rng=None):
         """Teacher forcing.
 
-        → t (N, l) for the N target words that are no padding, weights (T, B, S), cache.
+        → t (N, l) for the N target words that are not padding, weights (T, B, S), cache.
         """
         check_batch(batch, PAIRS)
         memory, s_0, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)

@@ -20,7 +20,7 @@ from numpy_attention.validation.arrays import as_rows, at_least, check_integers,
 
 @dataclass
 class DecoderState:
-    """Between two target words: each layer's keys and values, of the source and of what stands."""
+    """Between two target words: each layer's keys and values of the source and the prefix."""
 
     source: tuple       # of arrays (B, S, 2A)
     mask: Array         # (B, S)

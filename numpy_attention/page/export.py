@@ -149,8 +149,8 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
     if both := sorted(own & kinds()):
-        raise ValueError(f"the script adds {', '.join(both)}, which the page has: give your class "
-                         "another name, in Python too")
+        raise ValueError(f"the script adds {', '.join(both)}, which the page already has: give "
+                         "your class another name, also in Python")
     known = kinds() | own
     found = {}
     for name, module in model.modules():
@@ -203,7 +203,7 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
     sets = f" in {times} checkpoints" if times > 1 else ""
     count = sum(array.size for array in arrays.values())
     raise ValueError(f"{count:,} parameters{sets} make a page of {megabytes(sizes[precision])}, "
-                     f"expected at most {megabytes(largest)}: {advice}")
+                     f"but the limit is {megabytes(largest)}: {advice}")
 
 
 def megabytes(size: int) -> str:
@@ -241,7 +241,7 @@ def halves(name: str, array: Array) -> Array:
     with np.errstate(over="ignore"):
         found = array.astype("<f2")
     if not np.isfinite(found).all():
-        raise ValueError(f"{name} has numbers beyond float16's 65,504: take --precision float32")
+        raise ValueError(f"{name} has numbers beyond float16's 65,504: use --precision float32")
     return found
 
 

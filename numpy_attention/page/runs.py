@@ -32,8 +32,8 @@ CORPORA = {"translator": "parallel", "writer": "text"}
 SHORTEST, LONGEST = 3, 12       # words of an example
 LINKS = 3                       # sure links of the first example, if one has so many
 CANDIDATES = 200                # pairs whose weights are compared with their links
-TITLES = {"translator": "a small translator to look into",
-          "writer": "a small language model to look into"}
+TITLES = {"translator": "inside a small translator",
+          "writer": "inside a small language model"}
 
 
 def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "float32",
@@ -48,8 +48,8 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     the engine, so that they run. ValueError: runs of two kinds, several with checkpoints.
     """
     if checkpoints and len(folders) > 1:
-        raise ValueError(f"checkpoints are of one training, and {len(folders)} runs are given: "
-                         "name one")
+        raise ValueError(f"checkpoints belong to a single training, but {len(folders)} runs "
+                         "are given: give one")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
@@ -78,8 +78,8 @@ def script_in(path: str | Path) -> str:
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
     if found := re.search(r"</script|<!--", text.decode(), re.IGNORECASE):
-        raise ValueError(f"{short_path(path)} has {found[0]}, which ends a script in a page: leave "
-                         "it out")
+        raise ValueError(f"{short_path(path)} contains {found[0]}, which would end the script "
+                         "element: remove it")
     return text.decode()
 
 
@@ -105,12 +105,12 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
         with checkpoint.understood(path, about):
             for vocabulary in trained.VOCABULARIES:
                 if about["about"].get(vocabulary) != getattr(trained, vocabulary).saved():
-                    raise ValueError(f"its {vocabulary.replace('_', ' ')} is not that of the run")
+                    raise ValueError(f"its {vocabulary.replace('_', ' ')} differs from the run's")
             checkpoint.restore(model, arrays)
         trainer = about.get("trainer", {})
         label = f"epoch {trainer.get('epoch', '?')}, step {trainer.get('step', 0):,}"
         if label in found:
-            raise ValueError(f"{path} is of {label}, as one before it: give each once")
+            raise ValueError(f"{path} is a second checkpoint of {label}: give each once")
         found[label] = dict(model.named_parameters())
     return found
 

@@ -77,8 +77,8 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     """Plot BLEU by sentence length, one curve a system.
 
     systems: name → buckets of `metrics.bleu_by_length`, the same edges for all. A bucket without
-    sentences leaves a gap. Intervals, if buckets have them, are bars, and the systems then stand a
-    little apart. The number of sentences is printed under a bucket if it is the same in all.
+    sentences leaves a gap. Intervals, if buckets have them, are bars, and the systems are then
+    shifted a little. The number of sentences is printed under a bucket if it is the same in all.
 
     Raises ValueError if there is no system, or one with other edges.
     """

@@ -34,8 +34,8 @@ class Box(NamedTuple):
 class Arrow(NamedTuple):
     """From one box to another, by their names, with a text on it.
 
-    bend: how far it bows to the left of its direction, in its own length; dashed: it is taken in
-    the next time step, or only sometimes.
+    bend: how far it curves to the left of its direction, relative to its length; dashed: it is
+    taken in the next time step, or only sometimes.
     """
 
     start: str

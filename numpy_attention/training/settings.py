@@ -86,42 +86,44 @@ class Training:
     down with 1 / √step. ValueError: a setting that is not what it may be.
     """
 
-    epochs: int = option(10, whole(1), "passes through the text, at most")
+    epochs: int = option(10, whole(1), "maximum number of passes through the text")
     minutes: float | None = option(None, POSITIVE, "stop after this many minutes of training")
-    batch_size: int = option(64, whole(1), "rows of a step")
-    optimizer: str = option("adam", choice(*OPTIMIZERS), "how a gradient moves the parameters")
-    learning_rate: float = option(1e-3, POSITIVE, "size of the optimizer's steps")
+    batch_size: int = option(64, whole(1), "number of rows in a batch")
+    optimizer: str = option("adam", choice(*OPTIMIZERS), "optimizer")
+    learning_rate: float = option(1e-3, POSITIVE, "learning rate")
     schedule: str = option(
         "constant", choice(*SCHEDULES),
-        "the learning rate over time: divided in every epoch after the full ones, straight down to "
-        "0 at the end of the last, or up in a warmup and then down with 1 / √step")
-    full_epochs: int = option(0, whole(0), "epochs at the whole rate", schedule=("decay",))
-    divisor: float = option(2.0, DIVISOR, "what divides the rate", schedule=("decay",))
-    warmup: int = option(400, whole(1), "steps until the whole rate", schedule=("warmup",))
-    clip: float = option(1.0, NORM, "largest norm of the gradient; inf clips nothing")
+        "learning rate schedule: decay divides the rate in every epoch after the full ones, linear "
+        "decreases it to 0 at the end, warmup increases it and then decreases it with 1 / √step")
+    full_epochs: int = option(
+        0, whole(0), "number of epochs at the full learning rate", schedule=("decay",))
+    divisor: float = option(
+        2.0, DIVISOR, "divide the learning rate by this", schedule=("decay",))
+    warmup: int = option(
+        400, whole(1), "number of steps until the full learning rate", schedule=("warmup",))
+    clip: float = option(1.0, NORM, "maximum norm of the gradient; inf disables clipping")
     average: str = option(
         "sentence", choice(*AVERAGES),
-        "the loss is summed over time and averaged over a step's sentences, or over its tokens",
-        offered=False)
+        "sum the loss over time and average it over the sentences of a step, or average it over "
+        "the tokens", offered=False)
     patience: int | None = option(
         None, whole(1), "stop after this many epochs without a better validation perplexity")
     keep: str = option(
         "best", choice(*KEPT),
-        "the parameters of the epoch that was best on the validation text, or of the last",
+        "keep the parameters of the epoch with the best validation perplexity, or of the last",
         offered=False)
     save_steps: int | None = option(
-        None, whole(1), "save after this many steps too, not only after epochs")
-    min_count: int = option(1, whole(1), "rarer words become <unk>")
+        None, whole(1), "save every this many steps, in addition to after each epoch")
+    min_count: int = option(1, whole(1), "replace words with fewer occurrences with <unk>")
     max_vocabulary: int | None = option(
         None, whole(5),
-        "at most this many ids of each language, four special ones included, for the most frequent "
-        "words; the others become <unk>")
+        "maximum size of each language's vocabulary, including four special tokens; less frequent "
+        "words become <unk>")
     freeze_vectors: bool = option(
-        False, FLAG, "do not train embeddings that have pretrained vectors, nor the output that is "
-        "tied to one")
-    seed: int = option(0, SEEDS, "of the initial values, the order, dropout")
+        False, FLAG, "do not train embeddings with pretrained vectors, nor an output tied to one")
+    seed: int = option(0, SEEDS, "random seed of the initial values, the order and dropout")
     order_seed: int | None = option(
-        None, SEEDS, "of the order and dropout, where the initial values are to stay the seed's")
+        None, SEEDS, "separate random seed for the order and dropout")
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -142,12 +144,12 @@ class TranslatorTraining(Training):
     max_vocabulary raises ValueError.
     """
 
-    batch_size: int = option(64, whole(1), "sentence pairs of a step")
-    reverse_source: bool = option(False, FLAG, "read the source from its end")
+    batch_size: int = option(64, whole(1), "number of sentence pairs in a batch")
+    reverse_source: bool = option(False, FLAG, "read the source backwards")
     subwords: int | None = option(
         None, whole(5),
-        "cut words into this many different pieces on each side, which spell every word (needs "
-        "sentencepiece: pip install 'numpy_attention[subwords]')")
+        "split words into subwords, with this vocabulary size on each side (needs sentencepiece: "
+        "pip install 'numpy_attention[subwords]')")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,19 +167,20 @@ class LanguageModelTraining(Training):
     initializes the output bias with word frequencies, which a model otherwise learns first, slowly.
     """
 
-    batch_size: int = option(20, whole(1), "streams of text, or sentences or articles, of a step")
+    batch_size: int = option(
+        20, whole(1), "number of text streams, sentences or articles in a batch")
     steps: int = option(
-        35, whole(1), "tokens that back-propagation goes through at a time",
+        35, whole(1), "number of tokens for truncated back-propagation through time",
         state=("carried", "article"))
     cut: int | None = option(
-        None, whole(1), "tokens to which sentences are cut in training, not where they are "
-        "measured; </s> counts", state=("sentence",))
+        None, whole(1), "cut sentences to this many tokens, including </s>, in training but not in "
+        "evaluation", state=("sentence",))
     state: str = option(
         "carried", choice(*STATES),
-        "of the cells: carried through the whole text, or empty at the start of every sentence or "
-        "article")
+        "carry the state of the cells through the whole text, or reset it at the start of every "
+        "sentence or article")
     unit: str = option(
-        "words", choice("words", "characters"), "what the text consists of", offered=False)
+        "words", choice("words", "characters"), "unit of the text", offered=False)
     frequencies: bool = option(
         False, FLAG,
-        "the output's bias begins as the logarithm of each word's frequency, else as 0")
+        "initialize the output bias with the logarithm of word frequencies instead of 0")

@@ -138,7 +138,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
 def as_numbers(name: str, values: Any) -> np.ndarray:
     """Real numbers, in an array or lists of lists, as an array of floats.
 
-    TypeError: something else; a complex number would lose a half, and a text is no number.
+    TypeError: other values, such as complex numbers and text.
     """
     try:
         array = np.asarray(values)

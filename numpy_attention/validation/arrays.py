@@ -173,7 +173,7 @@ def at_least(lowest, **sizes):
 
 
 def check_sizes(lowest=1, **sizes):
-    """The same of sizes without a default: None is refused too. ValueError: names it."""
+    """The same of sizes without a default: ValueError for None, too; its message names the size."""
     for name, size in sizes.items():
         check_whole(name, size, lowest)
         if size > LARGEST:

@@ -1,4 +1,4 @@
-"""Files and folders that a reader names: what is wrong with one is told in a line that names it.
+"""Files and folders that a user names; an error is one line that names the path.
 
 The system's own words ("[Errno 40] …"), a pipe that nobody writes to and a device that never ends
 stay outside: an existing file is a plain file here.
@@ -90,14 +90,14 @@ def existing_file(path: str | Path) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Whether there is anything of this name. OSError: that cannot be told, or it is a loop."""
+    """Whether there is anything of this name. OSError: that is unknown, or it is a loop."""
     path = as_path(path)
     with path_errors(path, "read"):
         return mode_of(path) is not None
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether there is a folder of this name. OSError: that cannot be told, or it is a loop."""
+    """Whether there is a folder of this name. OSError: that is unknown, or it is a loop."""
     path = as_path(path)
     with path_errors(path, "read"):
         mode = mode_of(path)

@@ -334,7 +334,7 @@ def test_a_path_that_exists_may_have_commas(tmp_path, monkeypatch):
 @pytest.mark.parametrize("words, advice", [
     ("train lm --text a --text b", "--text.* given twice.* cat a b > c"),
     ("train --source a --source b --target c", "--source.* same order on both sides"),
-    ("evaluate run --code a.py --code b.py", "--code.* with commas"),
+    ("evaluate run --code a.py --code b.py", "--code.* by commas"),
     ("train --corpus a --corpus b", "--corpus.* given twice"),
     ("train lm --text a.txt b.txt", "b.txt.* one file.* cat a b > c"),
 ])

@@ -153,7 +153,7 @@ def notebook(lesson, given, changed, extras=()):
     """A lesson as a notebook's text: downloads, cells with outputs, extras, answers.
 
     given: what each cell of code gave, or None where it was not run; changed: of a text, its
-    links; extras: further texts that stand before the answers.
+    links; extras: further texts before the answers.
     """
     import jupytext
     import nbformat

@@ -35,7 +35,7 @@ class Links:
         """A text of the checkout with the links that it has on the site.
 
         place: its path in the checkout; page: the path of its page's source on the site.
-        DeadLink: a link leads nowhere.
+        DeadLink: the target of a link does not exist.
         """
         parts = FENCED.split(text)
         parts[::2] = [self._in_prose(part, place, page) for part in parts[::2]]
@@ -66,7 +66,7 @@ class Links:
             return relative(self.pages[path], page) + (
                 "" if path == "README.md" else hash_ + anchor)
         if path.startswith("..") or not (ROOT / path).exists():
-            raise DeadLink(f"{place} links to {link}, which is not there")
+            raise DeadLink(f"{place} links to {link}, which does not exist")
         if path.endswith(PICTURES):
             self.pictures.add(path)
             return relative(path, page)

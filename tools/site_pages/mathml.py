@@ -36,11 +36,11 @@ SYMBOL = re.compile(rf"(?<![\w.])(?:[A-Za-zα-ω]|d[A-Za-zα-ω])[\u0302-\u0304]
 
 
 class Unreadable(ValueError):
-    """A text is no formula."""
+    """A text is not a formula."""
 
 
 def block(lines):
-    """The lines of an indented block as HTML in one line; None: they are no equations."""
+    """The lines of an indented block as HTML in one line; None: they are not equations."""
     text = "\n".join(lines)
     if IS_CODE.search(text) or not re.search(r"[^\x00-\x7f]|\b[A-Za-z]_\w", text):
         return None
@@ -174,7 +174,7 @@ def tokens_of(text):
 
 
 def is_word(tokens, place):
-    """Whether a token is a name of several letters that is no function and no differential."""
+    """Whether a token is a name of several letters, not a function or a differential."""
     kind, text = tokens[place]
     letters = re.sub(r"[^A-Za-z]", "", text)
     is_called = tokens[place + 1:place + 2] and tokens[place + 1][1] == "("
@@ -301,7 +301,7 @@ class Parser:
 
 
 def named(text):
-    """(what stands before it, the name): d of a gradient is upright, accents are over letters."""
+    """(the part before it, the name): d of a gradient is upright, accents are over letters."""
     letters, accent = (text[:-1], ACCENTS[text[-1]]) if text[-1] in ACCENTS else (text, "")
     before = ""
     if len(letters) == 2 and letters[0] == "d":
@@ -311,7 +311,7 @@ def named(text):
 
 
 def index(text):
-    """What is raised or lowered: each letter is a name. Unreadable: it is no formula."""
+    """What is raised or lowered: each letter is a name. Unreadable: it is not a formula."""
     spaced = re.sub(r"(?<=[A-Za-z])(?=[A-Za-z])", " ", text)
     return re.sub(r"<mspace[^>]*>", "", Parser(tokens_of(spaced), text).whole())
 

@@ -97,7 +97,7 @@ def span_of(path, node):
 
 
 def fields_of(path, node):
-    """The lines that hold a class's fields, with the shapes beside them; None: it has none."""
+    """The lines that hold a class's fields, with the shapes next to them; None: it has none."""
     fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
     if not fields:
         return None
@@ -184,7 +184,7 @@ def place_of(function, names):
 
 
 def pages():
-    """Yield (page, text) of each mechanism, and of their list, which stands at {index}."""
+    """Yield (page, text) of each mechanism, and of their list, at {index}."""
     for group, modules in found().items():
         for path, classes in modules:
             yield page_of(path), text_of(path, classes)

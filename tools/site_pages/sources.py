@@ -1,6 +1,6 @@
 """Sources as pages: every module of the package, and files and folders that texts link to.
 
-They are plain pages beside those of Sphinx, with its colours, because three hundred of them would
+They are plain pages next to those of Sphinx, with its colours, because three hundred of them would
 take it minutes, and because a search should find what is said of a thing, not each line of it.
 """
 

@@ -160,9 +160,8 @@ def letters():
     text = "\n".join(as_rst(numpy_attention.__doc__.strip().splitlines()[2:]))
     return (
         "# Letters and conventions\n\n```{eval-rst}\n" + text + "\n```\n\n"
-        "Why things are built so is in the [design notes](docs/architecture.md); the first lines "
-        "of the package, from which this page is made, are "
-        f"[here](site:{sources.page_of('numpy_attention/__init__.py')}).\n")
+        "The [architecture](docs/architecture.md) gives the reasons. This page comes from the "
+        f"[docstring](site:{sources.page_of('numpy_attention/__init__.py')}) of the package.\n")
 
 
 # ---- the API ------------------------------------------------------------------------------------
@@ -235,7 +234,7 @@ def api_text(title, paths, part, option):
 
 
 def section(part, path, option):
-    """What Sphinx is told of a module."""
+    """The directives for Sphinx about a module."""
     module = module_of(path)
     title = [] if module == f"numpy_attention.{part}" else [
         f"## {module.removeprefix(f'numpy_attention.{part}.')}", ""]

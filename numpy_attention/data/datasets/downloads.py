@@ -1,9 +1,9 @@
-"""Files that cannot ship with the package: how one is fetched, and how it is checked.
+"""Download and check files that cannot be included in the package.
 
-If the environment variable NUMPY_ATTENTION_DATA names a folder, a file is looked for there and
-nowhere else. Otherwise it is downloaded once, with a progress bar, into pooch's cache folder for
-this package. Its sha256 is compared at every use, except for a file that changes over the years. A
-download goes to a temporary file, which gets its final name only after the check.
+If the environment variable NUMPY_ATTENTION_DATA names a folder, a file is read only from there.
+Otherwise it is downloaded once, with a progress bar, into pooch's cache folder for this package.
+Its sha256 is compared at every use, except for a file that changes over the years. A download goes
+to a temporary file, which gets its final name only after the check.
 """
 
 import hashlib

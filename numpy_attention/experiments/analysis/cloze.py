@@ -1,7 +1,7 @@
 """Does a language model use what it has read? The Children's Book Test (Hill et al. 2016).
 
 A question leaves a word out of a sentence, the query, that follows twenty others. The model reads
-the context, each candidate fills the gap, and the likeliest whole query wins, as in Daniluk et al.
+the context, each candidate fills the gap, and the most probable query wins, as in Daniluk et al.
 2017:
 
     choice = argmax_c  log p(query with c | context)

@@ -1,4 +1,4 @@
-// All that the page says, in two languages. {0}, {1} … stand for what is said with it.
+// All texts of the page, in two languages. {0}, {1} … are placeholders.
 
 "use strict";
 
@@ -7,11 +7,10 @@ const TEXTS = {
   link: ["Copy a link to this", "Copiar un enlace a esto"],
   linked: ["Copied", "Copiado"],
   notLinked: ["The link is in the address bar", "El enlace está en la barra de direcciones"],
-  translatorTitle: ["a small translator to look into", "un pequeño traductor por dentro"],
-  writerTitle: ["a small language model to look into",
-                "un pequeño modelo de lenguaje por dentro"],
+  translatorTitle: ["inside a small translator", "un pequeño traductor por dentro"],
+  writerTitle: ["inside a small language model", "un pequeño modelo de lenguaje por dentro"],
   translatorIntro: ["This neural network reads a sentence and writes its translation word by word. "
-                    + "The table shows its attention: how much it looks at each word it read "
+                    + "The table shows its attention: how much it looks at each source word "
                     + "(columns) when it writes a word (rows).",
                     "Esta red neuronal lee una oración y escribe su traducción palabra por "
                     + "palabra. La tabla muestra su atención: cuánto mira cada palabra leída "
@@ -20,39 +19,39 @@ const TEXTS = {
                 + "If it has attention, a table shows how much it looks back at each word.",
                 "Esta red neuronal lee el comienzo de un texto y lo continúa palabra por palabra. "
                 + "Si tiene atención, una tabla muestra cuánto mira atrás a cada palabra."],
-  runsHere: ["It runs in this page: change anything, and see what it does.",
+  runsHere: ["It runs on this page: change anything and see what happens.",
              "Funciona en esta página: cambia lo que quieras y mira qué hace."],
-  pickOne: ["Pick an example, and look at its weights.", "Elige un ejemplo y mira sus pesos."],
-  recorded: ["This model has user-defined Python code ({0}), which a page cannot run. Its words and "
-             + "weights were recorded for the examples: they can be looked at, but not moved.",
+  pickOne: ["Pick an example and look at its weights.", "Elige un ejemplo y mira sus pesos."],
+  recorded: ["This model has user-defined Python code ({0}), which a page cannot run. You can see its "
+             + "words and weights for the examples, but you cannot change them.",
              "Este modelo tiene código propio en Python ({0}), que una página no puede ejecutar. "
              + "Sus palabras y pesos se grabaron para los ejemplos: se ven, pero no se mueven."],
-  otherWeights: ["The script of this page does not compute the weights that Python did.",
+  otherWeights: ["The script of this page and Python compute different weights.",
                  "El guion de esta página no calcula los pesos que calculó Python."],
-  notRecorded: ["This was not recorded: pick an example from the corpus.",
+  notRecorded: ["This sentence was not recorded. Pick an example from the corpus.",
                 "Esto no se grabó: elige un ejemplo del corpus."],
   learned: ["Trained on", "Entrenado con"],
   sentences: ["{0} sentences", "{0} oraciones"],
-  longestWords: ["the longest of {0} words", "la más larga de {0} palabras"],
-  longestCharacters: ["the longest of {0} characters", "la más larga de {0} caracteres"],
-  opening: ["The first sentence is chosen: it has no unknown words, and the attention meets its "
-            + "gold links, if it has any, best. Your own may do worse.",
+  longestWords: ["at most {0} words each", "la más larga de {0} palabras"],
+  longestCharacters: ["at most {0} characters each", "la más larga de {0} caracteres"],
+  opening: ["The first example is a favourable one: it has no unknown words, and its attention "
+            + "agrees best with the gold links, if there are any. Other sentences may do worse.",
             "La primera oración está elegida: no tiene palabras desconocidas y, si tiene enlaces "
             + "de oro, la atención los cumple mejor que en otras. La tuya puede salir peor."],
   things: ["Three things to try", "Tres cosas que probar"],
-  trySentence: ["Write a sentence of your own", "Escribe una oración tuya"],
-  tryText: ["Write a beginning of your own", "Escribe un comienzo tuyo"],
-  tryMoving: ["Make it look elsewhere for a word", "Haz que mire a otra parte en una palabra"],
+  trySentence: ["Write your own sentence", "Escribe una oración tuya"],
+  tryText: ["Write your own beginning", "Escribe un comienzo tuyo"],
+  tryMoving: ["Make it look at a different word", "Haz que mire a otra parte en una palabra"],
   tryBeam: ["See what else it considered", "Mira qué más consideró"],
   tryAgain: ["Sample another continuation", "Saca otra continuación"],
-  unknownWords: ["{0} of {1} words are not in the model's vocabulary, so it reads <unk> in their "
-                 + "place: {2}. Do not trust what it writes.",
+  unknownWords: ["{0} of {1} words are not in the model's vocabulary, and it reads <unk> instead: "
+                 + "{2}. Do not trust its output.",
                  "{0} de {1} palabras no están en el vocabulario del modelo, que lee <unk> en su "
                  + "lugar: {2}. No te fíes de lo que escribe."],
-  tooLong: ["This sentence has {0} words; no sentence it was trained on has more than {1}.",
+  tooLong: ["This sentence has {0} words, but the model was trained on at most {1}.",
             "Esta oración tiene {0} palabras; ninguna de su entrenamiento tiene más de {1}."],
   source: ["Write a sentence", "Escribe una oración"],
-  empty: ["Write a sentence: it is translated while you type.",
+  empty: ["Write a sentence. It is translated while you type.",
           "Escribe una oración: se traduce mientras escribes."],
   examples: ["or pick one from the corpus", "o elige una del corpus"],
   choose: ["choose …", "elegir …"],
@@ -77,8 +76,8 @@ const TEXTS = {
   showGold: ["Show its gold links", "Mostrar sus enlaces de oro"],
   noCorpus: ["This sentence has no reference translation, so beam search is shown.",
              "Esta oración no tiene traducción de referencia: se muestra la búsqueda en haz."],
-  pointing: ["On the reference: {2} of {1} linked words point at their gold link, {3} at its "
-             + "neighbour; alignment error {0}",
+  pointing: ["For the reference, {2} of {1} linked words point at their gold link, and {3} at the "
+             + "word next to it. Alignment error rate: {0}",
              "En la referencia: {2} de {1} palabras enlazadas apuntan a su enlace de oro y {3} a "
              + "su vecina; error de alineación {0}"],
   before: ["Attention α, before the word is known", "Atención α, antes de saber la palabra"],
@@ -87,7 +86,7 @@ const TEXTS = {
   possibleLink: ["possible link", "enlace posible"],
   pinned: ["pinned", "fijada"],
   byHand: ["set by hand", "puesta a mano"],
-  replaced: ["This row was set by hand: its α replaces the result of the softmax.",
+  replaced: ["This row was set by hand. Its α replaces the result of the softmax.",
              "Esta fila se puso a mano: su α sustituye al resultado del softmax."],
   unknown: ["not in the vocabulary, read as <unk>", "fuera del vocabulario: se lee como <unk>"],
   cut: ["only the first {0} words are read", "solo se leen las primeras {0} palabras"],
@@ -96,17 +95,17 @@ const TEXTS = {
   pin: ["Pin this row", "Fijar esta fila"],
   unpin: ["Unpin this row", "Soltar esta fila"],
   reset: ["Undo all changes", "Deshacer los cambios"],
-  keys: ["Arrow keys move; + and − change the weight, 0 and 1 set it; P pins the row. Or drag a "
-         + "cell up or down.",
+  keys: ["Arrow keys select a cell, + and − change its weight, 0 and 1 set it, and P pins the row. "
+         + "You can also drag a cell up or down.",
          "Las flechas mueven; + y − cambian el peso, 0 y 1 lo ponen; P fija la fila. O arrastra "
          + "una celda arriba o abajo."],
   touch: ["Tap a cell, then set its weight with the slider.",
           "Toca una celda y pon su peso con el control deslizante."],
-  fromThere: ["From that word on, the model writes its most probable word at each step.",
+  fromThere: ["From there on, the model writes the most probable word at each step.",
               "Desde esa palabra se escribe cada vez la más probable."],
-  fromThereDrawn: ["From that word on, the model samples again with the same random numbers.",
+  fromThereDrawn: ["From there on, the model samples again with the same random numbers.",
                    "Desde esa palabra, el modelo vuelve a sacar palabras con los mismos números."],
-  rows: ["Each row is a predicted word, each column a word that was read.",
+  rows: ["Each row is a predicted word, and each column is a word that was read.",
          "Una fila es una palabra predicha; una columna, una palabra leída."],
   steps: ["Word by word", "Palabra por palabra"],
   back: ["Back", "Atrás"],
@@ -126,7 +125,7 @@ const TEXTS = {
   keep: ["Save as", "Guardar como"],
   text: ["Write the beginning of a text", "Escribe el comienzo de un texto"],
   length: ["Words to add", "Palabras que añadir"],
-  told: ["Pick a word: the others are coloured by how much the model looked at them for it.",
+  told: ["Pick a word. Colours show how much the model looked at the other words to predict it.",
          "Elige una palabra: las demás se tiñen según cuánto las miró el modelo para ella."],
   written: ["The model continues", "El modelo continúa"],
   history: ["Weights over the history", "Pesos sobre la historia"],
@@ -134,7 +133,7 @@ const TEXTS = {
          "Distancia media de la atención: {0} palabras atrás"],
   noAttention: ["This model has no attention, only predictions of the next word.",
                 "Este modelo no tiene atención, solo predicciones de la palabra siguiente."],
-  failed: ["The model cannot run on this: {0}", "El modelo no puede con esto: {0}"],
+  failed: ["The model cannot process this: {0}", "El modelo no puede con esto: {0}"],
 };
 
 let language = 0;       // the place in each entry: 0 English, 1 Spanish

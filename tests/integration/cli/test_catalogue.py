@@ -96,7 +96,7 @@ def test_corpora_show_characters(monkeypatch):
 def test_corpora_show_downloads_nothing(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv(downloads.ENVIRONMENT, str(tmp_path))
     assert main(["corpora", "show", "ptb"]) == 0
-    assert "not here yet: numpy-attention corpora fetch ptb" in capsys.readouterr().out
+    assert "not downloaded yet: numpy-attention corpora fetch ptb" in capsys.readouterr().out
 
 
 def test_corpora_fetch(capsys, monkeypatch, tmp_path):

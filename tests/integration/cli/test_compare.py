@@ -48,7 +48,7 @@ def test_several_seeds_are_one_row(tmp_path, capsys):
     assert main(["compare", *words.split()]) == 0
     out = capsys.readouterr().out
     assert "2 epochs each, seeds 0, 2; measured" in out
-    assert "mean ± standard deviation over seeds 0, 2; the pictures are of seed 0\nBLEU" in out
+    assert "mean ± standard deviation over seeds 0, 2; the figures show seed 0\nBLEU" in out
     for name in ("tiny-additive", "tiny-dot"):
         assert f"\n{name}, seed 2: {name}\n" in out
         runs = [Translator.load(f"runs/{name}-seed{seed}") for seed in (0, 2)]

@@ -175,7 +175,7 @@ def test_runs_become_a_page(among, capsys, tmp_path):
     assert [(model["family"], model["title"]) for model in models] == [
         ("rnnsearch", "copy"), ("luong", "luong")]
     assert len(models[0]["examples"]) == 3 and models[0]["examples"][0]["sure"]
-    assert "<title>Numbers: a small translator to look into</title>" in text
+    assert "<title>Numbers: inside a small translator</title>" in text
     assert "<caption>copy: attention of the dec" in text
     assert main(["page", "single", "--output", str(file)]) == 0
     (model,), text = models_of(file)
@@ -204,10 +204,10 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
     ("copy single", "copy is a translator's run and single a language model's: a page"),
-    ("copy luong --checkpoints a.npz", "2 runs are given: name one"),
+    ("copy luong --checkpoints a.npz", "but 2 runs are given: give one"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "is not understood"),
-    ("copy --checkpoints copy,copy/checkpoint.npz", "as one before it: give each once"),
+    ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),
     ("copy --corpus bible-en", "is text, not parallel"),
     ("single --corpus copy", "is parallel, not text"),
 ])

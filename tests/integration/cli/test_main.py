@@ -30,7 +30,7 @@ REFUSED = [
     ("gradcheck Transformatron", "no gradient check is named Transformatron"),
     ("gradcheck GRU --seconds 3", "--seconds is for a user-defined class"),
     ("corpora show nix", "unknown"),
-    ("reproduce", "no recipe is named"),
+    ("reproduce", "no recipe is given"),
     ("reproduce nix", "unknown recipe 'nix'"),
 ]
 

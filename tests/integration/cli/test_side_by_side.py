@@ -52,8 +52,8 @@ def test_recovery_in_a_table(capsys, tmp_path):
     lines = capsys.readouterr().out.splitlines()
     passages, found = recoveries(*names)
     assert lines[0].startswith("plain: lstm of 1 × 6, ")
-    assert lines[3] == (f"own, valid: {len(passages)} passages, the last 2 of the words read are "
-                        "replaced; nats per token more than undisturbed")
+    assert lines[3] == (f"own, valid: {len(passages)} passages with the last 2 words replaced; "
+                        "increase of the loss in nats per token")
     assert lines[4].split() == ("undisturbed mean of the next 4 at 1 at 2 "
                                 "mean more than the first's").split()
     for name, one, line in zip(names, found, lines[5:]):
@@ -92,7 +92,7 @@ def test_figures_of_a_run_do_not_depend_on_the_others(capsys):
 def test_a_sentence_is_a_passage_and_letters_are_words(capsys):
     assert main(["recover", "sentences", "--text", "own.txt", "--words", "2"]) == 0
     out = capsys.readouterr().out
-    assert "100 passages, the last 2 of the words read" in out and "mean of the next 5 " in out
+    assert "100 passages with the last 2 words replaced" in out and "mean of the next 5 " in out
     assert main(["recover", "letters", "--text", "own.txt", *FEW]) == 0
     assert "30 passages" in capsys.readouterr().out
 

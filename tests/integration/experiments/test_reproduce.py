@@ -22,13 +22,13 @@ def tiny(monkeypatch, tmp_path):
 def test_reproduce(tiny, capsys):
     assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0
     out = capsys.readouterr().out
-    assert "baseline 2.5 (a textbook)" in out and "4 figures appended to results/tiny.jsonl" in out
+    assert "baseline 2.5 (a textbook)" in out and "4 results appended to results/tiny.jsonl" in out
     lines = results.read_file(tiny / "results/tiny.jsonl")
     assert len(lines) == 4 and {line["seed"] for line in lines} == {1}
     assert [path.name for path in (tiny / "runs").iterdir()] == ["tiny-seed1"]
     # resumed: nothing new
     assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0
-    assert "already contains these figures" in capsys.readouterr().out
+    assert "already contains these results" in capsys.readouterr().out
     assert main(["reproduce", "tiny", "--threads", "1", "--results", "elsewhere"]) == 0
     assert {line["seed"] for line in results.read(tiny / "elsewhere")} == {0}
     assert results.read_file(tiny / "results/tiny.jsonl") == lines

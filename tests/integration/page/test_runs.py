@@ -74,7 +74,7 @@ def test_a_page_opens_within_what_was_trained_on_whatever_corpus_is_named(monkey
     for corpus in (None, "bible-en-es"):
         page.page_of_runs(tmp_path / "it.html", [str(LESSON_06)], corpus=corpus)
         model = written["model"]
-        assert written["title"] == "English → Spanish: a small translator to look into"
+        assert written["title"] == "English → Spanish: inside a small translator"
         assert model["learned"]["longest"] == 8 and model["learned"]["sentences"] > 40_000
         assert max(len(one["source"]) for one in model["examples"]) <= 8
         first = model["examples"][0]

@@ -70,10 +70,10 @@ def test_the_corpus_s_own_sentence_has_its_gold_links(tab, open_page, additive):
     error = alignment_error_rate(links_from_weights(attended, [pair]), [pair])
     near = near_pointing(attended, [pair])
     text = tab.locator(".figures").inner_text()
-    assert f"alignment error {error:.2f}" in text
+    assert f"Alignment error rate: {error:.2f}" in text
     numbers = [int(word) for word in text.replace(",", " ").split() if word.isdigit()]
-    on, linked, beside = numbers
-    assert (linked, on + beside) == (2, round(2 * near))
+    on, linked, near_by = numbers
+    assert (linked, on + near_by) == (2, round(2 * near))
 
 
 def test_pointing_is_measured_as_in_python(tab, open_page, additive, seeded):
@@ -99,9 +99,9 @@ LEARNED = {"name": "toy", "languages": "English → Spanish", "description": "ra
 
 def test_the_page_introduces_itself_and_has_three_things_to_try(tab, open_page, additive):
     open_page(additive, learned=LEARNED)
-    assert tab.locator("h1").inner_text() == "English → Spanish: a small translator to look into"
+    assert tab.locator("h1").inner_text() == "English → Spanish: inside a small translator"
     assert tab.locator(".learned").inner_text() == (
-        "Trained on: random words (toy) · 1,200 sentences · the longest of 3 words")
+        "Trained on: random words (toy) · 1,200 sentences · at most 3 words each")
     things = tab.locator(".intro button")
     assert things.count() == 3
     things.nth(0).click()
@@ -119,7 +119,7 @@ def test_the_page_introduces_itself_and_has_three_things_to_try(tab, open_page, 
 def test_a_language_model_introduces_itself(tab, open_page, seeded):
     writer = writer_of("attentive-language-model", {"attention": "combined"}, seeded)
     open_page(writer, learned={"name": "novel", "languages": None})
-    assert tab.locator("h1").inner_text() == "A small language model to look into"
+    assert tab.locator("h1").inner_text() == "Inside a small language model"
     assert tab.locator(".learned").inner_text() == "Trained on: novel"
     tab.locator(".intro button").nth(1).click()
     assert 1 in weights(tab)
@@ -135,7 +135,7 @@ def test_unknown_and_too_many_words_are_a_warning(tab, open_page, additive, seed
     write(tab, "cat w1 dog w2")
     said = tab.locator(".warning").first.inner_text()
     assert "2 of 4 words are not in the model's vocabulary" in said and "cat, dog" in said
-    assert "This sentence has 4 words; no sentence it was trained on has more than 3." in said
+    assert "This sentence has 4 words, but the model was trained on at most 3." in said
     assert tab.locator("thead .unknown").all_inner_texts() == ["cat", "dog"]
     write(tab, "w1 w2")
     assert not tab.locator(".warning").first.is_visible()
@@ -445,7 +445,7 @@ def test_a_user_defined_attention_is_recorded(tab, open_page, tmp_path):
     np.testing.assert_allclose(weights(tab), own.attend([EXAMPLES[0]])[0], atol=0.0051)
     assert tab.locator("td.sure").count() == 2
     write(tab, "w1 w5")
-    assert "This was not recorded" in tab.locator(".problem").inner_text()
+    assert "This sentence was not recorded" in tab.locator(".problem").inner_text()
     past = custom_class(str(written(tmp_path, PAST, "past.py")))
     reader = writer_of("attentive-language-model", {"attention": past}, np.random.default_rng(0))
     open_page(reader)
@@ -477,13 +477,13 @@ def test_a_user_defined_attention_runs_with_a_script(tab, open_page, tmp_path):
     tab.keyboard.press("1")
     assert weights(tab)[0][1] == 1
     open_page(own, script=SCRIPT.replace("product(query", "product(query.map((q) => -9 * q)"))
-    assert "does not compute the weights that Python did" in (
+    assert "compute different weights" in (
         tab.locator(".warning").first.inner_text())
 
 
 @pytest.mark.parametrize("script, message", [
     ("Object.assign(KINDS, { Other });", "a Mine, which a page does not run"),
-    ("Object.assign(KINDS, { Mine, GRU });", "adds GRU, which the page has")])
+    ("Object.assign(KINDS, { Mine, GRU });", "adds GRU, which the page already has")])
 def test_a_script_that_does_not_fit_is_an_error(open_page, tmp_path, script, message):
     own = translator_of("rnnsearch", {"attention": custom_class(str(written(tmp_path)))},
                         np.random.default_rng(0))

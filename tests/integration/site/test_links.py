@@ -46,5 +46,5 @@ def test_code_and_equations_are_no_links():
 
 @pytest.mark.parametrize("link", ["nowhere.md", "../../outside.md", "../numpy_attention/none.py"])
 def test_a_dead_link_is_an_error(link):
-    with pytest.raises(DeadLink, match="docs/adding.md links to .* is not there"):
+    with pytest.raises(DeadLink, match="docs/adding.md links to .* does not exist"):
         Links(PAGES).changed(f"[it]({link})", "docs/adding.md", "docs/adding.md")
