@@ -46,7 +46,7 @@ Bahdanau's maxout, explains it there.
 from numpy_attention import moved  # noqa: F401  registers the module paths of version 1.0
 from numpy_attention.lazy import exports
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 # name: the module that defines it, imported when the name is first used
 _PUBLIC = {
