@@ -2,21 +2,25 @@
 
     python campaigns/exercises/exam.py              a table of curated and unseen mistakes
     python campaigns/exercises/exam.py --unseen     each unseen mistake, and its report
+    python campaigns/exercises/exam.py --lines      how often the printed line is the mistake's
     python campaigns/exercises/exam.py --correct    correct solutions in other styles must pass, and
                                                     unfinished files must fail
 
 The curated mistakes are those of the exercises themselves. The unseen ones, in unseen.toml, were
 written by someone who had not seen the curated ones. A mistake is named if a known mistake has its
 signature. It is proven if the report names its line and a change of it that makes everything
-correct, or a law that it breaks.
+correct, or a law that it breaks. The mistakes in fresh.toml, also written without knowledge of the
+curated ones, say which lines of the file a teacher would accept as the place of the mistake.
 """
 
 import argparse
 import ast
+import re
 import sys
 import tempfile
 import textwrap
 import time
+from collections import Counter
 from pathlib import Path
 
 try:
@@ -26,6 +30,7 @@ except ModuleNotFoundError:        # before Python 3.11
 
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import check
+from numpy_attention.course.exercises.notebook import format_verdict
 from numpy_attention.course.exercises.source import BLANK
 
 FOLDER = Path(__file__).parent
@@ -42,6 +47,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unseen", action="store_true", help="print each unseen mistake")
+    parser.add_argument("--lines", action="store_true",
+                        help="compare the printed lines with those that a teacher would accept")
     parser.add_argument("--correct", action="store_true",
                         help="test correct solutions and unfinished files")
     parser.add_argument("names", nargs="*", metavar="EXERCISE", help="only these exercises")
@@ -52,6 +59,8 @@ def main(arguments=None):
     names = [name for name in WRITTEN if not options.names or name in options.names]
     if options.correct:
         return correct(names)
+    if options.lines:
+        return lines(names)
     return one_by_one(names) if options.unseen else table(names)
 
 
@@ -126,6 +135,32 @@ def one_by_one(names):
                 print(f"    {mistake}")
             sys.stdout.flush()
     return 0
+
+
+def lines(names):
+    """Print each mistake of fresh.toml that passes, or whose printed line is another, and counts.
+
+    Only a line that is called wrong counts, not one that is first seen to be wrong.
+    """
+    data = tomllib.loads((FOLDER / "fresh.toml").read_text(encoding="utf-8"))
+    counts = Counter()
+    for one in data["mistake"]:
+        name = one["exercise"]
+        if name not in names:
+            continue
+        text = text_of(one, data["right"])
+        found, _ = verdict(name, text)
+        report = "\n".join(format_verdict(EXERCISES[name], found))
+        line = re.search("^(it is in|first wrong:) line ([0-9]+)", report, re.MULTILINE)
+        printed = text.splitlines()[int(line[2]) - 1].strip() if line else ""
+        accepted = any(printed in each or each in printed for each in one["lines"])
+        where = "no line" if not line else "right" if accepted else "another line"
+        counts.update(["written", "passes" if found.passed else "caught", where,
+                       *(["named"] if found.mistakes else [])])
+        if found.passed or where == "another line":
+            print(f"{name}: {one['wrong']}\n    {printed or 'passes'}", flush=True)
+    print(", ".join(f"{count} {what}" for what, count in counts.most_common()))
+    return 1 if counts["passes"] else 0
 
 
 def correct(names):
