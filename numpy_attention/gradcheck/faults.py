@@ -148,7 +148,7 @@ def returned(dinputs, inputs):
         return f"{len(dinputs)} for {len(inputs)} input{'s' if len(inputs) > 1 else ''}"
     found, expected = (dict(float_arrays(list(one), "input")) for one in (dinputs, inputs))
     missing = [f"none for {name}" for name in expected if name not in found]
-    more = [f"one for {name}, which is no array of floats" for name in found
+    more = [f"one for {name}, which is not an array of floats" for name in found
             if name not in expected]
     return " and ".join(missing + more)
 
@@ -169,7 +169,7 @@ def warn_of_numbers(check, stacklevel):
             value = getattr(module, field)
             what = f"a {type(value).__name__}"
             warnings.warn(f"{name}{where(module, field)} is {what}, and forward computes with it: "
-                          "it is no parameter, so it is neither checked nor trained. Make it an "
+                          "it is not a parameter, so it is neither checked nor trained. Make it an "
                           "array, of shape (1,) for one number, or say "
                           'field(metadata={"fixed": True})', NotAParameter, stacklevel)
 

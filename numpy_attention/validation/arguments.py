@@ -82,7 +82,7 @@ def check_text(name: str, value: Any) -> None:
     check_kind(name, value, str, "a text")
     if not encodable(value):
         raise ValueError(
-            f"{name} is {short_repr(value)}: half of a character (a lone surrogate) is no "
+            f"{name} is {short_repr(value)}: half of a character (a lone surrogate) is not "
             "text, take it out")
 
 

@@ -132,7 +132,7 @@ def test_a_forward_without_a_cache(rng, found):
     ((np.ones(2),) * 3, "3 for 2 inputs"), ((np.ones(2), 1.5), "1.5, of type float"),
     ((np.ones(2), None), r"none for input\[1\]"),
     ((np.ones(2), [np.ones(2)]),
-     r"none for input\[1\] and one for input\[1\]\[0\], which is no array of floats"),
+     r"none for input\[1\] and one for input\[1\]\[0\], which is not an array of floats"),
     ((np.ones(2), np.ones(2, int)), r"input\[1\] of int64"),
 ])
 def test_gradients_that_are_not_one_for_each_input(rng, found, words):
@@ -153,7 +153,7 @@ def test_the_gradient_of_one_input_is_an_array_alone(rng, found, words):
 
 
 def test_a_gradient_for_what_has_none(rng):
-    words = r"^backward returns one for input\[1\], which is no array of floats: gradients for"
+    words = r"^backward returns one for input\[1\], which is not an array of floats: gradients for"
     with pytest.raises(GradientError, match=words):
         gradcheck(None, np.ones(2), np.array([True, False]), rng=rng,
                   forward=lambda x, mask: (x * mask, None),
@@ -257,9 +257,9 @@ def test_numbers_that_the_forward_uses(rng, number, kind):
         gradcheck(layer, rng.standard_normal(2), rng=rng)
     assert len(warned) == 1 and warned[0].filename == __file__
     assert str(warned[0].message) == (
-        f"number (line {line}) is a {kind}, and forward computes with it: it is no parameter, so "
-        "it is neither checked nor trained. Make it an array, of shape (1,) for one number, or say "
-        'field(metadata={"fixed": True})')
+        f"number (line {line}) is a {kind}, and forward computes with it: it is not a parameter, "
+        "so it is neither checked nor trained. Make it an array, of shape (1,) for one number, or "
+        'say field(metadata={"fixed": True})')
     assert layer.number == number and type(layer.number) is type(number)
 
 

@@ -114,7 +114,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Q, or the values' size for a score whose create refuses all others, as dot's does."""
+    """Q, or the values' size for a score whose create accepts no other, as dot's does."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:

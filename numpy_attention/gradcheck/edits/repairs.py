@@ -127,7 +127,7 @@ class Repairs:
         return {line: changed for line, changed in found.items() if changed}
 
     def within(self, places):
-        """The edits of some statements, likeliest first."""
+        """The edits of some statements, the most likely first."""
         lines = {(one.file, one.line) for one in places}
         return self.sorted(edit for edit in self.edits if line_of(edit) in lines)
 

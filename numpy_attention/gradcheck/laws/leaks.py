@@ -54,7 +54,7 @@ def first_leak(records, others, mask):
 
 
 def places_of(array, other, shape):
-    """Where two arrays differ: over their axes (B, S), True without them. None: nowhere."""
+    """Where two arrays differ: over their axes (B, S), True without them. None: they agree."""
     if array.shape != other.shape or array.dtype.kind != "f":
         return None
     differ = np.abs(array - other) > SAME * np.abs(array).max(initial=0)

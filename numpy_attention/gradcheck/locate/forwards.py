@@ -127,7 +127,7 @@ def is_super(node):
 
 
 class Counting:
-    """Which values a run makes: {place: [a copy, or None where it is no array of floats, …]}.
+    """Which values a run makes: {place: [a copy, or None if it is not an array of floats, …]}.
 
     A float that has a name, or goes into an array, is an array without axes.
     """

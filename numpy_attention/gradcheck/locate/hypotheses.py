@@ -95,7 +95,7 @@ class Hypotheses:
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """The places whose gradient it may stand for, likeliest first."""
+        """The places whose gradient it may be, the most likely first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:

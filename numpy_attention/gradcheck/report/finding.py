@@ -73,7 +73,7 @@ class Finding:
 
 
 def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
-    """Return the likely Kinds of mistake of a Finding, likeliest first.
+    """Return the likely Kinds of mistake of a Finding, the most likely first.
 
     flags: masks that it may follow; variables, numeric: {name: array}, {name: ∂L/∂array}; calls:
     those of a Report.

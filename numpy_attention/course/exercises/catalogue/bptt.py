@@ -29,7 +29,7 @@ grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one 
         "about to reach, along.",
         "da_t = (dys_t + dh) (1 − h_t²), and the dh for the step before is da_t Uᵀ"),
     why="The loop is the forward's, backwards. dU meets the state *before* the step, h_{t−1}.",
-    unseen="With T = 1 a backward that never carries dh on is right but for h_0.",
+    unseen="With T = 1 a backward that never carries dh on is right except for h_0.",
     mistakes=(
         ("            dh = dh + dys[t]\n", "            dh = dys[t]\n",
          "you left out the gradient from the next step; dh_t has two terms, because h_t is used "

@@ -58,7 +58,7 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
         "query: Σ_i dZ_ti W_hᵀ; key: Σ_t dZ_ti W_Yᵀ; value: αᵀ dr; predict: da W_xᵀ, where da is "
         "the gradient in front of the tanh of y"),
     why="The terms are kept apart, so that lesson 12 can measure their conflict.",
-    unseen="A window that reaches the word itself is no law's business: the gradients are right.",
+    unseen="No law sees a window that reaches the word itself: its gradients are right.",
     mistakes=(
         ("return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
          "return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,",
