@@ -75,10 +75,12 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 
 
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
-    """The curated mistakes of a line with array.sum(0), the gradient of a bias."""
+    """The curated mistakes of a line with array.sum(0), or sum(axis=0), the gradient of a bias."""
+    total = line[line.index(f"{array}.sum("):]
+    total = total[:total.index("0)") + 2]
     should = "it should be the sum over the batch, because every row used it"
     return instead(
-        line, f"{array}.sum(0)",
+        line, total,
         (f"{array}.mean(0)", f"you averaged the gradient of {name}; {should}"),
         (f"{array}[0]", f"you took the gradient of {name} from the first row alone; {should}"),
         (f"{array}[-1]", f"you took the gradient of {name} from the last row alone; {should}"))

@@ -130,10 +130,9 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
                  ("x - rate * np.sqrt(1 - beta2**step) / (1 - beta1**step) * m "
                   "/ (np.sqrt(v) + epsilon), m, v", "you corrected the rate and not v; it should "
                   "be √v̂ + ε, because otherwise ε is corrected too")),
-        ("    m = beta1 * m + (1 - beta1) * g\n    v = beta2 * v + (1 - beta2) * g**2\n"
-         "    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
-         "    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n"
-         "    m = beta1 * m + (1 - beta1) * g\n    v = beta2 * v + (1 - beta2) * g**2\n",
+        ("    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
+         "    m_hat = (m - (1 - beta1) * g) / beta1 / (1 - beta1**step)\n"
+         "    v_hat = (v - (1 - beta2) * g**2) / beta2 / (1 - beta2**step)\n",
          "you corrected the old m and v; it should be the new ones, because the step uses g too"),
         ("    m_hat = m / (1 - beta1**step)\n", "    m_hat = m * (1 - beta1**step)\n",
          "you multiplied m by 1 − β₁ᵗ; it should be divided, because m is too small at first"),

@@ -163,7 +163,7 @@ grads.U and grads.b, and to grads.b_n if there is a b_n; return ∂L/∂xs and �
                  ("    ds = da_n @ U_n.T\n    return ds * r, ds * s, s.T @ da_n\n",
                   "you took s for h in dr; with reset=\"before\" it should be ds h, because s = r "
                   "h"),
-                 ("    ds = da_n * r\n    return ds @ U_n.T, da_n * s, h.T @ ds\n",
+                 ("    return (da_n * r) @ U_n.T, da_n * s, h.T @ (da_n * r)\n",
                   "you used the equations of \"after\" in both; with \"before\" ds should be da_n "
                   "U_nᵀ, dr ds h, and dh ds r"),
                  ("    ds = da_n @ U_n\n    return ds * r, ds * h, s.T @ da_n\n",

@@ -28,7 +28,7 @@ class Linear(Module):
         """∂L/∂y (B, O) → ∂L/∂x (B, I); adds to grads.W and grads.b."""
         x = cache
         grads.W += x.T @ dy
-        grads.b += dy.sum(0)
+        grads.b += dy.sum(axis=0)
         return dy @ self.W.T
 
 
@@ -55,8 +55,9 @@ Given ∂L/∂y (B, O), add to grads.W and grads.b, and return ∂L/∂x (B, I).
          "in one way only. So check with sizes that all differ."),
     unseen="With W = 0 every wrong dx is right: it is 0.",
     mistakes=(
-        *batch_mistakes("grads.b += dy.sum(0)", "dy", "b"),
-        *set_mistakes("a layer may be used twice", "grads.W += x.T @ dy", "grads.b += dy.sum(0)"),
+        *batch_mistakes("grads.b += dy.sum(axis=0)", "dy", "b"),
+        *set_mistakes("a layer may be used twice", "grads.W += x.T @ dy",
+                      "grads.b += dy.sum(axis=0)"),
         *instead("grads.W += x.T @ dy", "x.T @ dy",
                  ("x.T @ dy / len(x)", "you averaged over the batch; it should be a sum, because "
                   "the mean of the loss is in dy already"),
@@ -79,6 +80,6 @@ Given ∂L/∂y (B, O), add to grads.W and grads.b, and return ∂L/∂x (B, I).
                   "because a constant has no derivative"),
                  ("x * (dy @ self.W.T)", "you multiplied by x; dx should be dy Wᵀ, because y is "
                   "linear in x")),
-        ("grads.b += dy.sum(0)", "grads.b += dy.sum()",
+        ("grads.b += dy.sum(axis=0)", "grads.b += dy.sum()",
          "you summed over the outputs too; db should be Σ_b dy_b, because each output has its own "
          "b")))

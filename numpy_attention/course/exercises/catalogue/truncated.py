@@ -162,9 +162,8 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
                  ("dW / -(-len(xs) // k), dU / -(-len(xs) // k)", "you averaged over the chunks; "
                   "it should be the sum over all chunks")),
         *instead("    for first in range(0, len(xs), k):\n", "range(0, len(xs), k):\n",
-                 ("range(0, len(xs), k):\n        dW = np.zeros_like(W)\n"
-                  "        dU = np.zeros_like(U)\n", "you kept the last chunk alone; dW and "
-                  "dU should be sums over all chunks, because each has its own steps"),
+                 ("range((len(xs) - 1) // k * k, len(xs), k):\n", "you kept the last chunk alone; "
+                  "dW and dU should be sums over all chunks, because each has its own steps"),
                  ("range(0, 1):\n", "you did the first chunk alone; all chunks should be added, "
                   "because each has its own steps")),
         ("    for first in range(0, len(xs), k):\n",
