@@ -25,15 +25,79 @@ DIAGONAL = ("you took the Jacobian's diagonal α (1 − α) alone; it should be 
             "because every weight depends on every score: they add up to 1")
 UNWEIGHTED = ("you subtracted the plain mean of dα; it should be Σ α dα, because words are "
               "attended to by α and not all alike")
+UNSUMMED = ("you subtracted the plain sum of dα; it should be Σ α dα, because each dα counts by "
+            "the weight of its word")
+SECOND = ("you left α out of the second term; it should be α (dα − Σ α dα), because both terms of "
+          "the Jacobian have it")
+
+Mistakes = tuple[tuple[str, str, str], ...]
 
 
-def softmax_mistakes(line: str, alpha: str, dalpha: str) -> tuple[tuple[str, str, str], ...]:
+def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
+    """The curated mistakes of one line, each (what is written instead of `right`, the sentence)."""
+    return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
+
+
+def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
     """The curated mistakes of a line α (dα − (α dα).sum(…)), by its names of α and dα."""
     start = line[:line.index(f"{alpha} * (")]
-    mean = line.replace(f"({alpha} * {dalpha}).sum(", f"{dalpha}.mean(")
     return ((line, f"{start}{alpha} * {dalpha}", ONE_TERM),
             (line, f"{start}{alpha} * (1 - {alpha}) * {dalpha}", DIAGONAL),
-            (line, mean, UNWEIGHTED))
+            *instead(line, f"({alpha} * {dalpha}).sum(", (f"{dalpha}.mean(", UNWEIGHTED),
+                     (f"{dalpha}.sum(", UNSUMMED)),
+            *instead(line, f"{alpha} * ({dalpha} -", (f"1 * ({alpha} * {dalpha} -", SECOND)))
+
+
+def tanh_mistakes(line: str, output: str, h: str) -> Mistakes:
+    """The curated mistakes of a line with the factor (1 - output**2); h: the output in words."""
+    return instead(
+        line, f"(1 - {output}**2)",
+        (f"(1 - {output})", f"you forgot the square; it should be 1 − {h}², because that is the "
+         "derivative of the tanh"),
+        (f"(1 - {output})**2", f"you squared the difference; it should be 1 − {h}², because that "
+         "is the derivative of the tanh"),
+        (f"{output} * (1 - {output})", f"you used σ's derivative; it should be 1 − {h}², because "
+         f"{h} is a tanh"),
+        (f"(1 - np.tanh({output})**2)", f"you took the tanh of {h}; it should be 1 − {h}², because "
+         f"{h} is a tanh already"))
+
+
+def sigmoid_mistakes(line: str, s: str) -> Mistakes:
+    """The curated mistakes of a line with the factor s * (1 - s)."""
+    again = f"(1 / (1 + np.exp(-{s})))"
+    should = f"it should be {s} (1 − {s}), because"
+    return instead(
+        line, f"{s} * (1 - {s})",
+        (s, f"you left out 1 − {s}; {should} {s} is a σ"),
+        (f"(1 - {s})", f"you left out one factor {s}; {should} {s} is a σ"),
+        (f"(1 - {s}**2)", f"you used tanh's derivative; {should} {s} is a σ"),
+        (f"{again} * (1 - {again})", f"you took σ of {s}; {should} {s} is a σ already"))
+
+
+def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
+    """The curated mistakes of a line with array.sum(0), or sum(axis=0), the gradient of a bias."""
+    total = line[line.index(f"{array}.sum("):]
+    total = total[:total.index("0)") + 2]
+    should = "it should be the sum over the batch, because every row used it"
+    return instead(
+        line, total,
+        (f"{array}.mean(0)", f"you averaged the gradient of {name}; {should}"),
+        (f"{array}[0]", f"you took the gradient of {name} from the first row alone; {should}"),
+        (f"{array}[-1]", f"you took the gradient of {name} from the last row alone; {should}"))
+
+
+def set_mistakes(because: str, *lines: str) -> Mistakes:
+    """The curated mistakes of lines grads.X += …: it is set, or left out."""
+    found: list[tuple[str, str, str]] = []
+    for line in lines:
+        name = line[:line.index(" +=")].replace("grads.", "")
+        found += instead(
+            line, line[line.index(" +="):],
+            (line[line.index(" +="):].replace(" +=", "[...] =", 1), f"you set the gradient of "
+             f"{name}; it should be added with +=, because {because}"),
+            (" += 0", f"you left out the gradient of {name}; it should be added, because the "
+             f"forward pass reads {name}"))
+    return tuple(found)
 
 
 class Case(NamedTuple):

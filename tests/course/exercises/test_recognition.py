@@ -70,15 +70,15 @@ def test_what_is_correct_is_not_two_mistakes():
 
 @pytest.mark.parametrize("change", [
     ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
-     "mean = (alpha * dalpha).sum(axis=None, keepdims=True)"),
+     "mean = 2 * (alpha * dalpha).sum(axis=1, keepdims=True)"),
     ("    mean = (alpha * dalpha).sum(axis=1, keepdims=True)      # what an average look does\n"
      "    return alpha * (dalpha - mean)",
-     "    return alpha * (dalpha - (alpha * dalpha).sum())"),
+     "    return alpha * (dalpha - 2 * (alpha * dalpha).sum(axis=1, keepdims=True))"),
 ])
 def test_a_mutation_is_named_with_the_names_of_the_user(change, verdict):
     found = verdict(SOFTMAX, SOFTMAX.solution.replace(*change))
     with_name = ", in the computation of `mean`" if "mean = " in change[1] else ""
-    assert found.mistakes == [f"a sum over all axes{with_name}"]
+    assert found.mistakes == [f"an extra factor 2{with_name}"]
 
 
 def test_another_array_is_named_with_the_names_of_the_user():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 
 def adam(x, g, m, v, step, rate, beta1, beta2, epsilon):
@@ -36,8 +36,8 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
         "the size of its gradient.",
         "m after t steps is a sum with weights that add up to 1 − β₁ᵗ, not to 1.",
         "m̂ and v̂ are used in the step; m and v are kept"),
-    why=("√v̂ has the unit of the gradient, so m̂ / √v̂ has none: multiplying the loss by 10 changes "
-         "nothing except the effect of ε."),
+    why=("√v̂ has the unit of the gradient, so m̂ / √v̂ has none: multiplying the loss by 10 "
+         "changes nothing except the effect of ε."),
     unseen=("Without the corrections the first step is longer by a factor of (1 − β₁)/√(1 − β₂), "
             "about 3 with the usual numbers. It still trains."),
     mistakes=(
@@ -92,4 +92,51 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
         ("    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
          "    m_hat = m / (1 - beta1)\n    v_hat = v / (1 - beta2)\n",
          "you left out the power t; m and v should be divided by 1 − β₁ᵗ and 1 − β₂ᵗ, because "
-         "the correction shrinks with each step")))
+         "the correction shrinks with each step"),
+        *instead("(1 - beta2) * g**2", "(1 - beta2) * g**2",
+                 ("(1 - beta2) * (g - m)**2", "you averaged (g − m)², as AdaBelief does; it should "
+                  "be g², because Adam's v is a mean of squared gradients"),
+                 ("(1 - beta2) * m**2", "you averaged m²; it should be g², because v is a mean of "
+                  "squared gradients"),
+                 ("(1 - beta2) * np.abs(g)", "you averaged |g|; it should be g², because the root "
+                  "is taken later"),
+                 ("g**2", "you left out 1 − β₂; it should multiply g², because v is a mean and not "
+                  "a sum"),
+                 ("((1 - beta2) * g)**2", "you squared 1 − β₂ too; it should be (1 − β₂) g², "
+                  "because the weights of a mean add up to 1"),
+                 ("(1 - beta1) * g**2", "you used 1 − β₁ in v; it should be 1 − β₂, because the "
+                  "weights of a mean add up to 1")),
+        *instead("m = beta1 * m + (1 - beta1) * g\n    v", "m = beta1 * m + (1 - beta1) * g",
+                 ("m = beta1 * m + (1 - beta2) * g", "you used 1 − β₂ in m; it should be 1 − β₁, "
+                  "because the weights of a mean add up to 1"),
+                 ("m = g", "you left the old m out; m should be β₁ m + (1 − β₁) g, because it is a "
+                  "running mean")),
+        *instead("return x - rate * m_hat / (np.sqrt(v_hat) + epsilon), m, v",
+                 "x - rate * m_hat / (np.sqrt(v_hat) + epsilon), m, v",
+                 ("x - rate * m_hat / (np.sqrt(v_hat) + epsilon), v, m", "you returned v before m; "
+                  "it should be x, m, v, because the task says so"),
+                 ("x - rate * m_hat / np.sqrt(v_hat), m, v", "you left out ε; it should be added "
+                  "to √v̂, because v̂ may be 0"),
+                 ("x - rate * m_hat / np.sqrt(v_hat) + epsilon, m, v", "you added ε to x; it "
+                  "should be added to √v̂ before the division, because it guards that"),
+                 ("x - rate * g / (np.sqrt(v_hat) + epsilon), m, v", "you took the step along g; "
+                  "it should be m̂, because Adam moves along the mean"),
+                 ("x - rate * m_hat, m, v", "you did not divide by √v̂ + ε; it should be m̂ / (√v̂ "
+                  "+ ε), because each element has its own step"),
+                 ("x - m_hat / (np.sqrt(v_hat) + epsilon), m, v", "you left out the rate; it "
+                  "should multiply the step"),
+                 ("rate * m_hat / (np.sqrt(v_hat) + epsilon), m, v", "you returned the step; it "
+                  "should be x minus the step, because the new x is asked for"),
+                 ("x - rate * np.sqrt(1 - beta2**step) / (1 - beta1**step) * m "
+                  "/ (np.sqrt(v) + epsilon), m, v", "you corrected the rate and not v; it should "
+                  "be √v̂ + ε, because otherwise ε is corrected too")),
+        ("    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
+         "    m_hat = (m - (1 - beta1) * g) / beta1 / (1 - beta1**step)\n"
+         "    v_hat = (v - (1 - beta2) * g**2) / beta2 / (1 - beta2**step)\n",
+         "you corrected the old m and v; it should be the new ones, because the step uses g too"),
+        ("    m_hat = m / (1 - beta1**step)\n", "    m_hat = m * (1 - beta1**step)\n",
+         "you multiplied m by 1 − β₁ᵗ; it should be divided, because m is too small at first"),
+        ("    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
+         "    m_hat = m * (1 - beta1**step)\n    v_hat = v * (1 - beta2**step)\n",
+         "you multiplied by the corrections; m and v should be divided by them, because both are "
+         "too small at first")))

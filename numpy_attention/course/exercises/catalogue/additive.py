@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    instead,
+    set_mistakes,
+    softmax_mistakes,
+    tanh_mistakes,
+)
 from numpy_attention.gradcheck import protocol
 
 
@@ -14,6 +22,14 @@ def cases(rng, its):
         inputs = rng.standard_normal((3, 2, 3)), rng.standard_normal((2, 5, 4))
         forward, backward = protocol(attention, mask)
         yield Case(forward, inputs, backward, attention)
+
+        def contexts(queries, values, forward=forward):
+            found, _, cache = forward(queries, values)
+            return found, cache
+
+        def contexts_backward(dcontexts, cache, grads, backward=backward):
+            return backward(dcontexts, None, cache, grads)
+        yield Case(contexts, inputs, contexts_backward, attention)
 
 
 EXERCISE = Exercise(
@@ -66,4 +82,63 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
          "well as a value"),
         ("return dmemory.values + dmemory.keys @ self.U_a.T", "return dmemory.keys @ self.U_a.T",
          "you left out the gradient through the context; dh has two terms, because a word is a "
-         "value as well as a key")))
+         "value as well as a key"),
+        *tanh_mistakes("* self.v_a * (1 - x**2)", "x", "x"),
+        *set_mistakes("every step of the decoder uses it", "grads.v_a += np.tensordot(de, x, 2)",
+                      "grads.W_a += query.T @ total"),
+        *set_mistakes("grads may hold that of other calls",
+                      "grads.U_a += np.tensordot(memory.values, dmemory.keys, ((0, 1), (0, 1)))"),
+        *instead("            dalpha = dalpha + dweights\n", "dalpha + dweights",
+                 ("dweights", "you kept only the given ∂L/∂α; h · dc should be added, because the "
+                  "context reads α too"),
+                 ("dalpha * dweights", "you multiplied by the given ∂L/∂α; it should be added, "
+                  "because α is read in two ways")),
+        *instead("        return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))\n",
+                 "alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
+                 ("dalpha", "you left out the softmax; de should be α (dα − Σ α dα), because α = "
+                  "softmax(e)"),
+                 ("alpha * (dalpha - (alpha * dalpha).sum(0, keepdims=True))", "you summed over "
+                  "the batch; the sum goes over the words of one sentence, because only their "
+                  "weights add up to 1"),
+                 ("alpha * (dalpha - (alpha * dalpha).sum())", "you summed over the whole batch; "
+                  "the sum goes over the words of one sentence, because only their weights add up "
+                  "to 1"),
+                 ("dalpha - (alpha * dalpha).sum(1, keepdims=True)", "you left out the α in front; "
+                  "it should be α (dα − Σ α dα), because a score moves its weight by α times as "
+                  "much")),
+        *instead("dmemory.values += alpha[:, :, None] * dcontext[:, None]",
+                 "alpha[:, :, None] * dcontext[:, None]",
+                 ("dcontext[:, None] + 0 * memory.values", "you left α out of the gradient of the "
+                  "values; it should be α_j dc, because c = Σ α_j h_j"),
+                 ("dcontext[:, None] / alpha.shape[1] + 0 * memory.values", "you shared dc equally "
+                  "among the words; it should be α_j dc, because c = Σ α_j h_j"),
+                 ("dalpha[:, :, None] * dcontext[:, None]", "you took dα for α in the gradient of "
+                  "the values; it should be α_j dc, because c = Σ α_j h_j")),
+        ("* self.v_a * (1 - x**2)", "* self.v_a * (1 - memory.keys**2)",
+         "you took the derivative of the tanh at the keys; it should be 1 − x², because x is its "
+         "output"),
+        *instead("grads.v_a += np.tensordot(de, x, 2)", "np.tensordot(de, x, 2)",
+                 ("np.tensordot(alpha, x, 2)", "you took α for dv_a; it should be Σ de_j x_j, "
+                  "because e_j = v_a · x_j"),
+                 ("np.tensordot(dalpha, x, 2)", "you took dα for dv_a; it should be Σ de_j x_j, "
+                  "because v_a is behind the softmax"),
+                 ("np.tensordot(de, memory.keys, 2)", "you took the keys for dv_a; it should be Σ "
+                  "de_j x_j, because e_j = v_a · x_j"),
+                 ("np.tensordot(de, x, 2) / len(query)", "you averaged dv_a over the batch; it "
+                  "should be the sum, because every row used v_a")),
+        *instead("        total = da.sum(1)\n", "da.sum(1)",
+                 ("da[:, 0]", "you took the first word alone for dq; it should be the sum over "
+                  "the words, because the query met every word"),
+                 ("da[:, -1]", "you took the last word alone for dq; it should be the sum over "
+                  "the words, because the query met every word"),
+                 ("(alpha[:, :, None] * da).sum(1)", "you weighted the words by α in dq; it should "
+                  "be the plain sum of da_j, because α is in de already")),
+        *instead("grads.W_a += query.T @ total", "query.T @ total",
+                 ("np.outer(query[0], total[0])", "you took dW_a from the first row alone; it "
+                  "should be the sum over the batch, because every row used W_a"),
+                 ("query.T @ total / len(query)", "you averaged dW_a over the batch; it should be "
+                  "the sum, because every row used W_a")),
+        *instead("        dmemory.keys += da\n", "da",
+                 ("da * memory.mask[..., None] / da.shape[1]", "you divided the gradient of the "
+                  "keys by the number of words; it should be da_j, because each key has its own "
+                  "score"))))

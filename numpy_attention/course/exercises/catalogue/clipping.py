@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 
 def clip(gradients, most):
@@ -19,7 +19,10 @@ def cases(rng, its):
     for size in (0.1, 1.0, 3.0):
         arrays = [size * rng.standard_normal(shape) for shape in ((3, 4), (5,))]
         yield Case(its.clip, (arrays, 2.5))
-    yield Case(its.clip, ([np.zeros((2, 2))], 1.0))
+    yield Case(lambda gradients, most: its.clip(gradients, most)[0], ([np.zeros((2, 2))], 1.0),
+               differ=lambda found, right: "you divided by a norm of 0; the factor should be 1 "
+               "there, because zeros stay zeros" if np.isnan(found).any()
+               else "zeros should stay zeros")
 
 
 EXERCISE = Exercise(
@@ -76,4 +79,41 @@ zeros.
          "allowed"),
         ("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
          "norm = np.sqrt(sum((one**2).mean() for one in gradients))",
-         "you took the mean of the squares; it should be their sum, because that is the norm")))
+         "you took the mean of the squares; it should be their sum, because that is the norm"),
+        *instead("norm = np.sqrt(sum((one**2).sum() for one in gradients))",
+                 "np.sqrt(sum((one**2).sum() for one in gradients))",
+                 ("max(np.abs(one).max() for one in gradients)", "you took the largest element; it "
+                  "should be √Σ g², because all elements count"),
+                 ("sum(np.abs(one).sum() for one in gradients)", "you added absolute values; it "
+                  "should be √Σ g², because the norm is a root of squares"),
+                 ("np.sqrt((gradients[-1]**2).sum())", "you took the norm of the last array alone; "
+                  "it should be that of all together, because they are one long vector"),
+                 ("np.sqrt((gradients[0]**2).sum())", "you took the norm of the first array alone; "
+                  "it should be that of all together, because they are one long vector"),
+                 ("max(np.sqrt((one**2).sum()) for one in gradients)", "you took the largest norm "
+                  "of an array; it should be that of all together, √Σ g²"),
+                 ("np.mean([np.sqrt((one**2).sum()) for one in gradients])", "you averaged the "
+                  "norms of the arrays; it should be √Σ g² over all, the norm of one long vector"),
+                 ("np.sqrt(np.mean(np.concatenate([one.ravel() for one in gradients])**2))",
+                  "you took the mean of all squares; it should be their sum, because that is the "
+                  "norm")),
+        *instead("factor = min(1.0, most / norm) if norm > 0 else 1.0", "min(1.0, most / norm)",
+                 ("min(1.0, norm / most)", "you exchanged most and norm; the factor should be most "
+                  "/ norm, because a longer gradient shrinks more"),
+                 ("min(1.0, most / norm**2)", "you divided by the square of the norm; it should be "
+                  "the norm, because the result has the length `most`"),
+                 ("float(norm <= most)", "you set long gradients to 0; they should be scaled to "
+                  "the length `most`, because their direction is wanted"),
+                 ("min(1.0, most / len(gradients) / norm)", "you divided `most` among the arrays; "
+                  "it should be the largest norm of all of them together")),
+        *instead("    return [one * factor for one in gradients], norm\n",
+                 "[one * factor for one in gradients], norm",
+                 ("[one * factor if np.sqrt((one**2).sum()) > most else one for one in gradients], "
+                  "norm", "you scaled only the arrays that are too long by themselves; all should "
+                  "get the factor, because otherwise the direction changes"),
+                 ("[one * factor for one in gradients], factor", "you returned the factor; it "
+                  "should be the norm before clipping"),
+                 ("[one * factor for one in gradients], norm**2", "you returned the sum of "
+                  "squares; it should be its root, the norm"),
+                 ("gradients, norm", "you returned the gradients unchanged; they should be "
+                  "multiplied by the factor"))))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 
 def cross_entropy(z, y):
@@ -54,4 +54,42 @@ Given dloss, which is ∂(what comes after)/∂L, return the gradient of z (N, V
         ("    dz[rows, y] -= 1\n", "",
          "you left out the second term of L, −z_y; dz should be p − onehot(y)"),
         ("return dz * dloss / len(y), None", "return dz / len(y), None",
-         "you left out dloss; it is the upstream gradient, a factor of all of dz")))
+         "you left out dloss; it is the upstream gradient, a factor of all of dz"),
+        *instead("dz[rows, y] -= 1", "dz[rows, y] -= 1",
+                 ("dz[:, y] -= 1", "you subtracted 1 in whole columns; it should be one element of "
+                  "each row, dz[rows, y], because each row has its own class"),
+                 ("dz -= 1", "you subtracted 1 everywhere; it should be only at y, because −z_y is "
+                  "the only score outside of the logarithm"),
+                 ("dz[rows, y] = 1 - dz[rows, y]", "you took 1 − p_y at the correct class; it "
+                  "should be p_y − 1, because that score has to rise"),
+                 ("dz = np.where(np.arange(dz.shape[1]) == y[:, None], dz - 1, 0)", "you gave only "
+                  "the correct score a gradient; the others should get p_v, because log Σ exp "
+                  "reads all"),
+                 ("dz = np.where(np.arange(dz.shape[1]) == y[:, None], -1 / dz, 0)", "you stopped "
+                  "at ∂/∂p, −1/p_y; it should go on through the softmax, because p is made from "
+                  "z"),
+                 ("dz *= 1 - dz", "you took p (1 − p); it should be p − onehot(y), because the "
+                  "loss is −log p_y"),
+                 ("dz[rows, y] -= 1\n    p = np.exp(shifted - log_sum[:, None])\n"
+                  "    dz = p * (dz - (p * dz).sum(1, keepdims=True))", "you went through the "
+                  "softmax twice; p − onehot(y) should be all, because it is ∂L/∂z already")),
+        *instead("dz = np.exp(shifted - log_sum[:, None])", "np.exp(shifted - log_sum[:, None])",
+                 ("np.exp(shifted) / log_sum[:, None]", "you divided by log Σ exp; it should be "
+                  "Σ exp, because log_sum is a logarithm already"),
+                 ("shifted - log_sum[:, None]", "you took log p; it should be p, because the "
+                  "derivative of log Σ exp(z) is p"),
+                 ("np.exp(shifted)", "you took exp(z) without its sum; it should be p, because the "
+                  "derivative of log Σ exp(z) is exp(z) / Σ exp(z)"),
+                 ("shifted * 1", "you took z for p; it should be exp(z) / Σ exp(z), because that "
+                  "is the derivative of log Σ exp(z)"),
+                 ("np.exp(shifted) / np.exp(shifted).sum(0)", "you summed over the rows; p should "
+                  "be divided by the sum over the classes, because each row is a distribution")),
+        *instead("return dz * dloss / len(y), None", "dz * dloss / len(y)",
+                 ("-dz * dloss / len(y)", "you took onehot(y) − p; it should be p − onehot(y), "
+                  "because the loss is −log p"),
+                 ("dz * dloss / dz.shape[1]", "you divided by the number of classes; it should be "
+                  "the number of rows, because the loss is a mean over these"),
+                 ("dz * dloss / dz.size", "you divided by all elements; it should be the number of "
+                  "rows, because the loss is a mean over these"),
+                 ("dz", "you left out dloss and 1/N; dz should be (p − onehot(y)) dloss / N, "
+                  "because the loss is a mean and dloss its gradient"))))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead, set_mistakes
 from numpy_attention.module import Array, Module
 
 
@@ -77,4 +77,55 @@ The layer from which RNNsearch reads its words (Bahdanau et al. 2015, appendix A
         ("dwide @ self.U.T, dwide @ self.V.T, dwide @ self.C.T",
          "dwide @ self.U.T, 0 * (dwide @ self.V.T), dwide @ self.C.T",
          "you left out the gradient of the word before; it should have one, because it had a part "
-         "in the scores")))
+         "in the scores"),
+        *set_mistakes("a layer may be used twice", "grads.U += s.T @ dwide",
+                      "grads.C += c.T @ dwide", "grads.W += t.T @ dscores"),
+        ("grads.V += y.T @ dwide", "grads.V += 0", "you left out the gradient of V; it should be "
+         "added, because the forward pass reads V"),
+        *instead("dwide = (dt[:, :, None] * largest)", "dt[:, :, None] * largest",
+                 ("dt[:, :, None] * (pairs > 0)", "you let through what is positive, as for a "
+                  "ReLU; dt should go to the larger of each pair, because maxout takes it"),
+                 ("dt[:, :, None] * largest * (pairs > 0)", "you set the gradient of a negative "
+                  "maximum to 0; maxout passes it on, because it is not a ReLU"),
+                 ("dt[:, :, None] * np.full(pairs.shape, 0.5)", "you gave each of a pair half; the "
+                  "larger should get all of dt, because the smaller had no part in it"),
+                 ("dt[:, :, None] * [1, 0]", "you gave dt to the first of each pair; it should go "
+                  "to the larger, because that was taken"),
+                 ("dt[:, :, None] * [0, 1]", "you gave dt to the second of each pair; it should go "
+                  "to the larger, because that was taken"),
+                 ("dt[:, :, None] * pairs * largest", "you multiplied by t̃; it should be dt at "
+                  "the larger, because the derivative of a maximum is 1 there"),
+                 ("dt[:, :, None] * (np.abs(pairs) == np.abs(pairs).max(2, keepdims=True))",
+                  "you compared absolute values; dt should go to the larger, because the forward "
+                  "pass took the maximum"),
+                 ("dt[:, :, None] * (pairs == pairs.max(1, keepdims=True))", "you took the maximum "
+                  "over l; it should be over the two of each pair"),
+                 ("(dt[:, :, None] * largest).transpose(0, 2, 1)", "you put all first elements "
+                  "before all second; the two of a pair should be neighbours, because t̃ was cut "
+                  "so"),
+                 ("dt[:, :, None] * (1 - t[:, :, None]**2) * largest", "you multiplied by tanh's "
+                  "derivative; it should be dt alone, because maxout has no tanh")),
+        *instead("        dt = dscores @ self.W.T    ", "dscores @ self.W.T",
+                 ("dscores @ self.W.T / dscores.shape[1]", "you divided dt by the number of "
+                  "scores; it should be dscores Wᵀ, because a matrix product is a sum"),
+                 ("dscores @ self.W.T / len(t)", "you averaged dt over the batch; it should be "
+                  "dscores Wᵀ, because each row has its own")),
+        *instead("        grads.W += t.T @ dscores\n        dt = dscores", "        grads",
+                 ("        dscores = dscores / dscores.shape[1]\n        grads", "you divided by "
+                  "the number of scores; dscores should be taken as it is, because nothing is "
+                  "averaged here"),
+                 ("        dscores = dscores / len(t)\n        grads", "you averaged over the "
+                  "batch; dscores should be taken as it is, because the mean of the loss is in "
+                  "it")),
+        ("        grads.U += s.T @ dwide\n        grads.V += y.T @ dwide\n"
+         "        grads.C += c.T @ dwide\n",
+         "        grads.U[...] = s.T @ dwide\n        grads.V[...] = y.T @ dwide\n"
+         "        grads.C[...] = c.T @ dwide\n",
+         "you set the gradients of U, V and C; they should be added with +=, because a layer may "
+         "be used twice"),
+        *instead("return dwide @ self.U.T, dwide @ self.V.T, dwide @ self.C.T",
+                 "dwide @ self.U.T, dwide @ self.V.T, dwide @ self.C.T",
+                 ("dwide @ self.U.T, dwide @ self.C.T, dwide @ self.V.T", "you returned dc before "
+                  "dy; the order should be s, y, c, because that is the order of the inputs"),
+                 ("dwide @ self.V.T, dwide @ self.U.T, dwide @ self.C.T", "you returned dy before "
+                  "ds; the order should be s, y, c, because that is the order of the inputs"))))

@@ -1,6 +1,6 @@
 """Exercise dropout: what is left out, and what is left."""
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 
 def dropout(x, keep, p):
@@ -19,12 +19,17 @@ def dropout_backward(dy, cache, grads):
 
 
 def cases(rng, its):
+    def again(x, keep, p):
+        found = its.dropout(x, keep, p)
+        its.dropout(x, ~keep, p)            # before the backward pass of the first call
+        return found
+
     for p in (0.3, 0.5):
         x = rng.standard_normal((4, 6))
         keep = rng.random((4, 6)) >= p
         x[1:3, 2] = 0                       # y is 0 where x is kept, and where it is dropped
         keep[1:3, 2] = True, False
-        yield Case(its.dropout, (x, keep, p), its.dropout_backward)
+        yield Case(its.dropout if p < 0.5 else again, (x, keep, p), its.dropout_backward)
 
 
 EXERCISE = Exercise(
@@ -76,4 +81,42 @@ is up to you. The backward pass returns ∂L/∂x; None for keep and p may be le
         ("scale = keep / (1 - p)",
          "scale = (np.random.default_rng(0).random(x.shape) >= p) / (1 - p)",
          "you drew a mask of your own; it should be keep, because the caller has drawn the "
-         "mask and counts on it")))
+         "mask and counts on it"),
+        *instead("    scale = keep / (1 - p)\n    return x * scale, scale\n",
+                 "return x * scale, scale",
+                 ("vars(dropout).setdefault(\"kept\", scale + 0)[...] = scale\n"
+                  "    return x * scale, dropout.kept", "you kept the mask outside "
+                  "of the cache; it should be in the cache, because forward may run again before "
+                  "backward"),
+                 ("return np.where(keep, x, x / (1 - p)), np.where(keep, 1, 1 / (1 - p))",
+                  "you divided what is dropped; it should be 0 there, and x / (1 − p) where keep "
+                  "is True"),
+                 ("return np.where(keep, x / (1 - p), x), np.where(keep, 1 / (1 - p), 1)",
+                  "you left what is dropped as it was; it should be 0 where keep is False, because "
+                  "it is left out"),
+                 ("return np.where(keep, x / (1 - p), x), scale", "you left what is dropped as it "
+                  "was in y; it should be 0 where keep is False, because it is left out"),
+                 ("return x * keep, scale", "you rescaled in the backward pass alone; y should be "
+                  "divided by 1 − p too, because dx is its derivative"),
+                 ("return x * scale, ~keep / (1 - p)", "you let the gradient through where x was "
+                  "dropped; dx should be dy keep / (1 − p), because y is x times that")),
+        *instead("scale = keep / (1 - p)", "keep / (1 - p)",
+                 ("keep / np.sqrt(1 - p)", "you divided by √(1 − p); it should be 1 − p, because "
+                  "the expectation of y is x and not its variance"),
+                 ("keep * p", "you multiplied by p; it should be divided by 1 − p, the probability "
+                  "of being kept"),
+                 ("keep[:1] / (1 - p)", "you used one row of keep for all; each row should have "
+                  "its own, because keep is (B, H)"),
+                 ("1 / (1 - p) + 0 * keep", "you did not use the mask; y should be 0 where keep is "
+                  "False, because that is what dropout is"),
+                 ("keep * (1 + p)", "you multiplied by 1 + p; it should be divided by 1 − p, so "
+                  "that the expectation of y is x")),
+        *instead("return dy * scale, None, None", "dy * scale",
+                 ("dy * scale * (scale > 0) * scale", "you multiplied by the factor twice in the "
+                  "backward pass; dx should be dy keep / (1 − p), because y has it once"),
+                 ("dy / scale.max()", "you multiplied by 1 − p and forgot the mask; dx should be "
+                  "dy keep / (1 − p)"),
+                 ("dy * scale.max()", "you forgot the mask in the backward pass and kept its "
+                  "factor; dx should be 0 where keep is False"),
+                 ("dy * (scale > 0) / scale.max()", "you multiplied by 1 − p in the backward pass; "
+                  "dx should be dy keep / (1 − p), because y is divided by it"))))

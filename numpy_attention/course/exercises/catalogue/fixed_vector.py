@@ -4,7 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    instead,
+    set_mistakes,
+    tanh_mistakes,
+)
 from numpy_attention.gradcheck import randomize
 from numpy_attention.module import Array, Module
 
@@ -131,4 +138,37 @@ return ∂L/∂xs and ∂L/∂c.
          "you took the mean of dc over the steps; it should be the sum, because every use of c "
          "adds to L"),
         ("            dxs[t] = da @ self.W.T\n", "",
-         "you left dxs at 0; it should be da_t Wᵀ in step t, because s_t reads x_t")))
+         "you left dxs at 0; it should be da_t Wᵀ in step t, because s_t reads x_t"),
+        *tanh_mistakes("da = ds * (1 - states[t + 1]**2)", "states[t + 1]", "s_t"),
+        *tanh_mistakes("da_0 = ds * (1 - states[0]**2)", "states[0]", "s_0"),
+        *set_mistakes("every step uses it", "grads.U_o += states[t + 1].T @ dos[t]",
+                      "grads.C_o += c.T @ dos[t]", "grads.W += xs[t].T @ da",
+                      "grads.U += states[t].T @ da", "grads.C += c.T @ da"),
+        *set_mistakes("grads may hold that of other calls", "grads.W_s += c.T @ da_0"),
+        *instead("            dc += dos[t] @ self.C_o.T\n", "dc +=",
+                 ("dc += (t == len(xs) - 1) *", "you counted the read-out of c at the last step "
+                  "alone; every step should add do_t C_oᵀ, because every o_t reads c"),
+                 ("dc += (t == 0) *", "you counted the read-out of c at the first step alone; "
+                  "every step should add do_t C_oᵀ, because every o_t reads c")),
+        *instead("            dc += da @ self.C.T\n", "dc +=",
+                 ("dc += (t == len(xs) - 1) *", "you counted c in the last state alone; every step "
+                  "should add da_t Cᵀ, because every s_t reads c"),
+                 ("dc += (t == 0) *", "you counted c in the first step alone; every step should "
+                  "add da_t Cᵀ, because every s_t reads c")),
+        ("            dc += da @ self.C.T\n", "            dc += ds @ self.C.T\n",
+         "you took ds_t for dc; it should be da_t Cᵀ, because c is inside of the tanh"),
+        *instead("            ds = da @ self.U.T\n", "da @ self.U.T",
+                 ("ds @ self.U.T", "you carried ds Uᵀ; it should be da_t Uᵀ, because U is inside "
+                  "of the tanh"),
+                 ("da @ self.U.T + ds", "you carried ds on as well; it should be da_t Uᵀ alone, "
+                  "because s_{t−1} is read through U only")),
+        ("        dc += da_0 @ self.W_s.T\n", "        dc += da @ self.W_s.T\n",
+         "you took da_1 for s_0; it should be da_0 = ds_0 (1 − s_0²), because W_s made s_0"),
+        ("        da_0 = ds * (1 - states[0]**2)\n",
+         "        da_0 = (ds + dos[0] @ self.U_o.T) * (1 - states[0]**2)\n",
+         "you gave s_0 an upstream gradient; only ds should reach it, because no o_t reads s_0"),
+        *instead("            dxs[t] = da @ self.W.T\n", "dxs[t] = da @ self.W.T",
+                 ("dxs[len(xs) - 1 - t] = da @ self.W.T", "you left dxs in the order of the loop; "
+                  "it should be reversed, because the loop begins with the last step"),
+                 ("dxs[t] = ds @ self.W.T", "you took ds_t for dxs; it should be da_t Wᵀ, because "
+                  "x_t is inside of the tanh"))))

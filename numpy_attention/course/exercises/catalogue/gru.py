@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    batch_mistakes,
+    instead,
+    set_mistakes,
+    sigmoid_mistakes,
+    tanh_mistakes,
+)
 from numpy_attention.gradcheck import randomize
 
 
@@ -89,4 +98,94 @@ grads.U and grads.b, and to grads.b_n if there is a b_n; return ∂L/∂xs and �
          "share of h′"),
         ("dh = dh + dys[t] ", "dh = dys[t] ",
          "you kept only the upstream gradient of this state; the gradient from the next step "
-         "should be added, because the next step reads the state too")))
+         "should be added, because the next step reads the state too"),
+        *tanh_mistakes("da_n = dh * (1 - keep) * (1 - n**2)", "n", "n"),
+        *sigmoid_mistakes("da_r = dr * r * (1 - r)", "r"),
+        *sigmoid_mistakes("da_z = dz * z * (1 - z)", "z"),
+        *batch_mistakes("grads.b += da.sum(0)", "da", "b"),
+        *batch_mistakes("grads.b_n += (da_n * r).sum(0)", "(da_n * r)", "b_n"),
+        *set_mistakes("every step uses it", "grads.W += xs[t].T @ da", "grads.b += da.sum(0)",
+                      "grads.U += np.concatenate([h.T @ da_r, h.T @ da_z, dU_n], axis=1)",
+                      "grads.b_n += (da_n * r).sum(0)"),
+        *instead("            dh = dh * keep + dh_seen + da_r @ U_r.T + da_z @ U_z.T\n",
+                 "dh * keep + dh_seen",
+                 ("dh * keep * runs + dh_seen", "you dropped the kept part past a sentence's end; "
+                  "dh keep should come back there unchanged, because keep is 1"),
+                 ("dh * (1 - keep) + dh_seen", "you multiplied the kept part by 1 − keep; it "
+                  "should be dh keep, because h′ contains keep h"),
+                 ("dh + dh_seen", "you passed dh on whole; it should be dh keep, because h′ "
+                  "contains keep h"),
+                 ("dh * z + dh_seen", "you took z for keep in dh; it should be dh keep, because "
+                  "keep is 1 − z for \"new\", and 1 past the end")),
+        *instead("da_n = dh * (1 - keep) * (1 - n**2)", "(1 - keep) * (1 - n**2)",
+                 ("(1 - n**2)", "you left 1 − keep out of dn; it should be dh (1 − keep), because "
+                  "that is the candidate's share of h′"),
+                 ("(1 - z) * (1 - n**2)", "you took 1 − z for 1 − keep; keep is z only for "
+                  "\"old\", and 1 past a sentence's end"),
+                 ("z * (1 - n**2)", "you took z for 1 − keep in dn; it should be 1 − keep, because "
+                  "that is the candidate's share in both conventions")),
+        *instead("dkeep = np.where(runs, dh * (h - n), 0)", "dh * (h - n)",
+                 ("dh * h", "you left n out of dkeep; it should be dh (h − n), because h′ contains "
+                  "(1 − keep) n too"),
+                 ("-dh * n", "you left h out of dkeep; it should be dh (h − n), because h′ "
+                  "contains keep h too"),
+                 ("dys[t] * (h - n)", "you took only the upstream gradient in dkeep; it should be "
+                  "the whole dh, because the next step reads h′ too")),
+        *instead("        dr = da_n * s\n        ds = da_n * r\n"
+                 "        return ds @ U_n.T, dr, h.T @ ds\n",
+                 "        dr = da_n * s\n        ds = da_n * r\n"
+                 "        return ds @ U_n.T, dr, h.T @ ds\n",
+                 ("        ds = da_n @ U_n.T\n        return ds * r, ds * h, h.T @ (da_n * r)\n",
+                  "you multiplied by r after U_n; with reset=\"after\" dh should be (da_n r) U_nᵀ "
+                  "and dr da_n s, because r multiplies the product"),
+                 ("        ds = da_n @ U_n.T\n        return ds * r, ds * h, s.T @ da_n\n",
+                  "you used the equations of \"before\" in both; with \"after\" dr should be "
+                  "da_n s, and dh (da_n r) U_nᵀ"),
+                 ("        ds = da_n * r\n        return ds @ U_n.T, da_n * h, h.T @ ds\n",
+                  "you took h for s in dr; with reset=\"after\" it should be da_n s, because r "
+                  "multiplies s = h U_n + b_n"),
+                 ("        ds = da_n * r\n        return ds @ U_n.T, da_n * (h @ U_n), h.T @ ds\n",
+                  "you left b_n out of dr; with reset=\"after\" it should be da_n s, because s "
+                  "contains b_n"),
+                 ("        ds = da_n\n        return ds @ U_n.T, da_n * s, h.T @ ds\n",
+                  "you left r out; with reset=\"after\" ds should be da_n r, because r multiplies "
+                  "s"),
+                 ("        ds = da_n * r\n        return da_n @ U_n.T, da_n * s, h.T @ ds\n",
+                  "you left r out of dh; with reset=\"after\" it should be (da_n r) U_nᵀ, because "
+                  "r multiplies the product"),
+                 ("        ds = da_n * r\n        return ds @ U_n.T, ds * s, h.T @ ds\n",
+                  "you multiplied dr by r; it should be da_n s, because the derivative of r s by r "
+                  "is s")),
+        *instead("    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n\n",
+                 "    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n\n",
+                 ("    ds = da_n @ U_n.T\n    return ds, ds * h, s.T @ da_n\n",
+                  "you left r out of dh; with reset=\"before\" it should be ds r, because s = r h"),
+                 ("    ds = da_n @ U_n.T\n    return ds * r, ds * s, s.T @ da_n\n",
+                  "you took s for h in dr; with reset=\"before\" it should be ds h, because s = r "
+                  "h"),
+                 ("    return (da_n * r) @ U_n.T, da_n * s, h.T @ (da_n * r)\n",
+                  "you used the equations of \"after\" in both; with \"before\" ds should be da_n "
+                  "U_nᵀ, dr ds h, and dh ds r"),
+                 ("    ds = da_n @ U_n\n    return ds * r, ds * h, s.T @ da_n\n",
+                  "you forgot to transpose U_n; with reset=\"before\" ds should be da_n U_nᵀ")),
+        *instead("da = np.concatenate([da_r, da_z, da_n], axis=1)", "[da_r, da_z, da_n]",
+                 ("[da_z, da_r, da_n]", "you put da_z before da_r; the order should be r, z, n, "
+                  "because that is how W, U and b are cut"),
+                 ("[da_n, da_r, da_z]", "you put da_n first; the order should be r, z, n, because "
+                  "that is how W, U and b are cut")),
+        *instead("grads.U += np.concatenate([h.T @ da_r, h.T @ da_z, dU_n], axis=1)",
+                 "[h.T @ da_r, h.T @ da_z, dU_n]",
+                 ("[h.T @ da_r, h.T @ da_z, h.T @ da_n]", "you took hᵀ da_n for dU_n; it should be "
+                  "what see_backward returns, because U_n and r meet there"),
+                 ("[(r * h).T @ da_r, (z * h).T @ da_z, dU_n]", "you multiplied h by the gates; it "
+                  "should be hᵀ da, because the gates read h itself"),
+                 ("[h.T @ da_z, h.T @ da_r, dU_n]", "you put dU_z before dU_r; the order should be "
+                  "r, z, n, because that is how U is cut")),
+        ("            grads.W += xs[t].T @ da\n"
+         "            grads.U += np.concatenate([h.T @ da_r, h.T @ da_z, dU_n], axis=1)\n"
+         "            grads.b += da.sum(0)\n",
+         "            grads.W[...] = xs[t].T @ da\n"
+         "            grads.U[...] = np.concatenate([h.T @ da_r, h.T @ da_z, dU_n], axis=1)\n"
+         "            grads.b[...] = da.sum(0)\n",
+         "you set the gradients of W, U and b; they should be added with +=, because every step "
+         "uses them")))

@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    batch_mistakes,
+    instead,
+    set_mistakes,
+)
 from numpy_attention.module import Array, Module
 
 
@@ -48,13 +55,31 @@ Given ∂L/∂y (B, O), add to grads.W and grads.b, and return ∂L/∂x (B, I).
          "in one way only. So check with sizes that all differ."),
     unseen="With W = 0 every wrong dx is right: it is 0.",
     mistakes=(
-        ("grads.b += dy.sum(axis=0)", "grads.b += dy.mean(axis=0)",
-         "you averaged the gradient of b; it should be a sum, because every row of the batch used "
-         "b"),
-        ("grads.W += x.T @ dy", "grads.W[...] = x.T @ dy",
-         "you set the gradient; it should be added with +=, because a layer may be used twice"),
-        ("grads.b += dy.sum(axis=0)", "grads.b += dy[0]",
-         "you took the gradient of b from one row; it should be a sum over all rows of the batch"),
-        ("grads.W += x.T @ dy", "grads.W += x.T @ dy / len(x)",
-         "you averaged over the batch; it should be a sum, because the mean of the loss is in dy "
-         "already")))
+        *batch_mistakes("grads.b += dy.sum(axis=0)", "dy", "b"),
+        *set_mistakes("a layer may be used twice", "grads.W += x.T @ dy",
+                      "grads.b += dy.sum(axis=0)"),
+        *instead("grads.W += x.T @ dy", "x.T @ dy",
+                 ("x.T @ dy / len(x)", "you averaged over the batch; it should be a sum, because "
+                  "the mean of the loss is in dy already"),
+                 ("(dy.T @ x).reshape(self.W.shape)", "you took dyᵀ x and reshaped it; it should "
+                  "be xᵀ dy, because a reshape does not transpose"),
+                 ("np.outer(x[0], dy[0])", "you took the gradient of W from the first row alone; "
+                  "it should be the sum over the batch, xᵀ dy"),
+                 ("np.outer(x[-1], dy[-1])", "you took the gradient of W from the last row alone; "
+                  "it should be the sum over the batch, xᵀ dy"),
+                 ("np.outer(x.sum(0), dy.sum(0))", "you summed x and dy first; each row's product "
+                  "should be summed, because x_b meets only its own dy_b"),
+                 ("x.T @ (x @ self.W + self.b)", "you took y for dy; it should be xᵀ dy, because "
+                  "∂L/∂y is what comes back")),
+        *instead("return dy @ self.W.T", "dy @ self.W.T",
+                 ("dy @ grads.W.T", "you multiplied by the gradient of W; dx should be dy Wᵀ, "
+                  "because the forward pass multiplied x by W"),
+                 ("dy @ self.W.T / len(dy)", "you averaged dx over the batch; it should be dy Wᵀ, "
+                  "because each row has its own dx"),
+                 ("(dy + self.b) @ self.W.T", "you added b on the way back; dx should be dy Wᵀ, "
+                  "because a constant has no derivative"),
+                 ("x * (dy @ self.W.T)", "you multiplied by x; dx should be dy Wᵀ, because y is "
+                  "linear in x")),
+        ("grads.b += dy.sum(axis=0)", "grads.b += dy.sum()",
+         "you summed over the outputs too; db should be Σ_b dy_b, because each output has its own "
+         "b")))

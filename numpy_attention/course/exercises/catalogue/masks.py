@@ -4,7 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import (
+    FIND_THE_LINE,
+    Case,
+    Exercise,
+    Source,
+    instead,
+    set_mistakes,
+    tanh_mistakes,
+)
 from numpy_attention.gradcheck import randomize
 from numpy_attention.module import Array, Module
 
@@ -47,7 +55,7 @@ class MaskedRNN(Module):
 
 
 def cases(rng, its):
-    for lengths in ([4, 2, 3], [1, 4, 4]):
+    for lengths in ([4, 2, 3], [1, 3, 2]):
         cell = randomize(its.MaskedRNN(np.empty((2, 5)), np.empty((5, 5))), rng)
         mask = np.arange(4)[:, None] < np.array(lengths)
         inputs = rng.standard_normal((4, 3, 2)), rng.standard_normal((3, 5)), mask
@@ -74,8 +82,8 @@ None for the mask.
     unseen="With sentences of one length only, a check passes whatever the masks do.",
     mistakes=(
         ("dh = da @ self.U.T + stays", "dh = da @ self.U.T",
-         "you dropped the gradient past a sentence's end; it should come back unchanged there, "
-         "because the old state is passed on"),
+         "you dropped the gradient of h_t past a sentence's end; it should go to h_{t−1} "
+         "unchanged, because the old state is passed on"),
         ("dnew = np.where(m, dh, 0)", "dnew = dh",
          "you sent a gradient to the new state everywhere; it should be 0 past a sentence's "
          "end, because the new state is not used there"),
@@ -94,12 +102,52 @@ None for the mask.
         ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
          "you kept only the upstream gradient of this state; the gradient from the next step "
          "should be added, because the next step reads h_t too"),
-        ("            dh = dh + dhs[t]\n", "            dh = dh + dhs[t] * mask[t][:, None]\n",
-         "you masked the upstream gradient; all of it should count, because h_t past the end "
-         "is still an output"),
         ("grads.U += hs[t].T @ da", "grads.U += hs[t + 1].T @ da",
          "you multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
-         "the step")))
+         "the step"),
+        *tanh_mistakes("da = dnew * (1 - news[t]**2)", "news[t]", "n_t"),
+        *set_mistakes("every step uses it", "grads.W += xs[t].T @ da", "grads.U += hs[t].T @ da"),
+        *instead("            grads.W += xs[t].T @ da\n            grads.U += hs[t].T @ da\n", " "
+        "+=",
+                 ("[...] =", "you set the gradients at each step; they should be added with +=, "
+                  "because every step uses W and U"),
+                 (" += 1 / len(da) *", "you averaged over the batch; it should be the sum, because "
+                  "every sentence used W and U")),
+        *instead("            dh = dh + dhs[t]\n", "            dh = dh + dhs[t]\n",
+                 ("            if not mask[t].any():\n                continue\n"
+                  "            dh = dh + dhs[t]\n", "you skipped the steps past the end of all "
+                  "sentences; dhs[t] should be added first, because h_t is still an output"),
+                 ("            if not mask[t].all():\n                continue\n"
+                  "            dh = dh + dhs[t]\n", "you skipped a step if any sentence has ended; "
+                  "the others should go on"),
+                 ("            dh = dhs[t] + np.where(mask[t][:, None], dh, 0)\n", "you carried dh "
+                  "only where the mask is True; past the end it should be carried too, unchanged"),
+                 ("", "you left out dhs; dh should be dhs_t plus what comes from the next step, "
+                  "because every h_t is an output")),
+        *instead("            m = mask[t][:, None]\n", "mask[t][:, None]",
+                 ("mask[t - 1][:, None]", "you took the mask of the step before; it should be "
+                  "mask[t], because it decided on h_t"),
+                 ("mask[min(t + 1, len(mask) - 1)][:, None]", "you took the mask of the next step; "
+                  "it should be mask[t], because it decided on h_t"),
+                 ("~mask[t][:, None]", "you read the mask the wrong way round; dn should be dh "
+                  "where it is True, because the new state is taken there"),
+                 ("np.ones_like(mask[t][:, None])", "you ignored the mask; past a sentence's end "
+                  "dn should be 0 and dh go to h_{t−1} unchanged, because the state stays"),
+                 ("mask[t].all()", "you read the mask of all sentences at once; each row should "
+                  "follow its own, because sentences end at different steps")),
+        *instead("grads.U += hs[t].T @ da", "hs[t]",
+                 ("news[t - 1]", "you took news[t − 1] for dU; it should be h_{t−1}, hs[t], "
+                  "because at t = 0 that is h_0"),
+                 ("hs[0]", "you took h_0 for dU at every step; it should be h_{t−1}, because U "
+                  "met the state just before")),
+        *instead("            dh = da @ self.U.T + stays\n", "da @ self.U.T + stays",
+                 ("np.where(m, dh @ self.U.T, dh)", "you carried dh Uᵀ; it should be da Uᵀ, "
+                  "because U is inside of the tanh"),
+                 ("da @ self.U + stays", "you forgot to transpose U; dh should be da Uᵀ, because "
+                  "the forward pass multiplied by U")),
+        *instead("            dxs[t] = da @ self.W.T\n", "dxs[t]",
+                 ("dxs[len(xs) - 1 - t]", "you left dxs in the order of the loop; it should be "
+                  "reversed, because the loop begins with the last step"))))
 
 
 FIND_IN_MASKS = Exercise(

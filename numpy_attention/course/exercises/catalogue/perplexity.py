@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 
 def perplexity(losses, mask):
@@ -11,7 +11,7 @@ def perplexity(losses, mask):
 
 
 def cases(rng, its):
-    for lengths in ([3, 5], [2, 2, 4]):
+    for lengths in ([3, 5], [2, 2, 5]):
         mask = np.arange(5)[:, None] < np.array(lengths)
         yield Case(its.perplexity, (4 * rng.random(mask.shape), mask))
 
@@ -67,4 +67,35 @@ losses (T, B) holds −log p (natural logarithms); mask (T, B) is False where a 
          "is True, because those are the words"),
         ("losses[mask].sum() / mask.sum()", "-losses.mean()",
          "you ignored the mask and took exp of minus the mean; it should be exp of the mean "
-         "over the words, because the losses are −log p already")))
+         "over the words, because the losses are −log p already"),
+        *instead("losses[mask].sum() / mask.sum()", "losses[mask].sum() / mask.sum()",
+                 ("losses[mask].sum() / len(losses)", "you divided by the number of steps; it "
+                  "should be the number of words, mask.sum(), because the mean is over words"),
+                 ("losses[mask].sum() / losses.shape[1]", "you divided by the number of sequences; "
+                  "it should be the number of words, because the mean is over words"),
+                 ("losses[mask].sum()", "you took exp of the sum; it should be exp of the mean, "
+                  "because otherwise a longer text has a larger perplexity"),
+                 ("((losses * mask).sum(1) / mask.sum(1)).mean()", "you averaged the means of the "
+                  "steps; it should be one mean over all words, because later steps have fewer"),
+                 ("-np.log(losses[mask]).mean()", "you took −log of the losses; it should be their "
+                  "mean, because they are −log p already"),
+                 ("np.log(losses[mask]).mean()", "you took the logarithm of the losses; it should "
+                  "be their mean, because they are −log p already"),
+                 ("np.median(losses[mask])", "you took the median; it should be the mean, because "
+                  "perplexity is defined by it"),
+                 ("losses[-1][mask[-1]].sum() / mask[-1].sum()", "you counted the last step alone; "
+                  "the mean should go over all words")),
+        *instead("np.exp(losses[mask].sum() / mask.sum())", "np.exp(losses[mask].sum() / "
+        "mask.sum())",
+                 ("1 / np.exp(-losses[mask]).mean()", "you averaged p; it should be the mean of "
+                  "−log p, because perplexity is a geometric mean"),
+                 ("np.exp(losses).sum() / mask.sum()", "you took exp before the mean, and of "
+                  "padding too; it should be exp of the mean over the words"),
+                 ("(np.exp(losses) * mask).mean()", "you took exp before the mean, and divided by "
+                  "all places; it should be exp of the mean over the words"),
+                 ("np.exp((losses * mask).sum(0)).mean()", "you took exp of each sequence's sum; "
+                  "it should be exp of one mean over all words"),
+                 ("10 ** (losses[mask].sum() / mask.sum())", "you raised 10 to the mean loss; it "
+                  "should be e, because the losses are natural logarithms"),
+                 ("np.log(losses[mask].sum() / mask.sum())", "you took the logarithm; it should be "
+                  "exp, because the losses are logarithms already"))))

@@ -5,10 +5,13 @@ import numpy as np
 from numpy_attention.course.exercises.exercise import (
     DIAGONAL,
     ONE_TERM,
+    SECOND,
+    UNSUMMED,
     UNWEIGHTED,
     Case,
     Exercise,
     Source,
+    instead,
 )
 
 
@@ -65,4 +68,25 @@ parameters go: there are none here.
         ("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
          "mean = (alpha * dalpha).sum(axis=0, keepdims=True)",
          "you summed over the batch; the sum goes over the words of one sentence, because the "
-         "weights of one sentence add up to 1")))
+         "weights of one sentence add up to 1"),
+        *instead("mean = (alpha * dalpha).sum(axis=1, keepdims=True)",
+                 "(alpha * dalpha).sum(axis=1, keepdims=True)",
+                 ("dalpha.sum(axis=1, keepdims=True)", UNSUMMED),
+                 ("(alpha * dalpha).sum()", "you summed over the whole batch; the sum goes over "
+                  "the words of one sentence, because only their weights add up to 1"),
+                 ("(alpha * dalpha).mean(axis=1, keepdims=True)", "you divided Σ α dα by the "
+                  "number of words; it should be the sum, because α is a mean's weights already")),
+        *instead("return alpha * (dalpha - mean)", "alpha * (dalpha - mean)",
+                 ("alpha * dalpha - mean", SECOND),
+                 ("dalpha - alpha * mean", "you left α out of the first term; it should be α (dα − "
+                  "Σ α dα), because both terms of the Jacobian have it"),
+                 ("-alpha * mean", "you took the second term −α Σ α dα alone; it should be α (dα − "
+                  "Σ α dα), because a score also moves its own weight"),
+                 ("alpha * (dalpha + mean)", "you added Σ α dα; it should be subtracted, because "
+                  "the other weights fall when one rises"),
+                 ("alpha**2 * (dalpha - mean)", "you multiplied by α twice; it should be α (dα − "
+                  "Σ α dα), because a score moves its weight by α times as much"),
+                 ("alpha * (alpha * dalpha - mean)", "you multiplied dα by α inside the brackets; "
+                  "it should be α (dα − Σ α dα), because α in front is enough"),
+                 ("alpha * (dalpha - mean) / len(alpha)", "you averaged over the batch; it should "
+                  "be α (dα − Σ α dα), because the mean of the loss is in dα already"))))

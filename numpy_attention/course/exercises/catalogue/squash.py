@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    instead,
+    sigmoid_mistakes,
+    tanh_mistakes,
+)
 
 
 def squash(a, b):
@@ -41,11 +48,22 @@ Given ∂L/∂x and ∂L/∂s, return ∂L/∂a and ∂L/∂b. The cache holds o
          "derivatives need. A network's memory in training is what its backward pass reads."),
     unseen="exp(−b) overflows for b of −1000; every check at small b passes.",
     mistakes=(
-        ("dx * (1 - x**2)", "dx * (1 - x)",
-         "you took 1 − tanh; the derivative of the tanh is 1 − tanh²"),
-        ("ds * s * (1 - s)", "ds * (1 - s**2)",
-         "you took the derivative of the tanh, 1 − x²; that of σ is σ (1 − σ)"),
-        ("ds * s * (1 - s)", "ds * s",
-         "you left out one factor; the derivative of σ is σ (1 − σ)"),
         ("dx * (1 - x**2)", "dx",
-         "you left out the derivative of the tanh; it should be a factor 1 − tanh²")))
+         "you left out the derivative of the tanh; it should be a factor 1 − tanh²"),
+        *tanh_mistakes("dx * (1 - x**2)", "x", "x"),
+        *sigmoid_mistakes("ds * s * (1 - s)", "s"),
+        *instead("return dx * (1 - x**2), ds * s * (1 - s)", "dx * (1 - x**2), ds * s * (1 - s)",
+                 ("dx * (1 - x**2), ds", "you left out the derivative of σ; it should be a factor "
+                  "s (1 − s), because s is a σ"),
+                 ("1 - x**2, s * (1 - s)", "you left out dx and ds; they should be factors, "
+                  "because the chain rule multiplies by the upstream gradient"),
+                 ("1 - x**2, ds * s * (1 - s)", "you left out dx; it should be dx (1 − x²), "
+                  "because the chain rule multiplies by the upstream gradient"),
+                 ("dx * (1 - x**2), s * (1 - s)", "you left out ds; it should be ds s (1 − s), "
+                  "because the chain rule multiplies by the upstream gradient"),
+                 ("dx * x * (1 - x), ds * (1 - s**2)", "you exchanged the derivatives; da should "
+                  "be dx (1 − x²) and db ds s (1 − s), because x is the tanh and s the σ"),
+                 ("ds * s * (1 - s), dx * (1 - x**2)", "you returned db first; da should come "
+                  "first, because a is the first input"),
+                 ("dx * s * (1 - s), ds * (1 - x**2)", "you took the σ for a and the tanh for b; "
+                  "it should be x for a and s for b, because x = tanh(a)"))))

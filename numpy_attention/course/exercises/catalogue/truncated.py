@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    instead,
+    tanh_mistakes,
+)
 
 
 def states(W, U, xs, h):
@@ -36,7 +42,7 @@ def truncated(W, U, xs, h, dhs, k):
 def cases(rng, its):
     for T, k in ((7, 3), (6, 2), (4, 9)):
         W, U = rng.standard_normal((2, 4)), 0.7 * rng.standard_normal((4, 4))
-        xs, h, dhs = (rng.standard_normal(shape) for shape in ((T, 3, 2), (3, 4), (T, 3, 4)))
+        xs, h, dhs = (rng.standard_normal(shape) for shape in ((T, 5, 2), (5, 4), (T, 5, 4)))
         yield Case(its.truncated, (W, U, xs, h, dhs, k))
 
 
@@ -116,4 +122,50 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
          "otherwise later steps count several times"),
         ("            dh = da @ U.T\n", "            dh = da @ U\n",
          "you forgot to transpose U; dh should be da Uᵀ, because the forward pass multiplied "
-         "by U")))
+         "by U"),
+        *tanh_mistakes("da = dh * (1 - hs[t + 1]**2)", "hs[t + 1]", "h_t"),
+        ("dU += hs[t].T @ da", "dU = hs[t].T @ da",
+         "you set dU at every step; it should be summed, because every step uses the same U"),
+        ("            dW += xs[t].T @ da\n            dU += hs[t].T @ da\n",
+         "            dW = xs[t].T @ da\n            dU = hs[t].T @ da\n",
+         "you set dW and dU at every step; they should be summed, because every step uses the same "
+         "W and U"),
+        *instead("dU += hs[t].T @ da", "hs[t]",
+                 ("hs[first]", "you took the chunk's first state for dU; it should be h_{t−1}, "
+                  "because U met the state just before step t"),
+                 ("(hs[t] if t > first else 0 * h)", "you left the first step of each chunk out of "
+                  "dU; it should count, because U met the carried state there"),
+                 ("(hs[t] if t else 0 * h)", "you left the first step out of dU; it should count, "
+                  "because U met the given h_0 there"),
+                 ("hs[max(t - 1, 0)]", "you took h_{t−2} for dU; it should be h_{t−1}, because "
+                  "that is what U met")),
+        *instead("            dh = dh + dhs[t]\n", "dh + dhs[t]",
+                 ("dh + dhs[t] * (t == last - 1)", "you used only the last upstream gradient of "
+                  "each chunk; all should be added, because every h_t is read"),
+                 ("dh + dhs[t - first]", "you began again with dhs[0] in each chunk; it should be "
+                  "dhs[t], because dhs holds all steps")),
+        *instead("            dh = da @ U.T\n", "da @ U.T",
+                 ("dh @ U.T", "you carried dh Uᵀ; it should be da Uᵀ, because U is inside of the "
+                  "tanh"),
+                 ("da @ U.T + dh", "you carried dh on as well; it should be da Uᵀ alone, because "
+                  "h_{t−1} is read through U only")),
+        *instead("for t in reversed(range(first, last)):", "reversed(range(first, last))",
+                 ("range(first, last)", "you went forwards through each chunk; it should be "
+                  "backwards, because dh comes from the step after"),
+                 ("reversed(range(first + 1, last))", "you left out the first step of each chunk; "
+                  "all k steps should count, because the cut is before it")),
+        *instead("    return dW, dU\n", "dW, dU",
+                 ("dU, dW", "you returned dU first; dW should come first, because the task says "
+                  "so"),
+                 ("dW / len(xs), dU / len(xs)", "you averaged over the steps; it should be the "
+                  "sum, because every step uses the same W and U"),
+                 ("dW / -(-len(xs) // k), dU / -(-len(xs) // k)", "you averaged over the chunks; "
+                  "it should be the sum over all chunks")),
+        *instead("    for first in range(0, len(xs), k):\n", "range(0, len(xs), k):\n",
+                 ("range((len(xs) - 1) // k * k, len(xs), k):\n", "you kept the last chunk alone; "
+                  "dW and dU should be sums over all chunks, because each has its own steps"),
+                 ("range(0, 1):\n", "you did the first chunk alone; all chunks should be added, "
+                  "because each has its own steps")),
+        ("    for first in range(0, len(xs), k):\n",
+         "    k = -(-len(xs) // k)\n    for first in range(0, len(xs), k):\n",
+         "you cut the text into k chunks; it should be chunks of k steps")))
