@@ -37,7 +37,7 @@ def test_its_curated_mistakes_are_caught_and_named(exercise, verdict):
     assert exercise.mistakes
     for right, wrong, description in exercise.mistakes:
         found = verdict(exercise, exercise.head + exercise.changed(right, wrong))
-        assert found.stage in ("values", "gradients", "laws"), description
+        assert found.stage in ("shapes", "values", "gradients", "laws"), description
         assert description in found.mistakes
 
 

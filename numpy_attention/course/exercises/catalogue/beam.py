@@ -55,6 +55,8 @@ def numbered(found):
     try:
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))
                 for words, total in found]
+        if not all(isinstance(words, tuple) for words, _ in found):
+            raise TypeError
     except (TypeError, ValueError):
         raise TypeError(
             f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "

@@ -23,16 +23,9 @@ def step(x, keys, values, W_q, W_k, W_v):
 def cases(rng, its):
     B, D, d, v = 2, 5, 3, 4
     weights = [rng.standard_normal((D, size)) for size in (d, d, v)]
-    for T, t in ((4, 2), (3, 1)):
+    for t in (6, 1):
         kept = rng.standard_normal((B, t, d)), rng.standard_normal((B, t, v))
-
-        def write(words, *kept):
-            rows = []
-            for x in words:
-                row, *kept = its.step(x, *kept, *weights)
-                rows.append(np.concatenate([row, *(one.reshape(B, -1) for one in kept)], 1))
-            return np.concatenate(rows, 1)
-        yield Case(write, (rng.standard_normal((T, B, D)), *kept))
+        yield Case(its.step, (rng.standard_normal((B, D)), *kept, *weights))
 
 
 EXERCISE = Exercise(

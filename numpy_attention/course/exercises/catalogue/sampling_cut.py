@@ -21,6 +21,13 @@ def cases(rng, its):
         p = rng.dirichlet(np.full(V - 1, 2.0))
         p = np.insert(p, 2, 0.0)                    # a word that is forbidden
         yield Case(its.cut, (p, top_k, top_p))
+    yield Case(its.cut, (np.array([1, 8, 2, 4, 1]) / 16, 5, 0.75))      # 0.5 + 0.25 is top_p
+    # divided by its sum, it adds up to 0.9999999999999998
+    yield Case(its.cut, (np.array([2, 5, 1, 6, 3, 4]) / 21, 6, 1.0))
+    # with ties any of them may be kept, so their places are not compared
+    yield Case(lambda *asked: np.sort(its.cut(*asked)), (np.array([4, 2, 1, 2, 2]) / 11, 2, 1.0),
+               differ=lambda found, right: "top_k 2, and three words have the second largest p: "
+                                           f"{(found > 0).sum()} words are kept, right 2")
 
 
 EXERCISE = Exercise(

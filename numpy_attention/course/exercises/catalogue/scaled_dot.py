@@ -11,16 +11,17 @@ from numpy_attention.course.exercises.exercise import (
 LESSON = "08_scaled_dot_product"
 
 
-def visible_to(rng, B, T, S):
-    visible = rng.random((B, T, S)) < 0.7
-    visible[:, :, 0] = True                         # every query sees something
+def visible_to(rng, *shape):
+    visible = rng.random(shape) < 0.7
+    visible[..., 0] = True                          # every query sees something
     return visible
 
 
 def scaled_dot_cases(rng, its):
-    for T, S in ((4, 5), (2, 3)):
-        q, k, v = (rng.standard_normal(shape) for shape in ((2, T, 6), (2, S, 6), (2, S, 7)))
-        yield Case(its.attention, (q, k, v, visible_to(rng, 2, T, S)),
+    for *before, T, S in ((2, 4, 5), (2, 2, 3, 4)):
+        shapes = (T, 6), (S, 6), (S, 7)
+        q, k, v = (rng.standard_normal((*before, *shape)) for shape in shapes)
+        yield Case(its.attention, (q, k, v, visible_to(rng, *before, T, S)),
                    lambda dY, dA, cache, grads: (*its.attention_backward(dY, dA, cache), None))
 
 
