@@ -76,4 +76,34 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
         *softmax_mistakes("de = A * (dA - (A * dA).sum(2, keepdims=True))", "A", "dA"),
         ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)",
          "you summed over the queries; it should be over the keys, because each row of A is a "
-         "softmax")))
+         "softmax"),
+        ("places <= places[:, None]", "places >= places[:, None]",
+         "you reversed the triangle; it should be s ≤ t, because the places after t are not "
+         "written yet"),
+        ("places <= places[:, None]", "places < places[:, None]",
+         "you hid the place t itself; it should be visible, because the word at t is already "
+         "written"),
+        ("places < lengths[:, None]", "places <= lengths[:, None]",
+         "you made each sentence one place too long; it should be s < length, because places "
+         "count from 0"),
+        ("places < lengths[:, None]", "places < lengths[:, None] - 1",
+         "you made each sentence one place too short; it should be s < length, because places "
+         "count from 0"),
+        ("seen & real[:, None]", "seen & real[:, :, None]",
+         "you masked the queries t past the end; it should be the keys s, because padding is not "
+         "to be attended to"),
+        ("e = np.where(seen & real[:, None], e, -np.inf)",
+         "e = np.where(real[:, None], np.where(seen, e, 0), -np.inf)",
+         "you gave later places the score 0, as np.tril does; it should be −∞, because exp(0) = "
+         "1 is a weight too"),
+        ("A / A.sum(2, keepdims=True)", "A / A.sum(1, keepdims=True)",
+         "you divided by the sum over the queries; it should be over the keys, because each row "
+         "of A adds up to 1"),
+        ("A / A.sum(2, keepdims=True)", "A",
+         "you left out the division by the sum; each row of A should add up to 1"),
+        ("de = A * (dA - (A * dA).sum(2, keepdims=True))", "de = dA",
+         "you left out the gradient of the softmax; de should be A (dA − Σ A dA), because A = "
+         "softmax(e)"),
+        ("de = A * (dA - (A * dA).sum(2, keepdims=True))", "de = A * (dA - (A * dA).sum())",
+         "you summed over everything; Σ A dA should go along each row, because each row of A is "
+         "a softmax")))
