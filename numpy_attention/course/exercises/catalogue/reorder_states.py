@@ -77,4 +77,49 @@ its words, and states (B, k, H) the decoder's state that the next step reads. Re
         ("    best = np.argsort(-sums, 1)[:, :k]                          # (B, k)\n",
          "    best = log_p.argmax(2) + V * np.arange(k)\n",
          "you kept the best word of each hypothesis; it should be the k largest of all sums, "
-         "because one hypothesis may have two good continuations")))
+         "because one hypothesis may have two good continuations"),
+        ("    best = np.argsort(-sums, 1)[:, :k]                          # (B, k)\n",
+         "    each = log_p.argmax(2) + V * np.arange(k)\n"
+         "    order = np.argsort(-np.take_along_axis(sums, each, 1), 1)\n"
+         "    best = np.take_along_axis(each, order, 1)\n",
+         "you kept the best word of each hypothesis; it should be the k largest of all sums, "
+         "because one hypothesis may have two good continuations"),
+        ("    best = np.argsort(-sums, 1)[:, :k]                          # (B, k)\n",
+         "    best = np.argsort(-sums[:, :V], 1)[:, :k]\n",
+         "you continued the first hypothesis alone; all k should be continued, because a second "
+         "one may become the best"),
+        ("states = np.take_along_axis(states, parents[:, :, None], 1)",
+         "states = states.reshape(B * k, -1)[parents]",
+         "you took all states from the first sentence; each sentence should keep its own, "
+         "because parents count within a sentence"),
+        ("before = np.take_along_axis(ids, parents[:, :, None], 1)",
+         "before = ids.reshape(B * k, -1)[parents]",
+         "you took all words from the first sentence; each sentence should keep its own, because "
+         "parents count within a sentence"),
+        ("before = np.take_along_axis(ids, parents[:, :, None], 1)", "before = ids[:, parents[0]]",
+         "you took the first sentence's parents for all words; each sentence should have its "
+         "own, because its hypotheses cross in another way"),
+        ("parents = best // V", "parents = best % k",
+         "you took best % k for the parent; it should be best // V, because each hypothesis has "
+         "V sums in a row"),
+        ("words = best % V", "words = best",
+         "you took the place among all k V sums for the word; it should be best % V, because "
+         "each hypothesis has V sums in a row"),
+        ("np.concatenate([before, words[:, :, None]], 2)",
+         "np.concatenate([words[:, :, None], before], 2)",
+         "you put the new word in front; it should come last, because the words are in their "
+         "order"),
+        ("totals = np.take_along_axis(sums, best, 1)",
+         "totals = np.take_along_axis(log_p.reshape(B, k * V), best, 1)",
+         "you returned the log p of the new words alone; it should be the sums, because the log "
+         "p of a hypothesis is that of all its words"),
+        ("totals = np.take_along_axis(sums, best, 1)",
+         "totals = totals + np.take_along_axis(log_p.reshape(B, k * V), best, 1)",
+         "you added the totals in their old order; each should be its parent's, because "
+         "hypotheses cross"),
+        ("totals[:, :, None] + log_p", "totals[:, :, None] * log_p",
+         "you multiplied two log p; they should be added, because the product of probabilities "
+         "is a sum of logs"),
+        ("totals[:, :, None] + log_p", "np.exp(totals[:, :, None] + log_p)",
+         "you returned probabilities; the totals should stay log p, because the next step adds "
+         "to them")))
