@@ -12,7 +12,7 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def cases(rng, its):
-    shapes = (4, 5), (4, 5), (5,), (4, 7), (4, 7), (7,)
+    shapes = (4, 6), (4, 6), (6,), (4, 7), (4, 7), (7,)
     for lengths in ([5, 3], [2, 5]):
         reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes))
         mask = np.arange(5)[:, None] < np.array(lengths)
@@ -45,20 +45,20 @@ you choose the order of the axes in which you hand it the others.
             "right."),
     mistakes=(
         ("        dh += dvalues                           # it is said\n", "",
-         "you left out the gradient through the context; dh has three terms, because a state is "
-         "query, key and value"),
+         "you left out the gradient through the context; dh has four terms, because a state predicts "
+         "and is query, key and value"),
         ("        dh += dk @ self.W_s.T                   # it is found\n", "",
-         "you left out the gradient through the keys; dh has three terms, because a state is "
-         "query, key and value"),
+         "you left out the gradient through the keys; dh has four terms, because a state predicts "
+         "and is query, key and value"),
         ("        dh += dq @ self.W_q.T                   # it asks\n", "",
-         "you left out the gradient through the queries; dh has three terms, because a state is "
-         "query, key and value"),
+         "you left out the gradient through the queries; dh has four terms, because a state predicts "
+         "and is query, key and value"),
         ("dk = dz.sum(0) ", "dk = dz.mean(0) ",
-         "you took the gradient of a key from one step; it should be a sum, because every later "
-         "step meets it"),
+         "you averaged the gradient of a key over the steps; it should be a sum, because every "
+         "later step meets it"),
         ("dq = dz.sum(2) ", "dq = dz.mean(2) ",
-         "you took the gradient of a query from one state; it should be a sum, because it meets "
-         "every earlier state"),
+         "you averaged the gradient of a query over the states; it should be a sum, because it "
+         "meets every earlier state"),
         ("dalpha = (values * dc[:, :, None]).sum(3) + dalpha",
          "dalpha = (values * dc[:, :, None]).sum(3)",
          "you left out the given dα; it should be added, because the weights are an output besides "

@@ -18,7 +18,7 @@ LESSON = "07_luong_attention"
 def cases(rng, its):
     shapes = (3, 6), (6, 6), (6,), (7, 6), (6, 7), (6, 7)
     decoder = randomize(its.PlainDecoder(*map(np.empty, shapes)), rng, 0.5)
-    inputs = [rng.standard_normal(shape) for shape in ((3, 2, 3), (2, 6), (2, 5, 6))]
+    inputs = [rng.standard_normal(shape) for shape in ((4, 2, 3), (2, 6), (2, 5, 6))]
     mask = np.arange(5) < np.array([[5], [3]])
     yield Case(decoder.forward, (*inputs, mask), decoder.backward, decoder)
 

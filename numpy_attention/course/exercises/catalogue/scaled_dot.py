@@ -26,9 +26,9 @@ def scaled_dot_cases(rng, its):
 
 
 def multi_head_cases(rng, its):
-    shapes = (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
+    shapes = (9, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
     layer = its.PlainMultiHead(*(rng.standard_normal(shape) for shape in shapes), 3)
-    inputs = rng.standard_normal((2, 4, 3)), rng.standard_normal((2, 5, 7))
+    inputs = rng.standard_normal((2, 4, 9)), rng.standard_normal((2, 5, 7))
     yield Case(layer.forward, (*inputs, visible_to(rng, 2, 4, 5)),
                lambda dy, dweights, cache, grads: (
                     *layer.backward(dy, dweights, cache, grads), None),
@@ -137,8 +137,7 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
          "you left out the gradient through the keys; dM has two terms, because M gives keys and "
          "values"),
         ("grads.b_q += dq.sum((0, 1))", "grads.b_q += dq.mean((0, 1))",
-         "you took the gradient of b_q from one word or sentence; it should be a sum over all "
-         "words of all sentences"),
+         "you averaged db_q; it should be a sum, because every word of every sentence used b_q"),
         ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))",
          "grads.W_q += X[0].T @ dq[0]",
          "you took the gradient of W_q from one sentence; it should be a sum over the batch"),
