@@ -45,14 +45,14 @@ you choose the order of the axes in which you hand it the others.
             "right."),
     mistakes=(
         ("        dh += dvalues                           # it is said\n", "",
-         "you left out the gradient through the context; dh has four terms, because a state predicts "
-         "and is query, key and value"),
+         "you left out the gradient through the context; dh has four terms, because a state "
+         "predicts and is query, key and value"),
         ("        dh += dk @ self.W_s.T                   # it is found\n", "",
-         "you left out the gradient through the keys; dh has four terms, because a state predicts "
-         "and is query, key and value"),
+         "you left out the gradient through the keys; dh has four terms, because a state "
+         "predicts and is query, key and value"),
         ("        dh += dq @ self.W_q.T                   # it asks\n", "",
-         "you left out the gradient through the queries; dh has four terms, because a state predicts "
-         "and is query, key and value"),
+         "you left out the gradient through the queries; dh has four terms, because a state "
+         "predicts and is query, key and value"),
         ("dk = dz.sum(0) ", "dk = dz.mean(0) ",
          "you averaged the gradient of a key over the steps; it should be a sum, because every "
          "later step meets it"),
