@@ -101,14 +101,12 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
          "you freed the place of an ended hypothesis; it should keep its place in the beam"),
         ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
          "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
-         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
-         "    ended.sort(key=lambda one: -one[1])\n"
-         "    return ended",
+         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < "
+         "longest]\n    ended.sort(key=lambda one: -one[1])\n    return ended",
          "        kept = found[:width]\n"
          "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
-         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
-         "    ended.sort(key=lambda one: -one[1])\n"
-         "    return ended[:width]",
+         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < "
+         "longest]\n    ended.sort(key=lambda one: -one[1])\n    return ended[:width]",
          "you cut to the beam's width at the end only; an ended hypothesis should keep its place "
          "at every step"),
         ("total + log_p[word]", "log_p[word]",
@@ -122,15 +120,13 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
         ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
          "        ended += [",
          "        kept = sorted(found + ended, key=lambda one: -one[1])[:width]\n"
-         "        ended = [",
-         "you let ended hypotheses compete with running ones; they should keep their places, and "
-         "the rest go to what runs"),
+         "        ended = [", "you let ended hypotheses compete with running ones; they should "
+                              "keep their places, and the rest go to what runs"),
         ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
          "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n",
          "        ended += [one for one in found if one[0][-1] == end]\n"
          "        kept = [one for one in found if one[0][-1] != end][:max(0, width - "
-         "len(ended))]\n"
-         "        ended += [one for one in kept if len(one[0]) == longest]\n",
+         "len(ended))]\n        ended += [one for one in kept if len(one[0]) == longest]\n",
          "you let every continuation with end count as ended; it should also be among the best "
          "width − len(ended) of its step"),
         ("kept = found[:width - len(ended)]", "kept = found[:1]",
@@ -162,8 +158,7 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
          "you returned the best one alone; it should be all that ended"),
         ("    return ended",
          "    return [(words[:-1] if words[-1] == end else words, total) for words, total in "
-         "ended]",
-         "you cut off the word end; it should stay, because it is one of the words"),
+         "ended]", "you cut off the word end; it should stay, because it is one of the words"),
         ("    return ended", "    return [(words, np.exp(total)) for words, total in ended]",
          "you returned p; it should be log p, the sum over the words"),
         ("    return ended", "    return [(words, total / len(words)) for words, total in ended]",

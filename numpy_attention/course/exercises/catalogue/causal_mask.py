@@ -56,9 +56,8 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
         ("places <= places[:, None]", "places < np.maximum(places[:, None], 1)",
          "you hid the place t itself; it should be visible, because the word at t is "
          "already written"),
-        ("seen & real[:, None]", "seen",
-         "you left out the lengths; a place past the end should have weight 0, because it is "
-         "padding"),
+        ("seen & real[:, None]", "seen", "you left out the lengths; a place past the end should "
+                                         "have weight 0, because it is padding"),
         ("seen & real[:, None]", "np.broadcast_to(real[:, None], e.shape)",
          "you left out the triangle; later places should have weight 0, because they are not "
          "written yet"),
@@ -67,12 +66,11 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
         ("seen & real[:, None], e, -np.inf", "seen & real[:, None], e, 0",
          "you masked with a score of 0; it should be −∞, because exp(0) = 1 is a weight too"),
         ("    e = np.where(seen & real[:, None], e, -np.inf)\n"
-         "    A = np.exp(e - e.max(2, keepdims=True))\n"
-         "    A = A / A.sum(2, keepdims=True)\n",
+         "    A = np.exp(e - e.max(2, keepdims=True))\n    A = A / A.sum(2, keepdims=True)\n",
          "    A = np.exp(e - e.max(2, keepdims=True))\n"
          "    A = A / A.sum(2, keepdims=True) * (seen & real[:, None])\n",
-         "you masked after the softmax; it should be before, because the visible weights must add "
-         "up to 1"),
+         "you masked after the softmax; it should be before, because the visible weights must "
+         "add up to 1"),
         *softmax_mistakes("de = A * (dA - (A * dA).sum(2, keepdims=True))", "A", "dA"),
         ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)",
          "you summed over the queries; it should be over the keys, because each row of A is a "

@@ -118,15 +118,13 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
          "        found, looked = self.attention.forward(normed, normed, visible)\n"
          "        normed, normed_2 = self.norm_2.forward(x + found)\n"
          "        added, fed = self.feed_forward.forward(normed)\n"
-         "        return x + found + added, (looked, normed_1, fed, normed_2)\n"
-         "\n"
+         "        return x + found + added, (looked, normed_1, fed, normed_2)\n\n"
          "    def backward(self, dz, cache, grads):\n"
          "        looked, normed_1, fed, normed_2 = cache\n"
          "        dy = self.feed_forward.backward(dz, fed, grads.feed_forward)\n"
          "        dy = dz + self.norm_2.backward(dy, normed_2, grads.norm_2)\n"
          "        dx = sum(self.attention.backward(dy, looked, grads.attention))\n"
-         "        return dy + self.norm_1.backward(dx, normed_1, grads.norm_1)\n"
-         "\n"
+         "        return dy + self.norm_1.backward(dx, normed_1, grads.norm_1)\n\n"
          "    def other(self, dz, cache, grads):\n",
          "you put the norms before the parts (pre-norm); they should come after each sum, "
          "because z = LN_2(y + FF(y))")))

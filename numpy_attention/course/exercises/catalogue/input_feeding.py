@@ -79,8 +79,7 @@ the first state, and dM.
         ("dfed = dfeds[t] + dk @ self.F.T", "dfed = dk @ self.F.T",
          "you left out ∂L/∂h̃_t; it should be added, because every h̃_t is an output"),
         ("            dfed = dfeds[t] + dk @ self.F.T",
-         "            dk = 0 * dk\n"
-         "            dfed = dfeds[t] + dk @ self.F.T",
+         "            dk = 0 * dk\n            dfed = dfeds[t] + dk @ self.F.T",
          "you carried nothing to the step before; dk should go back through U and F, because the "
          "next step reads h_t and h̃_t"),
         ("+ alpha[:, :, None] * dc[:, None]", "",

@@ -29,9 +29,8 @@ Ba et al. 2016. Given ∂L/∂y (T, d_model), add to grads.g and grads.b, and re
          "along x̂."),
     unseen="Normalising over the batch instead of the row has right gradients and another meaning.",
     mistakes=(
-        (" - x_hat * along) / s", ") / s",
-         "you left out x̂ mean(dx̂ x̂); it should be subtracted, because s depends on every x of "
-         "the row"),
+        (" - x_hat * along) / s", ") / s", "you left out x̂ mean(dx̂ x̂); it should be "
+                                           "subtracted, because s depends on every x of the row"),
         ("(dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along)", "(dx_hat - x_hat * along)",
          "you left out mean(dx̂); it should be subtracted, because the mean depends on every x of "
          "the row"),
@@ -60,14 +59,11 @@ Ba et al. 2016. Given ∂L/∂y (T, d_model), add to grads.g and grads.b, and re
          "x̂ of the row"),
         ("- x_hat * along) / s", "+ x_hat * along) / s",
          "you added x̂ mean(dx̂ x̂); it should be subtracted, because a larger s makes x̂ smaller"),
-        ("        dx_hat = dy * self.g\n"
-         "        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
+        ("        dx_hat = dy * self.g\n        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
          "        return (",
-         "        dx_hat = dy\n"
-         "        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
-         "        return self.g * (",
-         "you multiplied by g after the means; it should be before, in dx̂ = dy g, because both "
-         "means are of dx̂"),
+         "        dx_hat = dy\n        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
+         "        return self.g * (", "you multiplied by g after the means; it should be before, "
+                                      "in dx̂ = dy g, because both means are of dx̂"),
         ("along = (dx_hat * x_hat).mean", "along = (dy * x_hat).mean",
          "you left out g in mean(dx̂ x̂); dy should be multiplied by g first, because dx̂ = dy g"),
         ("dx_hat - dx_hat.mean(", "dx_hat - dy.mean(",
@@ -87,9 +83,7 @@ Ba et al. 2016. Given ∂L/∂y (T, d_model), add to grads.g and grads.b, and re
          "you divided by the variance; it should be s, because x̂ = (x − mean) / s"),
         ("(dy * x_hat).sum(0)", "(dy * self.g * x_hat).sum(0)",
          "you took dx̂ for dy in the gradient of g; it should be Σ dy x̂, because y = g x̂ + b"),
-        ("        grads.g += (dy * x_hat).sum(0)\n"
-         "        grads.b += dy.sum(0)",
-         "        grads.g += (dy * x_hat).mean(0)\n"
-         "        grads.b += dy.mean(0)",
+        ("        grads.g += (dy * x_hat).sum(0)\n        grads.b += dy.sum(0)",
+         "        grads.g += (dy * x_hat).mean(0)\n        grads.b += dy.mean(0)",
          "you averaged over the words for g and b; it should be a sum, because every row used "
          "them")))

@@ -82,9 +82,8 @@ return dh, dM, dW_p, dv_p.
          "you took a for α in dM; it should be α dcᵀ, because c = α M"),
         ("* 4 / D**2", "/ D**2",
          "you took D for σ; the factor 1/σ² should be 4/D², because σ = D/2"),
-        ("* 4 / D**2", "",
-         "you left out 1/σ²; ∂g_s/∂p should be g_s (s − p) / σ², because the exponent is divided "
-         "by 2σ²"),
+        ("* 4 / D**2", "", "you left out 1/σ²; ∂g_s/∂p should be g_s (s − p) / σ², because the "
+                           "exponent is divided by 2σ²"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (g * ",
          "you left out a_s in dp; ∂α_s/∂p should be α_s (s − p) / σ², because α = a g"),
         ("(np.arange(len(M)) - p)", "(np.arange(len(M)) - p)**2",

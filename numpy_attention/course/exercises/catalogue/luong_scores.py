@@ -146,28 +146,23 @@ M (S, N). Given ∂L/∂e (S,), return dh, dM, dW_a, dU_a, dv_a.
         ("da = np.outer(de, v_a)", "da = np.outer(de, np.ones_like(v_a))",
          "you left out v_a; what comes back to x should be de v_a, because e = v_a · x"),
         *tanh_mistakes("da = np.outer(de, v_a) * (1 - x**2)", "x"),
-        ("total @ W_a.T", "da[-1] @ W_a.T",
-         "you took dh from the last word alone; it should be Σ da_s W_aᵀ, because h met every "
-         "word"),
-        ("total @ W_a.T", "da @ W_a.T",
-         "you returned a row of dh for each word; it should be their sum, because all words "
-         "share one h"),
+        ("total @ W_a.T", "da[-1] @ W_a.T", "you took dh from the last word alone; it should be "
+                                            "Σ da_s W_aᵀ, because h met every word"),
+        ("total @ W_a.T", "da @ W_a.T", "you returned a row of dh for each word; it should be "
+                                        "their sum, because all words share one h"),
         ("np.outer(h, total)", "np.outer(h, da[-1])",
          "you took dW_a from the last word alone; it should be a sum over all words, because h "
          "W_a is in every x"),
-        ("M.T @ da", "np.outer(M.sum(0), total)",
-         "you multiplied two sums for dU_a; it should be Mᵀ da, because each word meets its own "
-         "da_s"),
+        ("M.T @ da", "np.outer(M.sum(0), total)", "you multiplied two sums for dU_a; it should "
+                                                  "be Mᵀ da, because each word meets its own da_s"),
         ("M.T @ da", "np.outer(M[-1], da[-1])",
          "you took dU_a from the last word alone; it should be Mᵀ da, because U_a met every word"),
         ("da @ U_a.T", "np.tile(total @ U_a.T, (len(M), 1))",
          "you gave each word the sum of all da; dm_s should be da_s U_aᵀ, because m_s is in its "
          "own score alone"),
-        ("de @ x", "de @ (1 - x**2)",
-         "you took the tanh's derivative for dv_a; it should be Σ de_s x_s, because v_a met x, "
-         "after the tanh"),
-        ("de @ x", "total",
-         "you took Σ da_s for dv_a; it should be Σ de_s x_s, because v_a met x"),
+        ("de @ x", "de @ (1 - x**2)", "you took the tanh's derivative for dv_a; it should be Σ "
+                                      "de_s x_s, because v_a met x, after the tanh"),
+        ("de @ x", "total", "you took Σ da_s for dv_a; it should be Σ de_s x_s, because v_a met x"),
         ("da = np.outer(de, v_a)", "da = np.outer(np.ones_like(de), v_a)",
          "you left out de_s in da; it should be a factor, because de is the gradient from above")))
 

@@ -79,8 +79,7 @@ returns ∂L/∂q (B, Q). After all target words `read_backward` adds to grads.W
         ("as_rows(memory.values).T @ as_rows(dmemory.keys)",
          "as_rows(memory.values).T @ as_rows(dmemory.keys) / len(memory.values)",
          "you averaged dW over the batch; it should be a sum, because every sentence used W"),
-        ("        dmemory.keys -= dU\n",
-         "",
+        ("        dmemory.keys -= dU\n", "",
          "you gave the keys no gradient; dmemory.keys should get −du, because u = q − k"),
         ("of_context + dmemory.keys @ self.W.T", "of_context + memory.keys @ self.W.T",
          "you took the keys for their gradient; it should be dmemory.keys, because a gradient is "

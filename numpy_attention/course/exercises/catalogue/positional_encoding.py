@@ -75,8 +75,7 @@ right.
          "you turned the clock backward; R should be the transpose, because PE(p) is a row on its "
          "left"),
         ("angle = k * 10000.0 ** (-i / D)", "angle = k",
-         "you turned all pairs by k; it should be ω_i k, because each pair has its own "
-         "frequency"),
+         "you turned all pairs by k; it should be ω_i k, because each pair has its own frequency"),
         ("angle = k * 10000.0 ** (-i / D)", "angle = k * 10000.0 ** (-2 * i / D)",
          "you doubled the exponent of R; it should be −i / D for column i, because column i is "
          "already 2 times the pair's number"),
@@ -101,8 +100,6 @@ right.
         ("R[i, i + 1] = -np.sin(angle)", "R[i, i + 1] = np.sin(angle)",
          "you left out the minus of a sine; R[2i, 2i + 1] should be −sin, because cos(a + b) = "
          "cos a cos b − sin a sin b"),
-        ("    return R",
-         "    halves = np.r_[0:D:2, 1:D:2]\n"
-         "    return R[np.ix_(halves, halves)]",
+        ("    return R", "    halves = np.r_[0:D:2, 1:D:2]\n    return R[np.ix_(halves, halves)]",
          "you put all sines before all cosines in R; pair i should be columns 2i and 2i + 1, as "
          "in PE")))

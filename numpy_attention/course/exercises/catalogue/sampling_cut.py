@@ -72,10 +72,8 @@ return q (V,) in the same order, 0 for each word that is cut.
          "because q[v] belongs to word v"),
         ("    q[kept] = p[kept]\n", "    q[kept] = 1\n",
          "you made all kept words alike; they should keep their p, because a cut only removes"),
-        ("np.cumsum(p[order]) / p[order].sum()\n"
-         "    size = np.searchsorted(reached, top_p) + 1",
-         "np.cumsum(p[order] / p[order].sum())\n"
-         "    size = np.argmax(reached >= top_p) + 1",
+        ("np.cumsum(p[order]) / p[order].sum()\n    size = np.searchsorted(reached, top_p) + 1",
+         "np.cumsum(p[order] / p[order].sum())\n    size = np.argmax(reached >= top_p) + 1",
          "you took argmax where no sum may reach top_p; all words should be kept then, because "
          "rounding leaves the sum below 1"),
         ("order = np.argsort(-p)[:top_k]",

@@ -67,28 +67,21 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
          "the last axis"),
         ("return dq, dk, A.swapaxes(-1, -2) @ dY", "return dq, dk, A.swapaxes(-1, -2) @ (A @ v)",
          "you made dv of Y; it should be Aᵀ dY"),
-        ("    dq = dE @ k * scale\n"
-         "    dk = dE.swapaxes(-1, -2) @ q * scale",
-         "    dq = dE @ k\n"
-         "    dk = dE.swapaxes(-1, -2) @ q",
+        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
+         "    dq = dE @ k\n    dk = dE.swapaxes(-1, -2) @ q",
          "you left out 1/√d in dq and dk; it should be a factor of both, because E = q kᵀ / √d"),
-        ("    dq = dE @ k * scale\n"
-         "    dk = dE.swapaxes(-1, -2) @ q * scale",
-         "    dq = dE @ k * scale**2\n"
-         "    dk = dE.swapaxes(-1, -2) @ q * scale**2",
+        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
+         "    dq = dE @ k * scale**2\n    dk = dE.swapaxes(-1, -2) @ q * scale**2",
          "you used 1/√d twice in dq and dk; once is enough, because E = q kᵀ / √d"),
-        ("    dq = dE @ k * scale\n"
-         "    dk = dE.swapaxes(-1, -2) @ q * scale",
-         "    dq = dE @ k / scale\n"
-         "    dk = dE.swapaxes(-1, -2) @ q / scale",
+        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
+         "    dq = dE @ k / scale\n    dk = dE.swapaxes(-1, -2) @ q / scale",
          "you multiplied by √d; dq and dk should be divided by it, because E = q kᵀ / √d"),
         ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = dA",
          "you left out the gradient of the softmax; dE should be A (dA − Σ A dA), because A = "
          "softmax(E)"),
         ("    dA = dY @ v.swapaxes(-1, -2) + dA\n"
          "    dE = A * (dA - (A * dA).sum(-1, keepdims=True))",
-         "    given = dA\n"
-         "    dA = dY @ v.swapaxes(-1, -2)\n"
+         "    given = dA\n    dA = dY @ v.swapaxes(-1, -2)\n"
          "    dE = A * (dA - (A * dA).sum(-1, keepdims=True)) + given",
          "you added the given dA after the softmax; it should be added before, because it is a "
          "gradient of A and not of E"),
@@ -138,8 +131,7 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
          "values"),
         ("grads.b_q += dq.sum((0, 1))", "grads.b_q += dq.mean((0, 1))",
          "you averaged db_q; it should be a sum, because every word of every sentence used b_q"),
-        ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))",
-         "grads.W_q += X[0].T @ dq[0]",
+        ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))", "grads.W_q += X[0].T @ dq[0]",
          "you took the gradient of W_q from one sentence; it should be a sum over the batch"),
         ("dparts = self.split(dy @ self.W_o.T)",
          "dparts = (dy @ self.W_o.T).reshape(len(dy), self.heads, dy.shape[1], -1)",
