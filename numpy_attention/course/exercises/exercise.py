@@ -100,6 +100,17 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
     return tuple(found)
 
 
+def tanh_mistakes(line: str, x: str, name: str = "") -> tuple[tuple[str, str, str], ...]:
+    """The curated mistakes of a line with a factor (1 - x**2), where x is a tanh. name: in words"""
+    factor, name = f"(1 - {x}**2)", name or x
+    return tuple((line, line.replace(factor if wrong else f" * {factor}", wrong),
+                  f"you {what}; it should be a factor 1 − {name}², because {name} is a tanh")
+                 for wrong, what in (("", "left out the derivative of the tanh"),
+                                     (f"(1 - {x})", f"took 1 − {name}"),
+                                     (f"{x} * (1 - {x})", "took the derivative of the sigmoid"),
+                                     (f"(1 - np.tanh({x})**2)", f"took the tanh of {name} again")))
+
+
 class Case(NamedTuple):
     """The arguments for `gradcheck`; without a backward only the values are checked.
 

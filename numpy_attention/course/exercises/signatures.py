@@ -101,7 +101,11 @@ def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def projected(name: str, array: np.ndarray) -> float:
-    """Σ array · random numbers of its shape, drawn from its name; ±∞ and NaN as they come."""
+    """Σ array · random numbers of its shape, drawn from its name. NaN, where no element is finite;
+    else an element that is not counts as 3, so that a mistake of some rows can be recognized.
+    """
+    if np.isfinite(array).any():
+        array = np.nan_to_num(array, nan=3, posinf=3, neginf=3)
     with np.errstate(all="ignore"):
         return float((array * weights_of(name, array.shape)).sum())
 

@@ -144,6 +144,30 @@ def test_hypotheses_are_reported_in_words(change, expected, verdict):
     assert expected in found.message
 
 
+@pytest.mark.parametrize("name, change, stage, expected", [
+    ("beam", ("    return ended", "    return [(list(words), total) for words, total in ended]"),
+     "runs", "words is a tuple of numbers"),
+    ("reorder-states", ("return totals, ids,", "return totals, 1.0 * ids,"), "returns",
+     "output[1] holds float64: expected integers"),
+    ("reorder-states", ("B, k, V = log_p.shape", "B, k, V = log_p.shape\n    ids *= 2"),
+     "protocol", "ids was changed"),
+    ("kv-cache", ("keys, values\n", "keys, 2 * values\n"), "values", "values (output[2]): "),
+    ("positional-encoding", ("angle = k", "angle = abs(k)"), "values",
+     "turn(-2, 8): 8 of 64 wrong"),
+    ("sampling-cut", ("np.argsort(-p)[:top_k]",
+                      "np.argsort(-p)[:(p >= np.sort(p)[-min(top_k, len(p))]).sum()]"), "values",
+     "three words have the second largest p: 4 words are kept, right 2"),
+    ("sampling-cut", ("reached, top_p)", "reached, top_p, 'right')"), "values",
+     "cut(…, 5, 0.75): 3 of 5 wrong"),
+    ("scaled-dot", ("dA = dY @ v.swapaxes(-1, -2)", "dA = np.einsum('btv,bsv->bts', dY, v)"),
+     "runs", "operand has more dimensions than subscripts"),
+])
+def test_what_the_cases_of_value_exercises_catch(name, change, stage, expected, verdict):
+    found = verdict(EXERCISES[name], of(name, change))
+    assert found.stage == stage
+    assert expected in found.message
+
+
 def test_where_a_planted_mistake_shows(verdict):
     one = EXERCISES["find-in-masks"]
     found = verdict(one, one.start)

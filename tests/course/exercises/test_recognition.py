@@ -35,10 +35,10 @@ def test_two_are_named_as_two():
 
 
 def test_two_curated_ones_are_named_by_their_sentences_alone():
-    assert named(("dE @ k * scale", "dE @ k"), ("@ q * scale", "@ q"), exercise=SCALED) == [
+    dv = "A.swapaxes(-1, -2) @ dY"
+    assert named(("dE @ k * scale", "dE @ k"), (dv, "d" + dv), exercise=SCALED) == [
         "two mistakes: you left out 1/√d in dq; it should be a factor, because it is between q and "
-        "the score; and you left out 1/√d in dk; it should be a factor, because it is between k "
-        "and the score"]
+        "the score; and you took dA for A in dv; it should be Aᵀ dY, because Y = A v"]
 
 
 def test_a_number_that_no_mistake_gives_is_not_guessed():
@@ -52,6 +52,12 @@ def test_two_of_which_one_goes_through_the_other_are_not_guessed():
     other = (minus, minus.replace("-", "+"))
     assert named(one, exercise=SOFTMAX) and named(other, exercise=SOFTMAX)
     assert named(one, other, exercise=SOFTMAX) == []
+
+
+def test_one_with_some_rows_that_are_not_finite():
+    found = named(("places <= places", "places >= places"), exercise=EXERCISES["causal-mask"])
+    assert found == ["you reversed the triangle; it should be s ≤ t, because the places after t "
+                     "are not written yet"]
 
 
 def test_none_if_the_numbers_are_not_finite():

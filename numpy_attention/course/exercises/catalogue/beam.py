@@ -55,6 +55,8 @@ def numbered(found):
     try:
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))
                 for words, total in found]
+        if not all(isinstance(words, tuple) for words, _ in found):
+            raise TypeError
     except (TypeError, ValueError):
         raise TypeError(
             f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "
@@ -99,14 +101,12 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
          "you freed the place of an ended hypothesis; it should keep its place in the beam"),
         ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
          "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
-         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
-         "    ended.sort(key=lambda one: -one[1])\n"
-         "    return ended",
+         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < "
+         "longest]\n    ended.sort(key=lambda one: -one[1])\n    return ended",
          "        kept = found[:width]\n"
          "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n"
-         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < longest]\n"
-         "    ended.sort(key=lambda one: -one[1])\n"
-         "    return ended[:width]",
+         "        running = [one for one in kept if one[0][-1] != end and len(one[0]) < "
+         "longest]\n    ended.sort(key=lambda one: -one[1])\n    return ended[:width]",
          "you cut to the beam's width at the end only; an ended hypothesis should keep its place "
          "at every step"),
         ("total + log_p[word]", "log_p[word]",
@@ -116,4 +116,51 @@ hypothesis is the sum of those of its words. It has ended, and runs no more, whe
         ("            log_p = next_log_p(words)\n",
          "            log_p = next_log_p(running[0][0])\n",
          "you continued each hypothesis with what follows the best one; each should be continued "
-         "by its own probabilities")))
+         "by its own probabilities"),
+        ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
+         "        ended += [",
+         "        kept = sorted(found + ended, key=lambda one: -one[1])[:width]\n"
+         "        ended = [", "you let ended hypotheses compete with running ones; they should "
+                              "keep their places, and the rest go to what runs"),
+        ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
+         "        ended += [one for one in kept if one[0][-1] == end or len(one[0]) == longest]\n",
+         "        ended += [one for one in found if one[0][-1] == end]\n"
+         "        kept = [one for one in found if one[0][-1] != end][:max(0, width - "
+         "len(ended))]\n        ended += [one for one in kept if len(one[0]) == longest]\n",
+         "you let every continuation with end count as ended; it should also be among the best "
+         "width − len(ended) of its step"),
+        ("kept = found[:width - len(ended)]", "kept = found[:1]",
+         "you kept the most probable continuation alone (greedy search); it should be as many as "
+         "the beam has places"),
+        ("            for word in range(len(log_p)):\n",
+         "            for word in [int(np.argmax(log_p))] if words else range(len(log_p)):\n",
+         "you continued each hypothesis by its best word alone; it should be by every word, "
+         "because two of the best may have one parent"),
+        ("found.sort(key=lambda one: -one[1])", "found.sort(key=lambda one: one[1])",
+         "you kept the least probable continuations; it should be the most probable, whose log p "
+         "is the largest"),
+        ("ended.sort(key=lambda one: -one[1])", "ended.sort(key=lambda one: one[1])",
+         "you returned the least probable first; it should be the most probable, whose log p is "
+         "the largest"),
+        ("ended.sort(key=lambda one: -one[1])", "ended.sort(key=lambda one: -one[1] / len(one[0]))",
+         "you sorted by the log p per word; it should be the log p of the whole hypothesis, "
+         "because the task has no length penalty"),
+        (" == end or len(one[0]) == longest]", " == end]",
+         "you lost the hypotheses of longest words; they should be returned, because they have "
+         "ended, too"),
+        ("one[0][-1] != end and len(one[0]) < longest", "len(one[0]) < longest",
+         "you continued hypotheses that have ended; they should run no more, because nothing "
+         "follows the word end"),
+        ("    while running:", "    while running and not ended:",
+         "you stopped at the first that ended; the search should go on while any is running, "
+         "because a longer one may be more probable"),
+        ("    return ended", "    return ended[:1]",
+         "you returned the best one alone; it should be all that ended"),
+        ("    return ended",
+         "    return [(words[:-1] if words[-1] == end else words, total) for words, total in "
+         "ended]", "you cut off the word end; it should stay, because it is one of the words"),
+        ("    return ended", "    return [(words, np.exp(total)) for words, total in ended]",
+         "you returned p; it should be log p, the sum over the words"),
+        ("    return ended", "    return [(words, total / len(words)) for words, total in ended]",
+         "you divided log p by the number of words; it should be the sum, because the task has "
+         "no length penalty")))

@@ -2,11 +2,17 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    softmax_mistakes,
+    tanh_mistakes,
+)
 
 
 def cases(rng, its):
-    shapes = (4, 5), (4, 5), (5,), (4, 7), (4, 7), (7,)
+    shapes = (4, 6), (4, 6), (6,), (4, 7), (4, 7), (7,)
     for lengths in ([5, 3], [2, 5]):
         reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes))
         mask = np.arange(5)[:, None] < np.array(lengths)
@@ -39,25 +45,48 @@ you choose the order of the axes in which you hand it the others.
             "right."),
     mistakes=(
         ("        dh += dvalues                           # it is said\n", "",
-         "you left out the gradient through the context; dh has three terms, because a state is "
-         "query, key and value"),
+         "you left out the gradient through the context; dh has four terms, because a state "
+         "predicts and is query, key and value"),
         ("        dh += dk @ self.W_s.T                   # it is found\n", "",
-         "you left out the gradient through the keys; dh has three terms, because a state is "
-         "query, key and value"),
+         "you left out the gradient through the keys; dh has four terms, because a state "
+         "predicts and is query, key and value"),
         ("        dh += dq @ self.W_q.T                   # it asks\n", "",
-         "you left out the gradient through the queries; dh has three terms, because a state is "
-         "query, key and value"),
+         "you left out the gradient through the queries; dh has four terms, because a state "
+         "predicts and is query, key and value"),
         ("dk = dz.sum(0) ", "dk = dz.mean(0) ",
-         "you took the gradient of a key from one step; it should be a sum, because every later "
-         "step meets it"),
+         "you averaged the gradient of a key over the steps; it should be a sum, because every "
+         "later step meets it"),
         ("dq = dz.sum(2) ", "dq = dz.mean(2) ",
-         "you took the gradient of a query from one state; it should be a sum, because it meets "
-         "every earlier state"),
+         "you averaged the gradient of a query over the states; it should be a sum, because it "
+         "meets every earlier state"),
         ("dalpha = (values * dc[:, :, None]).sum(3) + dalpha",
          "dalpha = (values * dc[:, :, None]).sum(3)",
          "you left out the given dα; it should be added, because the weights are an output besides "
          "the context"),
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))",
                           "alpha", "dalpha"),
-        ("da = dy * (1 - y**2)", "da = dy", "you left out the derivative of the last tanh; it "
-                                            "should be a factor 1 − y²")))
+        *tanh_mistakes("da = dy * (1 - y**2)", "y"),
+        *tanh_mistakes("dz = de[..., None] * self.v * (1 - x**2)", "x"),
+        ("        dh = da @ self.W_x.T                    # it predicts\n",
+         "        dh = np.zeros(da.shape[:2] + self.W_x.shape[:1])\n",
+         "you left out the gradient through the prediction; dh has four terms, because h_t W_x "
+         "is in y_t"),
+        ('"tbs,tbsa->a", de, x', '"tbs,tbsa->a", alpha, x',
+         "you took α for de in the gradient of v; it should be Σ de x, because v is in the scores"),
+        ("* dc[:, :, None]).sum(0)", "* dc[:, :, None]).mean(0)",
+         "you averaged dvalues over the steps; it should be a sum, because every later step "
+         "reads the value"),
+        ("* self.v * (1 - x**2)", "* (1 - x**2)",
+         "you left out v in dz; it should be a factor, because e = v · x"),
+        ('"tbh,tba->ha", h, dq', '"tbh,tba->ha", h, dk.swapaxes(0, 1)',
+         "you took dk for W_q; it should be dq, because W_q made the queries"),
+        ('"bsh,bsa->ha", values, dk', '"bsh,bsa->ha", values, dq.swapaxes(0, 1)',
+         "you took dq for W_s; it should be dk, because W_s made the keys"),
+        ('"tbh,tbk->hk", c, da', '"tbh,tbk->hk", h, da',
+         "you took h for W_r; it should be c, because W_r met the context"),
+        ('"tbh,tbk->hk", h, da', '"tbh,tbk->hk", c, da',
+         "you took c for W_x; it should be h, because W_x met the state"),
+        ("dc = da @ self.W_r.T", "dc = dy @ self.W_r.T",
+         "you took dy for dc; it should be da, because y is a tanh"),
+        ("grads.b += da.sum((0, 1))", "grads.b += da.mean((0, 1))",
+         "you averaged db; it should be a sum, because every step of every sentence used b")))

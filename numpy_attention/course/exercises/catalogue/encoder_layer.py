@@ -76,4 +76,55 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
          "you added x to the feed-forward part; it should be y, because y is what that part reads"),
         ("self.attention.forward(x, x, visible)", "self.attention.forward(x, x, True)",
          "you left out the mask; it should go to the heads, because padding is not to be "
-         "attended to")))
+         "attended to"),
+        ("dy = dsum + self", "dy = dz + self",
+         "you passed on ∂L/∂z past the feed-forward part; it should be the gradient in front of "
+         "LN_2, because y is in that sum"),
+        ("return dsum + dasking + dasked", "return dy + dasking + dasked",
+         "you passed on ∂L/∂y past the heads; it should be the gradient in front of LN_1, "
+         "because x is in that sum"),
+        ("        dy = dsum + self.feed_forward.backward(dsum, fed, grads.feed_forward)\n"
+         "        dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)\n"
+         "        dasking, dasked = self.attention.backward(dsum, looked, grads.attention)\n"
+         "        return dsum + dasking + dasked",
+         "        dy = self.feed_forward.backward(dsum, fed, grads.feed_forward)\n"
+         "        dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)\n"
+         "        dasking, dasked = self.attention.backward(dsum, looked, grads.attention)\n"
+         "        return dasking + dasked",
+         "you left out both residual connections; each sum should pass its gradient on "
+         "unchanged, too, because x and y are in it"),
+        ("self.norm_1.backward(dy, normed_1", "self.norm_1.backward(dsum, normed_1",
+         "you gave LN_1 the gradient in front of LN_2; it should be ∂L/∂y, because y is what "
+         "LN_1 returned"),
+        ("(dz, normed_2, grads.norm_2)", "(dz, normed_2, grads.norm_1)",
+         "you gave norm_2 the grads of norm_1; each part should have its own, because each has "
+         "its own g and b"),
+        ("(dz, normed_2, grads.norm_2)", "(dz, normed_1, grads.norm_2)",
+         "you gave norm_2 the cache of norm_1; it should be that of its own forward, because x̂ "
+         "and s are in it"),
+        ("self.norm_2.forward(y + added)", "self.norm_1.forward(y + added)",
+         "you used norm_1 twice; the second norm should be norm_2, because each has its own g "
+         "and b"),
+        ("self.norm_2.forward(y + added)", "self.norm_2.forward(added)",
+         "you left out y before LN_2; it should be y + FF(y), because the connection is residual"),
+        ("self.feed_forward.forward(y)", "self.feed_forward.forward(x)",
+         "you gave the feed-forward part x; it should read y, because it comes after the heads"),
+        ("self.attention.forward(x, x, visible)", "self.attention.forward(x, x, visible.T)",
+         "you transposed the mask; it should be as it is, because row t of visible is what word "
+         "t may see"),
+        ("    def backward(self, dz, cache, grads):\n",
+         "    def forward(self, x, visible=True):\n"
+         "        normed, normed_1 = self.norm_1.forward(x)\n"
+         "        found, looked = self.attention.forward(normed, normed, visible)\n"
+         "        normed, normed_2 = self.norm_2.forward(x + found)\n"
+         "        added, fed = self.feed_forward.forward(normed)\n"
+         "        return x + found + added, (looked, normed_1, fed, normed_2)\n\n"
+         "    def backward(self, dz, cache, grads):\n"
+         "        looked, normed_1, fed, normed_2 = cache\n"
+         "        dy = self.feed_forward.backward(dz, fed, grads.feed_forward)\n"
+         "        dy = dz + self.norm_2.backward(dy, normed_2, grads.norm_2)\n"
+         "        dx = sum(self.attention.backward(dy, looked, grads.attention))\n"
+         "        return dy + self.norm_1.backward(dx, normed_1, grads.norm_1)\n\n"
+         "    def other(self, dz, cache, grads):\n",
+         "you put the norms before the parts (pre-norm); they should come after each sum, "
+         "because z = LN_2(y + FF(y))")))

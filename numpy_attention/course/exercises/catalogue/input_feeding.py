@@ -8,6 +8,7 @@ from numpy_attention.course.exercises.exercise import (
     Exercise,
     Source,
     softmax_mistakes,
+    tanh_mistakes,
 )
 from numpy_attention.gradcheck import randomize
 
@@ -17,7 +18,7 @@ LESSON = "07_luong_attention"
 def cases(rng, its):
     shapes = (3, 6), (6, 6), (6,), (7, 6), (6, 7), (6, 7)
     decoder = randomize(its.PlainDecoder(*map(np.empty, shapes)), rng, 0.5)
-    inputs = [rng.standard_normal(shape) for shape in ((3, 2, 3), (2, 6), (2, 5, 6))]
+    inputs = [rng.standard_normal(shape) for shape in ((4, 2, 3), (2, 6), (2, 5, 6))]
     mask = np.arange(5) < np.array([[5], [3]])
     yield Case(decoder.forward, (*inputs, mask), decoder.backward, decoder)
 
@@ -69,7 +70,33 @@ the first state, and dM.
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
         ("+ dalphas[t]", "", "you left out dα_t; it should be added, because the weights are an "
-                             "output besides the context")))
+                             "output besides the context"),
+        *tanh_mistakes("du = dfed * (1 - fed**2)", "fed", "h̃_t"),
+        *tanh_mistakes("dk = dh * (1 - h**2)", "h", "h_t"),
+        ("dk = dh * (1 - h**2)", "dk = dh * (1 - h_before**2)",
+         "you took the tanh's derivative at the state before; it should be 1 − h_t², because h_t "
+         "is the tanh"),
+        ("dfed = dfeds[t] + dk @ self.F.T", "dfed = dk @ self.F.T",
+         "you left out ∂L/∂h̃_t; it should be added, because every h̃_t is an output"),
+        ("            dfed = dfeds[t] + dk @ self.F.T",
+         "            dk = 0 * dk\n            dfed = dfeds[t] + dk @ self.F.T",
+         "you carried nothing to the step before; dk should go back through U and F, because the "
+         "next step reads h_t and h̃_t"),
+        ("+ alpha[:, :, None] * dc[:, None]", "",
+         "you left out the gradient through the context; dM has two terms, because a word is a "
+         "value as well as a key"),
+        ("dk @ self.U.T, dM", "dh, dM",
+         "you returned the gradient of h_1; that of the first state should be dk Uᵀ, because h_0 "
+         "goes through U and the tanh"),
+        ("grads.W_h += h.T @ du", "grads.W_h += h_before.T @ du",
+         "you took the state before the step for W_h; it should be h_t, which W_h met"),
+        ("grads.W_h += h.T @ du", "grads.W_h += c.T @ du",
+         "you took the context for W_h; it should be h_t, because h̃_t = tanh(c_t C + h_t W_h)"),
+        ("grads.C += c.T @ du", "grads.C += h.T @ du",
+         "you took the state for C; it should be the context, because h̃_t = tanh(c_t C + h_t "
+         "W_h)"),
+        ("grads.b += dk.sum(0)", "grads.b += dk.mean(0)",
+         "you averaged db over the batch; it should be a sum, because every sentence used b")))
 
 
 FIND_IN_FEEDING = Exercise(

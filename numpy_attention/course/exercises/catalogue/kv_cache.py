@@ -23,16 +23,9 @@ def step(x, keys, values, W_q, W_k, W_v):
 def cases(rng, its):
     B, D, d, v = 2, 5, 3, 4
     weights = [rng.standard_normal((D, size)) for size in (d, d, v)]
-    for T, t in ((4, 2), (3, 1)):
+    for t in (6, 1):
         kept = rng.standard_normal((B, t, d)), rng.standard_normal((B, t, v))
-
-        def write(words, *kept):
-            rows = []
-            for x in words:
-                row, *kept = its.step(x, *kept, *weights)
-                rows.append(np.concatenate([row, *(one.reshape(B, -1) for one in kept)], 1))
-            return np.concatenate(rows, 1)
-        yield Case(write, (rng.standard_normal((T, B, D)), *kept))
+        yield Case(its.step, (rng.standard_normal((B, D)), *kept, *weights))
 
 
 EXERCISE = Exercise(
@@ -79,4 +72,40 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
          "you left out the new word itself; it should be attended to, because the mask is s ≤ t"),
         ("A = softmax(e)", "A = softmax(e.T).T",
          "you took the softmax over the sentences; it should be over the words, because the "
-         "weights of one query add up to 1")))
+         "weights of one query add up to 1"),
+        ("np.sqrt(q.shape[1])", "np.sqrt(x.shape[1])",
+         "you divided by the root of the size of x; it should be √d, because d is the size of a "
+         "key"),
+        ("np.sqrt(q.shape[1])", "np.sqrt(values.shape[2])",
+         "you divided by the root of the size of a value; it should be √d, because d is the size "
+         "of a key"),
+        ("/ np.sqrt(q.shape[1])", "/ q.shape[1]",
+         "you divided by d; it should be √d, because this is scaled dot-product attention"),
+        ("q = x @ W_q", "q = x @ W_k",
+         "you made the query with W_k; it should be x W_q, because W_k makes the keys"),
+        ("(A[:, None] @ values)[:, 0]", "(A[:, None, :-1] @ values[:, :-1])[:, 0]",
+         "you left the new word's value out of the output; it should be kept first, because the "
+         "word attends to itself"),
+        ("np.concatenate([values, (x @ W_v)[:, None]], 1)",
+         "np.concatenate([(x @ W_v)[:, None], values], 1)",
+         "you put the new value in front; it should come last, because row s of keys and of "
+         "values is word s"),
+        ("np.concatenate([keys, (x @ W_k)[:, None]], 1)        # (B, t + 1, d)\n"
+         "    values = np.concatenate([values, (x @ W_v)[:, None]], 1)",
+         "np.concatenate([(x @ W_k)[:, None], keys], 1)\n"
+         "    values = np.concatenate([(x @ W_v)[:, None], values], 1)",
+         "you put key and value in front; they should come last, because row s of keys and of "
+         "values is word s"),
+        ("keys @ q[:, :, None])", "keys[::-1] @ q[:, :, None])",
+         "you gave each query another sentence's keys; it should be its own, because sentences "
+         "are independent"),
+        ("A = softmax(e)", "A = e",
+         "you left out the softmax; the scores should become weights that add up to 1"),
+        ("return (A[:, None] @ values)[:, 0], keys, values",
+         "return (A[:, None] @ values)[:, 0], keys[:, :-1], values[:, :-1]",
+         "you returned the old keys and values; they should have the new word's rows, because "
+         "later words attend to it"),
+        ("return (A[:, None] @ values)[:, 0], keys, values",
+         "return (A[:, None] @ values)[:, 0], keys[:, 1:], values[:, 1:]",
+         "you dropped the oldest word; t + 1 rows should be kept, because every later word "
+         "attends to it")))

@@ -1,6 +1,15 @@
 """Exercises local-p and find-in-local-p: a window that learns its position."""
 
-from numpy_attention.course.exercises.exercise import FIND_THE_LINE, Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import (
+    DIAGONAL,
+    FIND_THE_LINE,
+    ONE_TERM,
+    UNWEIGHTED,
+    Case,
+    Exercise,
+    Source,
+    tanh_mistakes,
+)
 
 LESSON = "07_luong_attention"
 WIDTH = "D = 3"     # σ = D/2 is not 1, so that no power of it can be left out unseen
@@ -8,7 +17,7 @@ WIDTH = "D = 3"     # σ = D/2 is not 1, so that no power of it can be left out 
 
 def cases(rng, its):
     for S in (6, 9):
-        inputs = [rng.standard_normal(shape) for shape in ((4,), (S, 4), (4, 5), (5,))]
+        inputs = [rng.standard_normal(shape) for shape in ((7,), (S, 7), (7, 5), (5,))]
         yield Case(its.local_p, inputs,
                    lambda dc, dalpha, cache, grads: its.local_p_backward(dc, dalpha, cache))
 
@@ -61,7 +70,33 @@ return dh, dM, dW_p, dv_p.
          "you left out the given dα; it should be added, because the weights are an output besides "
          "the context"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (a * ",
-         "you left out the height of the bell; ∂α_s/∂p should be α_s (s − p) / σ²")))
+         "you left out the height of the bell; ∂α_s/∂p should be α_s (s − p) / σ²"),
+        *tanh_mistakes("dk = dz * v_p * (1 - x**2)", "x"),
+        ("de = a * (da - a @ da)", "de = a * da", ONE_TERM),
+        ("de = a * (da - a @ da)", "de = a * (1 - a) * da", DIAGONAL),
+        ("de = a * (da - a @ da)", "de = a * (da - da.mean())", UNWEIGHTED),
+        ("de = a * (da - a @ da)", "de = alpha * (da - alpha @ da)",
+         "you took α for the softmax's output; it should be a, because α = a g does not add up "
+         "to 1"),
+        ("np.outer(alpha, dc)", "np.outer(a, dc)",
+         "you took a for α in dM; it should be α dcᵀ, because c = α M"),
+        ("* 4 / D**2", "/ D**2",
+         "you took D for σ; the factor 1/σ² should be 4/D², because σ = D/2"),
+        ("* 4 / D**2", "", "you left out 1/σ²; ∂g_s/∂p should be g_s (s − p) / σ², because the "
+                           "exponent is divided by 2σ²"),
+        ("dp = dalpha @ (alpha * ", "dp = dalpha @ (g * ",
+         "you left out a_s in dp; ∂α_s/∂p should be α_s (s − p) / σ², because α = a g"),
+        ("(np.arange(len(M)) - p)", "(np.arange(len(M)) - p)**2",
+         "you squared s − p in dp; it should be s − p, because the derivative of (s − p)² is "
+         "linear"),
+        ("(np.arange(len(M)) - p)", "(np.arange(1, len(M) + 1) - p)",
+         "you counted the places from 1 in dp; s should begin with 0, as in the forward"),
+        ("dz = dp * p * (1 - p / len(M))", "dz = dp",
+         "you left out the sigmoid's derivative; it should be p (1 − p / S), because p = S σ(z)"),
+        ("dz = dp * p * (1 - p / len(M))", "dz = dp * p / len(M) * (1 - p / len(M))",
+         "you left out S; ∂p/∂z should be p (1 − p / S), because p = S σ(z)"),
+        ("np.outer(h, dk), dz * x", "np.outer(h, dk), dk * x",
+         "you took dk for dv_p; it should be dz x, because v_p met x, after the tanh")))
 
 
 FIND_IN_LOCAL_P = Exercise(

@@ -1,6 +1,6 @@
 """Exercises on Luong's scores: dot, general, concat, location."""
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, tanh_mistakes
 
 LESSON = "07_luong_attention"
 
@@ -43,7 +43,29 @@ backward gives dh (N,) and dM (S, N).
          "you left out de_s; dm_s should be de_s h"),
         ("return de @ M, np.outer(de, h)", "return de @ M, np.outer(de, M[0])",
          "you took the word itself for dm_s; it should be de_s h, because its score was made with "
-         "the query")))
+         "the query"),
+        ("return M @ h, (h, M)", "return M @ h / np.sqrt(len(h)), (h, M)",
+         "you divided by √N; the score should be h · m_s alone, because Luong's dot has no scale"),
+        ("return M @ h, (h, M)", "return M @ h / len(h)**0.5, (h / len(h)**0.5, M / len(h)**0.5)",
+         "you divided by √N; the score should be h · m_s alone, because Luong's dot has no scale"),
+        ("return M @ h, (h, M)", "return np.exp(M @ h) / np.exp(M @ h).sum(), (h, M)",
+         "you took the softmax; the forward should return the scores, because it is taken of "
+         "them later"),
+        ("return de @ M, np.outer(de, h)", "return de @ M, de[:, None] * M",
+         "you took m_s itself for dm_s; it should be de_s h, because e_s = h · m_s, whose "
+         "derivative by m_s is h"),
+        ("return de @ M, np.outer(de, h)", "return M.sum(0), np.outer(de, h)",
+         "you left out de in dh; it should be Σ de_s m_s, because each word counts by its own de"),
+        ("return de @ M, np.outer(de, h)", "return M.sum(0), np.tile(h, (len(M), 1))",
+         "you left out de in both; each gradient should be multiplied by it, because de is the "
+         "gradient from above"),
+        ("return de @ M, np.outer(de, h)", "return de[-1] * M[-1], np.outer(de, h)",
+         "you took dh from the last word alone; it should be a sum over all words, because h met "
+         "every word"),
+        ("return de @ M, np.outer(de, h)", "return de.sum() * h, np.outer(de, h)",
+         "you took h itself for dh; it should be Σ de_s m_s, because what met h was the words"),
+        ("return de @ M, np.outer(de, h)", "return de @ M, np.outer(de, de @ M)",
+         "you took dh for h in dM; it should be de_s h, because the query itself met the word")))
 
 
 GENERAL = Exercise(
@@ -70,7 +92,30 @@ Given ∂L/∂e (S,), return dh (H,), dM (S, N) and dW_a (H, N).
         ("np.outer(h, dq)", "np.outer(h, q)",
          "you took q for dW_a; it should be made of h and the gradient of q"),
         ("return dq @ W_a.T", "return h * 0 + dq[:1] * W_a[:, 0]",
-         "you left out a part of dq; dh should be dq W_aᵀ, because all numbers of q depend on h")))
+         "you left out a part of dq; dh should be dq W_aᵀ, because all numbers of q depend on h"),
+        ("dq = de @ M", "dq = de[-1] * M[-1]",
+         "you took dq from the last word alone; it should be Σ de_s m_s, because q met every word"),
+        ("return dq @ W_a.T", "return W_a @ (de[-1] * M[-1])",
+         "you took dh from the last word alone; it should be W_a Σ de_s m_s, because q met every "
+         "word"),
+        ("np.outer(h, dq)", "np.outer(h, de[-1] * M[-1])",
+         "you took dW_a from the last word alone; it should be a sum over all words, because q "
+         "met every word"),
+        ("dq = de @ M", "dq = de @ M / len(M)",
+         "you averaged over the words in dq; it should be a sum, because q met every word"),
+        ("np.outer(de, q)", "np.outer(de, q) * M",
+         "you multiplied dm_s by m_s; it should be de_s q, because e_s = q · m_s is linear in m_s"),
+        ("np.outer(de, q)", "de[:, None] * M",
+         "you took m_s itself for dm_s; it should be de_s q, because what met m_s is q"),
+        ("np.outer(de, q)", "np.outer(np.ones_like(de), q)",
+         "you left out de_s in dM; it should be de_s q, because de is the gradient from above"),
+        ("np.outer(de, q)", "np.outer(de, dq)",
+         "you took dq for q in dM; it should be de_s q, because q itself met the word"),
+        ("return dq @ W_a.T", "return q @ W_a.T",
+         "you took q for dq; dh should be dq W_aᵀ, because a gradient is passed back and not a "
+         "value"),
+        ("np.outer(h, dq)", "np.outer(dq, h)",
+         "you transposed dW_a; it should be np.outer(h, dq), because W_a is (H, N)")))
 
 
 CONCAT = Exercise(
@@ -96,13 +141,30 @@ M (S, N). Given ∂L/∂e (S,), return dh, dM, dW_a, dU_a, dv_a.
          "you averaged over the words; it should be a sum, because h met every word"),
         ("total = da.sum(0)", "total = da[-1]",
          "you took dh from one word; it should be a sum over all words, because h met every word"),
-        ("* (1 - x**2)", "* (1 - x)", "you took 1 − tanh; the derivative of the tanh is 1 − tanh²"),
-        (" * (1 - x**2)", "", "you left out the derivative of the tanh; it should be a factor 1 − "
-                              "tanh²"),
         ("de @ x", "x.sum(0)", "you left out de in the gradient of v_a; each word's x should count "
                                "by that word's de"),
         ("da = np.outer(de, v_a)", "da = np.outer(de, np.ones_like(v_a))",
-         "you left out v_a; what comes back to x should be de v_a, because e = v_a · x")))
+         "you left out v_a; what comes back to x should be de v_a, because e = v_a · x"),
+        *tanh_mistakes("da = np.outer(de, v_a) * (1 - x**2)", "x"),
+        ("total @ W_a.T", "da[-1] @ W_a.T", "you took dh from the last word alone; it should be "
+                                            "Σ da_s W_aᵀ, because h met every word"),
+        ("total @ W_a.T", "da @ W_a.T", "you returned a row of dh for each word; it should be "
+                                        "their sum, because all words share one h"),
+        ("np.outer(h, total)", "np.outer(h, da[-1])",
+         "you took dW_a from the last word alone; it should be a sum over all words, because h "
+         "W_a is in every x"),
+        ("M.T @ da", "np.outer(M.sum(0), total)", "you multiplied two sums for dU_a; it should "
+                                                  "be Mᵀ da, because each word meets its own da_s"),
+        ("M.T @ da", "np.outer(M[-1], da[-1])",
+         "you took dU_a from the last word alone; it should be Mᵀ da, because U_a met every word"),
+        ("da @ U_a.T", "np.tile(total @ U_a.T, (len(M), 1))",
+         "you gave each word the sum of all da; dm_s should be da_s U_aᵀ, because m_s is in its "
+         "own score alone"),
+        ("de @ x", "de @ (1 - x**2)", "you took the tanh's derivative for dv_a; it should be Σ "
+                                      "de_s x_s, because v_a met x, after the tanh"),
+        ("de @ x", "total", "you took Σ da_s for dv_a; it should be Σ de_s x_s, because v_a met x"),
+        ("da = np.outer(de, v_a)", "da = np.outer(np.ones_like(de), v_a)",
+         "you left out de_s in da; it should be a factor, because de is the gradient from above")))
 
 
 LOCATION = Exercise(
@@ -127,4 +189,29 @@ dW_a (H, longest).
         ("dW_a[:, :len(M)] = np.outer(h, de)", "dW_a[:, -len(M):] = np.outer(h, de)",
          "you took the last S columns; it should be the first S, which were used"),
         ("return W_a[:, :len(M)] @ de", "return W_a[:, :len(M)].sum(1)",
-         "you left out de; each place should count by its own de")))
+         "you left out de; each place should count by its own de"),
+        ("dW_a[:, :len(M)] = np.outer(h, de)", "dW_a[:, :len(M)] = h[:, None]",
+         "you left out de_s in dW_a; its column s should be de_s h, because de is the gradient "
+         "from above"),
+        ("dW_a[:, :len(M)] = np.outer(h, de)", "dW_a = np.outer(h, de)",
+         "you returned the used columns alone; dW_a should have all columns of W_a, with 0 in "
+         "the others"),
+        ("dW_a[:, :len(M)] = np.outer(h, de)", "dW_a[:, :len(M)] = np.outer(h, de) / len(M)",
+         "you averaged over the places; column s of dW_a should be de_s h, because each place "
+         "has its own column"),
+        ("dW_a = np.zeros_like(W_a)", "dW_a = W_a.copy()",
+         "you began dW_a with W_a; it should begin with np.zeros_like(W_a), because a column "
+         "that was not used has gradient 0"),
+        ("dW_a = np.zeros_like(W_a)", "dW_a = W_a",
+         "you wrote into W_a itself; dW_a should begin with np.zeros_like(W_a), because dW_a = "
+         "W_a makes no copy"),
+        ("return W_a[:, :len(M)] @ de", "return W_a[:, -len(M):] @ de",
+         "you took the last S columns for dh; it should be the first S, which were used"),
+        ("return W_a[:, :len(M)] @ de", "return W_a[:, :len(M)] @ de / len(M)",
+         "you averaged over the places in dh; it should be a sum, because h met a column for "
+         "every place"),
+        ("return W_a[:, :len(M)] @ de", "return W_a[:, len(M) - 1] * de[-1]",
+         "you took dh from the last place alone; it should be a sum over all places, because h "
+         "is in every score"),
+        ("np.zeros_like(M), dW_a", "de[:, None] * M, dW_a",
+         "you gave the words a gradient; dM should be 0, because no word was read")))

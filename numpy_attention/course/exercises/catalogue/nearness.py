@@ -55,4 +55,32 @@ returns ∂L/∂q (B, Q). After all target words `read_backward` adds to grads.W
          "you left out what super().read_backward returns; it should be added, because the context "
          "reads the annotations too"),
         ("return of_context + dmemory.keys @ self.W.T", "return of_context",
-         "you left out the path through the keys; it should be added, because k = h W")))
+         "you left out the path through the keys; it should be added, because k = h W"),
+        ("dU = 2 * dd[:, :, None] * U", "dU = 2 * dd[:, :, None] * U / np.sqrt(d)[:, :, None]",
+         "you divided by the distance; ∂d/∂u should be 2 u, because d is the squared distance"),
+        ("dU = 2 * dd[:, :, None] * U", "dU = dd[:, :, None] * U / np.sqrt(d)[:, :, None]",
+         "you divided by the distance; ∂d/∂u should be 2 u, because d is the squared distance"),
+        ("return dU.sum(1)", "return -dU.sum(1)",
+         "you gave dq the sign of the keys; it should be Σ du_j, because u = q − k"),
+        ("return dU.sum(1)", "return dU[:, -1]",
+         "you took dq from the last word alone; it should be a sum over j, because q is in every "
+         "score"),
+        ("dd = -beta * dscores", "dd = beta * dscores",
+         "you left out the minus in dd; it should be −β de, because e = −β d"),
+        ("grads.s -= beta * (dscores * d).sum()", "grads.s -= self.s * (dscores * d).sum()",
+         "you took s for β in ds; it should be β, because exp(s) is its own derivative"),
+        ("(dscores * d).sum()", "(dscores * d).mean()",
+         "you averaged ds; it should be a sum, because s is in every score"),
+        ("(dscores * d).sum()", "dscores.sum()",
+         "you left out d in ds; it should be a factor, because e = −β d"),
+        ("as_rows(memory.values).T @ as_rows(dmemory.keys)", "memory.values[0].T @ dmemory.keys[0]",
+         "you took dW from one sentence; it should be a sum over the batch, because every "
+         "sentence used W"),
+        ("as_rows(memory.values).T @ as_rows(dmemory.keys)",
+         "as_rows(memory.values).T @ as_rows(dmemory.keys) / len(memory.values)",
+         "you averaged dW over the batch; it should be a sum, because every sentence used W"),
+        ("        dmemory.keys -= dU\n", "",
+         "you gave the keys no gradient; dmemory.keys should get −du, because u = q − k"),
+        ("of_context + dmemory.keys @ self.W.T", "of_context + memory.keys @ self.W.T",
+         "you took the keys for their gradient; it should be dmemory.keys, because a gradient is "
+         "passed back and not a value")))

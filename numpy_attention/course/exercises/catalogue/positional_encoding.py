@@ -75,8 +75,31 @@ right.
          "you turned the clock backward; R should be the transpose, because PE(p) is a row on its "
          "left"),
         ("angle = k * 10000.0 ** (-i / D)", "angle = k",
-         "you turned all pairs by k; it should be ω_i k, because each pair has its own "
-         "frequency"),
+         "you turned all pairs by k; it should be ω_i k, because each pair has its own frequency"),
         ("angle = k * 10000.0 ** (-i / D)", "angle = k * 10000.0 ** (-2 * i / D)",
          "you doubled the exponent of R; it should be −i / D for column i, because column i is "
-         "already 2 times the pair's number")))
+         "already 2 times the pair's number"),
+        ("angle = k * ", "angle = max(k, 0) * ",
+         "you turned nowhere for a negative k; R should turn backward then, because k may be "
+         "negative (and range(k) is empty)"),
+        ("angle = k * ", "angle = abs(k) * ",
+         "you turned forward for a negative k; R should turn backward then, because PE(p + k) is "
+         "an earlier place"),
+        ("angle = k * 10000.0 ** (-i / D)", "angle = k * 10000.0 ** (-(i // 2) / D)",
+         "you took i for 2i in R; the exponent should be −2i / D, because i counts pairs of "
+         "columns"),
+        ("10000.0 ** (-np.arange(0, D, 2) / D)", "10000.0 ** (-2 * np.arange(0, D, 2) / D)",
+         "you doubled the exponent; it should be −arange(0, D, 2) / D, because these numbers are "
+         "2i already"),
+        ("10000.0 ** (-np.arange(0, D, 2) / D)", "10000.0 ** (-np.arange(0, D, 2) / (D - 2))",
+         "you divided the exponent by D − 2; it should be D, because this is the paper's formula "
+         "(some libraries have the other)"),
+        ("np.cos(angles)", "np.cos(np.arange(T)[:, None] * 10000.0 ** (-np.arange(1, D, 2) / D))",
+         "you gave the cosines their own frequencies; column 2i + 1 should have that of 2i, "
+         "because both are one pair"),
+        ("R[i, i + 1] = -np.sin(angle)", "R[i, i + 1] = np.sin(angle)",
+         "you left out the minus of a sine; R[2i, 2i + 1] should be −sin, because cos(a + b) = "
+         "cos a cos b − sin a sin b"),
+        ("    return R", "    halves = np.r_[0:D:2, 1:D:2]\n    return R[np.ix_(halves, halves)]",
+         "you put all sines before all cosines in R; pair i should be columns 2i and 2i + 1, as "
+         "in PE")))

@@ -18,16 +18,15 @@ def select(log_p, totals, ids, states):
     before = np.take_along_axis(ids, parents[:, :, None], 1)
     states = np.take_along_axis(states, parents[:, :, None], 1)
     ids = np.concatenate([before, words[:, :, None]], 2)
-    return np.take_along_axis(sums, best, 1), ids, states
+    totals = np.take_along_axis(sums, best, 1)
+    return totals, ids, states
 
 
 def cases(rng, its):
     for B, k, V, t, H in ((3, 4, 6, 2, 5), (2, 3, 5, 4, 2)):
-        def joined(*given, B=B):
-            return np.concatenate([np.reshape(one, (B, -1)) for one in its.select(*given)], 1)
         log_p = np.log(rng.dirichlet([0.5] * V, size=(B, k)) + 1e-3)
-        yield Case(joined, (log_p, np.log(rng.dirichlet([2] * k, size=B)),
-                            rng.integers(V, size=(B, k, t)), rng.standard_normal((B, k, H))))
+        yield Case(its.select, (log_p, np.log(rng.dirichlet([2] * k, size=B)),
+                                rng.integers(V, size=(B, k, t)), rng.standard_normal((B, k, H))))
 
 
 EXERCISE = Exercise(
@@ -78,4 +77,49 @@ its words, and states (B, k, H) the decoder's state that the next step reads. Re
         ("    best = np.argsort(-sums, 1)[:, :k]                          # (B, k)\n",
          "    best = log_p.argmax(2) + V * np.arange(k)\n",
          "you kept the best word of each hypothesis; it should be the k largest of all sums, "
-         "because one hypothesis may have two good continuations")))
+         "because one hypothesis may have two good continuations"),
+        ("    best = np.argsort(-sums, 1)[:, :k]                          # (B, k)\n",
+         "    each = log_p.argmax(2) + V * np.arange(k)\n"
+         "    order = np.argsort(-np.take_along_axis(sums, each, 1), 1)\n"
+         "    best = np.take_along_axis(each, order, 1)\n",
+         "you kept the best word of each hypothesis; it should be the k largest of all sums, "
+         "because one hypothesis may have two good continuations"),
+        ("    best = np.argsort(-sums, 1)[:, :k]                          # (B, k)\n",
+         "    best = np.argsort(-sums[:, :V], 1)[:, :k]\n",
+         "you continued the first hypothesis alone; all k should be continued, because a second "
+         "one may become the best"),
+        ("states = np.take_along_axis(states, parents[:, :, None], 1)",
+         "states = states.reshape(B * k, -1)[parents]",
+         "you took all states from the first sentence; each sentence should keep its own, "
+         "because parents count within a sentence"),
+        ("before = np.take_along_axis(ids, parents[:, :, None], 1)",
+         "before = ids.reshape(B * k, -1)[parents]",
+         "you took all words from the first sentence; each sentence should keep its own, because "
+         "parents count within a sentence"),
+        ("before = np.take_along_axis(ids, parents[:, :, None], 1)", "before = ids[:, parents[0]]",
+         "you took the first sentence's parents for all words; each sentence should have its "
+         "own, because its hypotheses cross in another way"),
+        ("parents = best // V", "parents = best % k",
+         "you took best % k for the parent; it should be best // V, because each hypothesis has "
+         "V sums in a row"),
+        ("words = best % V", "words = best",
+         "you took the place among all k V sums for the word; it should be best % V, because "
+         "each hypothesis has V sums in a row"),
+        ("np.concatenate([before, words[:, :, None]], 2)",
+         "np.concatenate([words[:, :, None], before], 2)",
+         "you put the new word in front; it should come last, because the words are in their "
+         "order"),
+        ("totals = np.take_along_axis(sums, best, 1)",
+         "totals = np.take_along_axis(log_p.reshape(B, k * V), best, 1)",
+         "you returned the log p of the new words alone; it should be the sums, because the log "
+         "p of a hypothesis is that of all its words"),
+        ("totals = np.take_along_axis(sums, best, 1)",
+         "totals = totals + np.take_along_axis(log_p.reshape(B, k * V), best, 1)",
+         "you added the totals in their old order; each should be its parent's, because "
+         "hypotheses cross"),
+        ("totals[:, :, None] + log_p", "totals[:, :, None] * log_p",
+         "you multiplied two log p; they should be added, because the product of probabilities "
+         "is a sum of logs"),
+        ("totals[:, :, None] + log_p", "np.exp(totals[:, :, None] + log_p)",
+         "you returned probabilities; the totals should stay log p, because the next step adds "
+         "to them")))

@@ -21,6 +21,13 @@ def cases(rng, its):
         p = rng.dirichlet(np.full(V - 1, 2.0))
         p = np.insert(p, 2, 0.0)                    # a word that is forbidden
         yield Case(its.cut, (p, top_k, top_p))
+    yield Case(its.cut, (np.array([1, 8, 2, 4, 1]) / 16, 5, 0.75))      # 0.5 + 0.25 is top_p
+    # the largest first and divided by their sum, these add up to 0.9999999999999999
+    yield Case(its.cut, (np.array([16, 35, 1, 21, 6]) / 79, 5, 1.0))
+    # with ties any of them may be kept, so their places are not compared
+    yield Case(lambda *asked: np.sort(its.cut(*asked)), (np.array([4, 2, 1, 2, 2]) / 11, 2, 1.0),
+               differ=lambda found, right: "top_k 2, and three words have the second largest p: "
+                                           f"{(found > 0).sum()} words are kept, right 2")
 
 
 EXERCISE = Exercise(
@@ -64,4 +71,38 @@ return q (V,) in the same order, 0 for each word that is cut.
          "you left the words in the order of p; they should be at their places in the vocabulary, "
          "because q[v] belongs to word v"),
         ("    q[kept] = p[kept]\n", "    q[kept] = 1\n",
-         "you made all kept words alike; they should keep their p, because a cut only removes")))
+         "you made all kept words alike; they should keep their p, because a cut only removes"),
+        ("np.cumsum(p[order]) / p[order].sum()\n    size = np.searchsorted(reached, top_p) + 1",
+         "np.cumsum(p[order] / p[order].sum())\n    size = np.argmax(reached >= top_p) + 1",
+         "you took argmax where no sum may reach top_p; all words should be kept then, because "
+         "rounding leaves the sum below 1"),
+        ("order = np.argsort(-p)[:top_k]",
+         "order = np.argsort(-p)[:(p >= np.sort(p)[-min(top_k, len(p))]).sum()]",
+         "you kept every word with the k-th p or more; it should be top_k words, because with "
+         "ties that is more"),
+        ("size = np.searchsorted(reached, top_p) + 1",
+         "size = np.searchsorted(reached, top_p, side='right') + 1",
+         "you kept one word more where a sum is exactly top_p; it should end there, because at "
+         "least top_p is enough"),
+        ("size = np.searchsorted(reached, top_p) + 1", "size = np.searchsorted(reached, top_p) + 2",
+         "you kept one word too many; the nucleus should end with the word that brings the sum "
+         "to top_p"),
+        ("return q / q.sum()", "return q / p[order].sum()",
+         "you divided by the sum of the top_k; it should be the sum of what is kept, because q "
+         "is a distribution"),
+        ("order = np.argsort(-p)[:top_k]", "order = np.argsort(p)[-top_k:]",
+         "you added up the least probable of the top_k first; it should be the most probable "
+         "first, because the fewest words are kept"),
+        ("order = np.argsort(-p)[:top_k]", "order = np.sort(np.argsort(-p)[:top_k])",
+         "you added up p in the order of the vocabulary; it should be the most probable first, "
+         "because the fewest words are kept"),
+        ("size = np.searchsorted(reached, top_p) + 1",
+         "size = np.searchsorted(reached, 1 - top_p) + 1",
+         "you took 1 − top_p; the sum of what is kept should reach top_p, because top_p is the "
+         "share that stays"),
+        ("kept = order[:size]", "kept = order[:1]",
+         "you kept the most probable word alone; that should happen for top_k = 1 only, because "
+         "sampling draws from several"),
+        ("return q / q.sum()", "return np.exp(q) / np.exp(q).sum()",
+         "you took a softmax at the end; q should be divided by its sum, because p are "
+         "probabilities and exp(0) = 1 is not 0")))

@@ -11,23 +11,24 @@ from numpy_attention.course.exercises.exercise import (
 LESSON = "08_scaled_dot_product"
 
 
-def visible_to(rng, B, T, S):
-    visible = rng.random((B, T, S)) < 0.7
-    visible[:, :, 0] = True                         # every query sees something
+def visible_to(rng, *shape):
+    visible = rng.random(shape) < 0.7
+    visible[..., 0] = True                          # every query sees something
     return visible
 
 
 def scaled_dot_cases(rng, its):
-    for T, S in ((4, 5), (2, 3)):
-        q, k, v = (rng.standard_normal(shape) for shape in ((2, T, 6), (2, S, 6), (2, S, 7)))
-        yield Case(its.attention, (q, k, v, visible_to(rng, 2, T, S)),
+    for *before, T, S in ((2, 4, 5), (2, 2, 3, 4)):
+        shapes = (T, 6), (S, 6), (S, 7)
+        q, k, v = (rng.standard_normal((*before, *shape)) for shape in shapes)
+        yield Case(its.attention, (q, k, v, visible_to(rng, *before, T, S)),
                    lambda dY, dA, cache, grads: (*its.attention_backward(dY, dA, cache), None))
 
 
 def multi_head_cases(rng, its):
-    shapes = (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
+    shapes = (9, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)
     layer = its.PlainMultiHead(*(rng.standard_normal(shape) for shape in shapes), 3)
-    inputs = rng.standard_normal((2, 4, 3)), rng.standard_normal((2, 5, 7))
+    inputs = rng.standard_normal((2, 4, 9)), rng.standard_normal((2, 5, 7))
     yield Case(layer.forward, (*inputs, visible_to(rng, 2, 4, 5)),
                lambda dy, dweights, cache, grads: (
                     *layer.backward(dy, dweights, cache, grads), None),
@@ -65,7 +66,38 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
          "you summed along the axis of queries; each row of A is a softmax, so the sum goes along "
          "the last axis"),
         ("return dq, dk, A.swapaxes(-1, -2) @ dY", "return dq, dk, A.swapaxes(-1, -2) @ (A @ v)",
-         "you made dv of Y; it should be Aᵀ dY")))
+         "you made dv of Y; it should be Aᵀ dY"),
+        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
+         "    dq = dE @ k\n    dk = dE.swapaxes(-1, -2) @ q",
+         "you left out 1/√d in dq and dk; it should be a factor of both, because E = q kᵀ / √d"),
+        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
+         "    dq = dE @ k * scale**2\n    dk = dE.swapaxes(-1, -2) @ q * scale**2",
+         "you used 1/√d twice in dq and dk; once is enough, because E = q kᵀ / √d"),
+        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
+         "    dq = dE @ k / scale\n    dk = dE.swapaxes(-1, -2) @ q / scale",
+         "you multiplied by √d; dq and dk should be divided by it, because E = q kᵀ / √d"),
+        ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = dA",
+         "you left out the gradient of the softmax; dE should be A (dA − Σ A dA), because A = "
+         "softmax(E)"),
+        ("    dA = dY @ v.swapaxes(-1, -2) + dA\n"
+         "    dE = A * (dA - (A * dA).sum(-1, keepdims=True))",
+         "    given = dA\n    dA = dY @ v.swapaxes(-1, -2)\n"
+         "    dE = A * (dA - (A * dA).sum(-1, keepdims=True)) + given",
+         "you added the given dA after the softmax; it should be added before, because it is a "
+         "gradient of A and not of E"),
+        ("A.swapaxes(-1, -2) @ dY", "dA.swapaxes(-1, -2) @ dY",
+         "you took dA for A in dv; it should be Aᵀ dY, because Y = A v"),
+        ("A.swapaxes(-1, -2) @ dY", "dE.swapaxes(-1, -2) @ dY",
+         "you took dE for A in dv; it should be Aᵀ dY, because Y = A v"),
+        ("A.swapaxes(-1, -2) @ dY", "A.swapaxes(-1, -2) @ dY * scale",
+         "you put 1/√d into dv; it should be Aᵀ dY alone, because the scores are scaled and not "
+         "the values"),
+        ("dq = dE @ k * scale", "dq = dA @ k * scale",
+         "you took dA for dE in dq; it should be dE, because q is in the scores, before the "
+         "softmax"),
+        ("dk = dE.swapaxes(-1, -2) @ q", "dk = dA.swapaxes(-1, -2) @ q",
+         "you took dA for dE in dk; it should be dE, because k is in the scores, before the "
+         "softmax")))
 
 
 MULTI_HEAD = Exercise(
@@ -98,10 +130,8 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
          "you left out the gradient through the keys; dM has two terms, because M gives keys and "
          "values"),
         ("grads.b_q += dq.sum((0, 1))", "grads.b_q += dq.mean((0, 1))",
-         "you took the gradient of b_q from one word or sentence; it should be a sum over all "
-         "words of all sentences"),
-        ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))",
-         "grads.W_q += X[0].T @ dq[0]",
+         "you averaged db_q; it should be a sum, because every word of every sentence used b_q"),
+        ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))", "grads.W_q += X[0].T @ dq[0]",
          "you took the gradient of W_q from one sentence; it should be a sum over the batch"),
         ("dparts = self.split(dy @ self.W_o.T)",
          "dparts = (dy @ self.W_o.T).reshape(len(dy), self.heads, dy.shape[1], -1)",
@@ -109,7 +139,34 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
          "reshape alone mixes words"),
         ("grads.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))",
          "grads.W_v += np.tensordot(M, dk, ((0, 1), (0, 1)))",
-         "you took dk for W_v; it should be dv, because W_v made the values")))
+         "you took dk for W_v; it should be dv, because W_v made the values"),
+        ("dq, dk, dv = map(self.join, attention_backward(dparts, shares, looked))",
+         "dq, dk, dv = (one.reshape(len(one), one.shape[2], -1)\n"
+         "                      for one in attention_backward(dparts, shares, looked))",
+         "you joined the heads by a reshape; use join, because a reshape without exchanging the "
+         "axes mixes heads and words"),
+        ("dq, dk, dv = map(self.join, attention_backward(dparts, shares, looked))",
+         "dq, dv, dk = map(self.join, attention_backward(dparts, shares, looked))",
+         "you exchanged dk and dv; attention_backward returns dq, dk, dv in this order"),
+        ("shares = dweights[:, None] / self.heads", "shares = 0 * dweights[:, None]",
+         "you left out dweights; each head should get dweights / h, because the weights are an "
+         "output besides out"),
+        ("grads.W_k += np.tensordot(M, dk", "grads.W_k += np.tensordot(M, dv",
+         "you took dv for W_k; it should be dk, because W_k made the keys"),
+        ("grads.b_v += dv.sum((0, 1))", "grads.b_v += dk.sum((0, 1))",
+         "you took dk for b_v; it should be dv, because b_v is in the values"),
+        ("grads.b_v += dv.sum((0, 1))", "grads.b_v += dv.mean((0, 1))",
+         "you averaged db_v; it should be a sum, because every word of every sentence used b_v"),
+        ("grads.b_o += dy.sum((0, 1))", "grads.b_o += dy.mean((0, 1))",
+         "you averaged db_o; it should be a sum, because every word of every sentence used b_o"),
+        ("grads.W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))",
+         "grads.W_o += np.tensordot(joined, dy, ((0, 1), (0, 1))) / len(X)",
+         "you averaged dW_o over the batch; it should be a sum, because every sentence used W_o"),
+        ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))",
+         "grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1))) / len(X)",
+         "you averaged dW_q over the batch; it should be a sum, because every sentence used W_q"),
+        ("return dq @ self.W_q.T", "return dq @ self.W_q.T / self.heads",
+         "you divided dX by h; it should be a sum over the heads, because X is in all of them")))
 
 
 FIND_IN_HEADS = Exercise(
