@@ -48,18 +48,20 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
             *instead(line, f"{alpha} * ({dalpha} -", (f"1 * ({alpha} * {dalpha} -", SECOND)))
 
 
-def tanh_mistakes(line: str, output: str, h: str) -> Mistakes:
-    """The curated mistakes of a line with the factor (1 - output**2); h: the output in words."""
-    return instead(
-        line, f"(1 - {output}**2)",
-        (f"(1 - {output})", f"you forgot the square; it should be 1 − {h}², because that is the "
-         "derivative of the tanh"),
-        (f"(1 - {output})**2", f"you squared the difference; it should be 1 − {h}², because that "
-         "is the derivative of the tanh"),
-        (f"{output} * (1 - {output})", f"you used σ's derivative; it should be 1 − {h}², because "
-         f"{h} is a tanh"),
-        (f"(1 - np.tanh({output})**2)", f"you took the tanh of {h}; it should be 1 − {h}², because "
-         f"{h} is a tanh already"))
+def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
+    """The curated mistakes of a line with a factor (1 - x**2), where x is a tanh. name: in words"""
+    name = name or x
+    should = f"it should be 1 − {name}², because"
+    return (*instead(
+        line, f"(1 - {x}**2)",
+        (f"(1 - {x})", f"you forgot the square; {should} that is the derivative of the tanh"),
+        (f"(1 - {x})**2", f"you squared the difference; {should} that is the derivative of the "
+         "tanh"),
+        (f"{x} * (1 - {x})", f"you used σ's derivative; {should} {name} is a tanh"),
+        (f"(1 - np.tanh({x})**2)", f"you took the tanh of {name}; {should} {name} is a tanh "
+         "already")),
+        *instead(line, f" * (1 - {x}**2)", ("", "you left out the derivative of the tanh; it "
+                                            f"should be a factor 1 − {name}²")))
 
 
 def sigmoid_mistakes(line: str, s: str) -> Mistakes:
@@ -98,17 +100,6 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
             (" += 0", f"you left out the gradient of {name}; it should be added, because the "
              f"forward pass reads {name}"))
     return tuple(found)
-
-
-def tanh_mistakes(line: str, x: str, name: str = "") -> tuple[tuple[str, str, str], ...]:
-    """The curated mistakes of a line with a factor (1 - x**2), where x is a tanh. name: in words"""
-    factor, name = f"(1 - {x}**2)", name or x
-    return tuple((line, line.replace(factor if wrong else f" * {factor}", wrong),
-                  f"you {what}; it should be a factor 1 − {name}², because {name} is a tanh")
-                 for wrong, what in (("", "left out the derivative of the tanh"),
-                                     (f"(1 - {x})", f"took 1 − {name}"),
-                                     (f"{x} * (1 - {x})", "took the derivative of the sigmoid"),
-                                     (f"(1 - np.tanh({x})**2)", f"took the tanh of {name} again")))
 
 
 class Case(NamedTuple):

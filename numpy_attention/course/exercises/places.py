@@ -33,7 +33,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
         places = {place_of(node) for node in changed} or {mistake.rpartition(", in ")[2]}
         lines = [node.lineno for node in mine
                  if place_of(node) in places and place_of(node).startswith(COMPUTATION)
-                 and not EMPTY.search(text_of(node))]
+                 and text_of(node) not in correct and not EMPTY.search(text_of(node))]
         missing = not changed and [blank for blank in exercise.blanks
                                    if lacks(exercise, mistake, blank)]
         found.add(lines[0] if len(lines) == 1 else missing[0] if missing else None)

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from numpy_attention.course.exercises.catalogue import EXERCISES, add, register
+from numpy_attention.course.exercises.recognition import recognized
+from numpy_attention.course.exercises.signatures import agree, numbers_of
 from numpy_attention.course.exercises.source import BLANK
 from numpy_attention.course.lessons import CHECKOUT as LESSONS
 
@@ -32,13 +34,25 @@ def test_it_begins_with_work_to_do(exercise, verdict):
     assert exercise.why and exercise.text
 
 
-@pytest.mark.parametrize("exercise", WRITTEN, ids=[one.name for one in WRITTEN])
-def test_its_curated_mistakes_are_caught_and_named(exercise, verdict):
-    assert exercise.mistakes
+written = pytest.mark.parametrize("exercise", WRITTEN, ids=[one.name for one in WRITTEN])
+
+
+@written
+def test_its_curated_mistakes_are_known_by_their_numbers(exercise):
+    solved = numbers_of(exercise, exercise.solution)
     for right, wrong, description in exercise.mistakes:
-        found = verdict(exercise, exercise.head + exercise.changed(right, wrong))
-        assert found.stage in ("shapes", "values", "gradients", "laws"), description
-        assert description in found.mistakes
+        numbers = numbers_of(exercise, exercise.changed(right, wrong))
+        assert not agree(numbers, solved), description
+        assert description in recognized(exercise, numbers, set())
+
+
+@written
+def test_a_curated_mistake_is_caught_and_named(exercise, verdict):
+    """The first one; `campaigns/exercises/exam.py` checks all of them."""
+    right, wrong, description = exercise.mistakes[0]
+    found = verdict(exercise, exercise.head + exercise.changed(right, wrong))
+    assert found.stage in ("shapes", "values", "gradients", "laws")
+    assert description in found.mistakes
 
 
 @pytest.mark.parametrize("exercise", PLANTED, ids=[one.name for one in PLANTED])

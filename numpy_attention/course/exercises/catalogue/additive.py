@@ -71,8 +71,6 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
          "output besides the context"),
         *softmax_mistakes("return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
-        ("* self.v_a * (1 - x**2)", "* self.v_a",
-         "you left out the derivative of the tanh; it should be a factor 1 − x²"),
         ("* self.v_a * (1 - x**2)", "* (1 - x**2)",
          "you left out v_a; what comes back to x should be de v_a, because e = v_a · x"),
         ("total = da.sum(1)", "total = da.mean(1)",
@@ -83,7 +81,7 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
         ("return dmemory.values + dmemory.keys @ self.U_a.T", "return dmemory.keys @ self.U_a.T",
          "you left out the gradient through the context; dh has two terms, because a word is a "
          "value as well as a key"),
-        *tanh_mistakes("* self.v_a * (1 - x**2)", "x", "x"),
+        *tanh_mistakes("* self.v_a * (1 - x**2)", "x"),
         *set_mistakes("every step of the decoder uses it", "grads.v_a += np.tensordot(de, x, 2)",
                       "grads.W_a += query.T @ total"),
         *set_mistakes("grads may hold that of other calls",

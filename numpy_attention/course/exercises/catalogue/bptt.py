@@ -51,8 +51,6 @@ grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one 
         ("        dh = dlast\n", "        dh = np.zeros_like(dlast)\n",
          "you began the loop with zeros; it should begin with dlast, because the last state is an "
          "output"),
-        ("da = dh * (1 - after[t]**2)", "da = dh",
-         "you left out the derivative of the tanh; it should be a factor 1 − h²"),
         ("for t in reversed(range(len(xs)))", "for t in range(len(xs))",
          "you went from the first step to the last; it should be the other way, because later "
          "steps use earlier states"),

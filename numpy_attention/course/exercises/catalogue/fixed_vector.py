@@ -110,15 +110,9 @@ return ∂L/∂xs and ∂L/∂c.
          "you left the read-out out of dc; it should add do_t C_oᵀ, because every o_t reads c"),
         ("            dc += da @ self.C.T\n", "",
          "you left the states out of dc; each should add da_t Cᵀ, because every s_t reads c"),
-        ("da_0 = ds * (1 - states[0]**2)", "da_0 = ds",
-         "you passed ds_0 through s_0 unchanged; it should be multiplied by 1 − s_0², because "
-         "s_0 is a tanh"),
         ("da = ds * (1 - states[t + 1]**2)", "da = ds * (1 - states[t]**2)",
          "you took the derivative of the tanh at s_{t−1}; it should be 1 − s_t², because s_t "
          "is its output"),
-        ("da = ds * (1 - states[t + 1]**2)", "da = ds",
-         "you passed ds_t through the tanh unchanged; it should be multiplied by 1 − s_t², "
-         "because s_t is a tanh"),
         ("            ds = ds + dos[t] @ self.U_o.T\n", "            ds = dos[t] @ self.U_o.T\n",
          "you kept only the read-out's gradient of s_t; what comes from s_{t+1} should be "
          "added, because the next step reads s_t too"),

@@ -67,9 +67,6 @@ grads.U and grads.b, and to grads.b_n if there is a b_n; return ∂L/∂xs and �
         ("dh * keep + dh_seen + da_r", "dh * keep + da_r",
          "you left the candidate out of dh; it should add what see_backward returns, because n "
          "reads the old state"),
-        ("da_n = dh * (1 - keep) * (1 - n**2)", "da_n = dh * (1 - keep)",
-         "you passed dn through the tanh unchanged; it should be multiplied by 1 − n², because "
-         "n is a tanh"),
         ("    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n",
          "    ds = da_n @ U_n.T\n    return ds * r, ds * h, h.T @ da_n",
          "you multiplied by h in dU_n; with reset=\"before\" it should be s = r h, because U_n "
@@ -99,7 +96,7 @@ grads.U and grads.b, and to grads.b_n if there is a b_n; return ∂L/∂xs and �
         ("dh = dh + dys[t] ", "dh = dys[t] ",
          "you kept only the upstream gradient of this state; the gradient from the next step "
          "should be added, because the next step reads the state too"),
-        *tanh_mistakes("da_n = dh * (1 - keep) * (1 - n**2)", "n", "n"),
+        *tanh_mistakes("da_n = dh * (1 - keep) * (1 - n**2)", "n"),
         *sigmoid_mistakes("da_r = dr * r * (1 - r)", "r"),
         *sigmoid_mistakes("da_z = dz * z * (1 - z)", "z"),
         *batch_mistakes("grads.b += da.sum(0)", "da", "b"),

@@ -47,9 +47,6 @@ The loop over time is given, and calls your function.
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dh * o * (1 - tanh_c**2)",
          "you left out the dc of the next step; it should be added, because c′ is used by h′ "
          "and by the next step"),
-        ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dc + dh * o",
-         "you passed dh o through tanh(c′) unchanged; it should be multiplied by 1 − "
-         "tanh²(c′), because h′ reads c′ through a tanh"),
         ("da_f = dc * c * f * (1 - f)", "da_f = dc * f * (1 - f)",
          "you left c out of da_f; df should be dc c, because the forget gate multiplies the "
          "old cell"),
@@ -98,7 +95,7 @@ The loop over time is given, and calls your function.
         ("da_o = do * o * (1 - o)", "da_o = do",
          "you forgot σ's derivative in the output gate; da_o should be do o (1 − o), because o "
          "is a σ"),
-        *tanh_mistakes("da_g = dc * i * (1 - g**2)", "g", "g")[:2],
+        *tanh_mistakes("da_g = dc * i * (1 - g**2)", "g")[:2],
         *tanh_mistakes("dc = dc + dh * o * (1 - tanh_c**2)", "tanh_c", "tanh(c′)"),
         *sigmoid_mistakes("da_i = dc * g * i * (1 - i)", "i"),
         *sigmoid_mistakes("da_f = dc * c * f * (1 - f)", "f"),

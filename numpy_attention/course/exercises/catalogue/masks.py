@@ -96,9 +96,6 @@ None for the mask.
         ("da = dnew * (1 - news[t]**2)", "da = dnew * (1 - hs[t]**2)",
          "you took the derivative of the tanh at the state before; it should be 1 − n_t², "
          "because n_t is its output"),
-        ("da = dnew * (1 - news[t]**2)", "da = dnew",
-         "you passed dn through the tanh unchanged; it should be multiplied by 1 − n_t², "
-         "because n_t is a tanh"),
         ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
          "you kept only the upstream gradient of this state; the gradient from the next step "
          "should be added, because the next step reads h_t too"),

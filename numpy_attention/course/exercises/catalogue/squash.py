@@ -48,9 +48,7 @@ Given ∂L/∂x and ∂L/∂s, return ∂L/∂a and ∂L/∂b. The cache holds o
          "derivatives need. A network's memory in training is what its backward pass reads."),
     unseen="exp(−b) overflows for b of −1000; every check at small b passes.",
     mistakes=(
-        ("dx * (1 - x**2)", "dx",
-         "you left out the derivative of the tanh; it should be a factor 1 − tanh²"),
-        *tanh_mistakes("dx * (1 - x**2)", "x", "x"),
+        *tanh_mistakes("dx * (1 - x**2)", "x"),
         *sigmoid_mistakes("ds * s * (1 - s)", "s"),
         *instead("return dx * (1 - x**2), ds * s * (1 - s)", "dx * (1 - x**2), ds * s * (1 - s)",
                  ("dx * (1 - x**2), ds", "you left out the derivative of σ; it should be a factor "

@@ -114,9 +114,6 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
          "because it is the last chunk that may be short"),
         ("dW += xs[t].T @ da", "dW = xs[t].T @ da",
          "you set dW at every step; it should be summed, because every step uses the same W"),
-        ("            da = dh * (1 - hs[t + 1]**2)\n", "            da = dh\n",
-         "you passed dh through the tanh unchanged; it should be multiplied by 1 − h_t², "
-         "because h_t is a tanh"),
         ("        last = min(first + k, len(xs))\n", "        last = len(xs)\n",
          "you ran every chunk to the end of the text; it should end after k steps, because "
          "otherwise later steps count several times"),
