@@ -16,6 +16,8 @@ from numpy_attention.course.exercises.process import SECONDS, checked
 from numpy_attention.validation.messages import typed_repr
 
 MOST_LINES = 6      # of a verdict in brief
+# first lines of a report that the law in its next line says better
+GENERAL = "what they cannot see is broken", "no gradient can be compared"
 
 
 def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = False) -> Verdict:
@@ -119,7 +121,7 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """What is wrong, and the first wrong line with its likely kind of mistake.
+    """The first wrong line with its likely kind of mistake, and which gradients are wrong.
 
     most: lines, besides those on given functions that have changed. named: a known mistake has been
     printed, which says more than the kind of mistake; placed: its line too.
@@ -128,9 +130,10 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
     start = next((n for n, line in enumerate(lines)
                   if line.startswith(("first wrong", FIRST_SEEN))), None)
     if start is None:
-        found = [line for line in lines if not (named and line.startswith("with size 1"))]
+        found = [line for line in lines if not line.endswith(GENERAL)
+                 and not (named and line.startswith("with size 1"))]
     elif not named:
-        found = [lines[0], *lines[start:start + 3]]
+        found = [*lines[start:start + 3], lines[0]]
     else:
         is_given = lines[start].startswith(FIRST_SEEN)
         found = [] if placed or is_given else lines[start:start + 2]

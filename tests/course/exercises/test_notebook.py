@@ -56,6 +56,14 @@ def test_six_lines_say_what_is_wrong_and_where(capsys, tmp_path, wrong, named):
     assert len(whole) > len(brief) and any("found" in line for line in whole)
 
 
+def test_a_broken_law_comes_first(capsys):
+    def softmax_backward(dalpha, cache, grads):
+        dalpha -= (cache * dalpha).sum(axis=1, keepdims=True)
+        return cache * dalpha
+    check("softmax", softmax_backward)
+    assert "changes dalpha in place" in capsys.readouterr().out.splitlines()[1]
+
+
 def test_the_example_of_the_documentation_does_what_it_says(tmp_path, capsys):
     text = (DOCS / "exercises.md").read_text(encoding="utf-8")
     example = text.partition("```python\n")[2].partition("```")[0]
