@@ -131,7 +131,7 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## The same in three lines
 #
-# The loops above are products of matrices. Each row of X is a word, so X q is all six scores at
+# The loops above are matrix products. Each row of X is a word, so X q is all six scores at
 # once, and α X is the weighted sum. With S words of D numbers each, X has the shape (S, D). From
 # now on every array comes with its shape in brackets. Here is all of attention:
 
@@ -172,7 +172,7 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found
 #
 # Now ask something else. "who?" is (1, 0, 0) and "where?" is (0, 0, 1). Between them are the
 # mixtures (1 − t, 0, t), which we multiply by 3 to see the differences better. Guess first: which
-# word has the most weight in the middle, at t = 1/2?
+# word has the largest weight in the middle, at t = 1/2?
 
 # %%
 steps = np.linspace(0, 1, 101)
@@ -300,7 +300,7 @@ show(ax, "00_every_word")
 # This is *self-attention*. A Transformer adds ways to learn what each word should ask, what it
 # should be found by, and what it should say.
 #
-# ## A dictionary that answers what it does not hold
+# ## A dictionary that never raises a KeyError
 #
 # There is another way to see all this. A Python dictionary returns the value of a key that it
 # contains, and raises an error for any other. Attention returns an average of all values, weighted

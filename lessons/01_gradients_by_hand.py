@@ -134,8 +134,8 @@ show(figure, "01_pull")
 # All scores should fall except that of "d". (To *lower* L we go against the gradient, so the bars
 # show −dz.) The more the model had expected a wrong letter, the harder its score is pulled down.
 #
-# **z = W h + b.** With indices, z_v = Σ_d W_vd h_d + b_v. Each number gets dz_v times its slope,
-# from every z_v that uses it:
+# **z = W h + b.** With indices, z_v = Σ_d W_vd h_d + b_v. Each gradient is dz_v times the slope of
+# z_v, summed over all z_v that use the number:
 #
 #     db_v  = dz_v
 #     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
@@ -171,8 +171,8 @@ assert np.allclose(dE, measured, atol=1e-8)
 # %% [markdown]
 # ## Many pairs at once
 #
-# A text has many pairs. If we take N of them together, x and y become arrays (N,), h, z and p get
-# one row for each pair, and L becomes the mean.
+# A text has many pairs. Take N of them together: x and y become arrays (N,), the arrays h, z and p
+# get one row for each pair, and L becomes the mean.
 #
 #     h = E[x]                   (N, D)
 #     z = h Wᵀ + b               (N, V)
@@ -257,7 +257,7 @@ def onehot(ids, like):
 # %% [markdown]
 # ## Check: nudge and see
 #
-# `numeric_gradient` is short enough to write yourself:
+# A difference is short enough to write yourself:
 #
 #     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor's series
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …

@@ -67,8 +67,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | W, U, b | (I, 4H), (H, 4H), (4H,) | parameters, the same at every step |
 #
 # This is the form in Zaremba et al. 2014, section 3. In 1997 there was no f: c_t = c_{t−1} + i ∘ g.
-# A cell that only adds grows over a long text and can never start again. The forget gate allows
-# that (Gers et al. 2000).
+# A cell that only adds grows over a long text and can never start again. The forget gate lets it
+# start again (Gers et al. 2000).
 
 # %%
 boxes = {
@@ -326,7 +326,7 @@ for one, other in zip(passes(create(PlainLSTM), xs, first, dys, dlast), theirs, 
 print("the library's LSTM gives the same states and gradients")
 
 # %% [markdown]
-# `numpy-attention step 3` shows every array of it, one time step after the other.
+# `numpy-attention step 3` shows every array of the cell, one time step after another.
 #
 # ## A bug
 #
@@ -523,9 +523,9 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # an orthogonal U recalls all of them. It would be easy to say that the LSTM is worse. But with the
 # same start the LSTM recalls all of them, too. The start made that difference.
 #
-# *The network, with equal starts.* We count seeds, of three. With an orthogonal U, Elman's network
-# learns n = 8 with all three and n = 16 with two (not with this one). The LSTM learns n = 8 with
-# two and n = 16 with none. With a small U both fail at n = 16. So with biases of 0 the LSTM is *no
+# *The network, with equal starts.* Try three seeds. With an orthogonal U, Elman's network learns n
+# = 8 with all three of them and n = 16 with two (not with this one). The LSTM learns n = 8 with two
+# and n = 16 with none. With a small U both fail at n = 16. So with biases of 0 the LSTM is *no
 # better* than Elman's network, and with an orthogonal U it is behind.
 #
 # *The bias, with everything else equal.* With b_f = 5 the LSTM recalls keys over 32 symbols, which
@@ -533,7 +533,7 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # gates alone are not a cure. What helps is a forget gate that starts open, as Gers et al. advised
 # in 2000. (Question 5 has other seeds of the small start.)
 #
-# The second line of each cell is the share of the gradient that arrives, before training, at the
+# The lower number of each field is the share of the gradient that arrives, before training, at the
 # state that has just read the key. Among the LSTMs with a small U, this share predicts success: the
 # larger b_f is, the more arrives, and the farther they recall. But it does not decide. Elman's
 # network with a small U learns n = 4 although only 3.7e-03 arrives (training changes the weights,
@@ -563,10 +563,10 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # We train a language model on 10,000 words of the Bible for 14 epochs, once without and once with
 # dropout, and watch its perplexity on other parts of the Bible, the held-out text.
 #
-# One trap first. A word that occurs less than twice in the 10,000 becomes `<unk>`, unknown, and
-# that would be the easiest word of all to guess. So the models read it but do not predict it. The
-# held-out words that remain are more frequent ones, which are easier to predict, even by counting
-# words. That is why the held-out curve will begin below the training curve.
+# One trap first. A word that occurs only once in the 10,000, or never, becomes `<unk>`, unknown,
+# and that would be the easiest word of all to guess. So the models read it but do not predict it.
+# The held-out words that remain are more frequent ones, which are easier to predict, even by
+# counting words. That is why the held-out curve will begin below the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14

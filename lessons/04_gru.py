@@ -403,7 +403,7 @@ for reset in ("after", "before"):
               "as the library's")
 
 # %% [markdown]
-# `numpy-attention step 4` shows every array of it, one time step after the other.
+# `numpy-attention step 4` shows every array of the cell, one time step after another.
 #
 # ## A model of letters
 #
@@ -445,11 +445,11 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 # ## Did it find your unit?
 #
 # Look for a unit whose *state* distinguishes inside (+1) from outside (−1), as yours did. In the
-# first half of 60,000 held-out letters, choose the unit whose state correlates best with this
-# answer, with either sign. (Only verses that close what they open count.) The best of 128 is partly
-# chance, so the numbers below are from the second half. The *gate* of the unit played no part in
-# the choice. If this is a hold unit, what must z do? (Some units react one letter after the mark,
-# so we take the lower z of the two letters.)
+# first half of 60,000 held-out letters, choose the unit whose state has the strongest correlation
+# with this, of either sign. (Only verses that close what they open count.) The best of 128 is
+# partly chance, so the numbers below are from the second half. The *gate* of the unit played no
+# part in the choice. If this is a hold unit, what must z do? (Some units react one letter after the
+# mark, so we take the lower z of the two letters.)
 
 # %% tags=["training"]
 def knows(states, letters):
