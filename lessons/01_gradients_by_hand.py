@@ -257,7 +257,7 @@ def onehot(ids, like):
 # %% [markdown]
 # ## Check: nudge and see
 #
-# A difference is short enough to write yourself:
+# Such a measurement is short enough to write yourself:
 #
 #     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor's series
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
@@ -666,7 +666,7 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # | scores z | logits |
 # | central differences | numerical gradient, finite differences |
 # | bigram model | a Markov chain of order 1 |
-# | floor | entropy of the counts (its exponential), the best loss that this model can reach |
+# | floor | exp of the conditional entropy of the counted pairs |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
