@@ -284,7 +284,7 @@ def central(loss, array, epsilon):
 
 # %% [markdown]
 # The sizes are five letters, three numbers each, and seven pairs. They all differ, so that a
-# transpose has nowhere to hide, and some letters occur twice.
+# transpose cannot hide, and some letters occur twice.
 
 
 # %%

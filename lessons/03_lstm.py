@@ -634,8 +634,8 @@ assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 # held-out text. The held-out curve reaches a lower point and hardly turns (question 6: three
 # seeds).
 #
-# Can you hear it? Both models get the first five words of the text, and continue with the likeliest
-# word each time. Which of them knows its text by heart?
+# Can you hear it? Both models get the first five words of the text, and continue with the most
+# likely word each time. Which of them knows its text by heart?
 
 # %% tags=["training"]
 print("the text", in_words(vocabulary, ids[:30]))
