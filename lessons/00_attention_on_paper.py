@@ -122,10 +122,10 @@ places = np.arange(6)
 left.bar(places, weights, color=plotting.COLOURS[0])
 left.set_xticks(places, words)
 left.set_ylabel("weight α")
-left.set_title(f"asked where?: {weights[5]:.2f} of the weight is on mat")
+left.set_title(f"mat has {weights[5]:.2f} of the weight")
 right.bar(["who", "done", "where"], context, color=plotting.COLOURS[2])
 right.set_ylabel("the context c")
-right.set_title(f"so where is the largest part of c, {context[2]:.2f}")
+right.set_title(f"so c is mostly \"where\", {context[2]:.2f}")
 show(figure, "00_one_query")
 
 # %% [markdown]
