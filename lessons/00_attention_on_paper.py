@@ -1,20 +1,20 @@
 # %% [markdown]
 # # Lesson 00: attention on paper
 #
-# **You will be able to** attend with a pencil: scores, weights and context of one query over six
-# words, and say what happens to the weights when the query or its length changes.
+# **You will be able to** compute attention with a pencil (the scores, weights and context of one
+# query over six words), and say what happens to the weights when the query or its length changes.
 #
 # **Needs:** nothing but multiplication and exp. **Time:** 25 minutes to read, about a minute to
 # run.
 #
 # A reader who wants to know *where* the cat sat does not read all six words of "the cat sat on the
-# mat" with the same care. Attention is that, in arithmetic: a question, a score for each word, and
-# an average of the words in which those with high scores count most.
+# mat" with the same care. Attention does the same in arithmetic: it takes a question, gives each
+# word a score, and averages the words so that those with high scores count most.
 #
-# In ten minutes you will do it once with a pencil, on six words of three numbers. Nothing is learnt
-# here and nothing is derived. All that follows in this course, up to the Transformer, is this
-# calculation with larger vectors, and with numbers that are learnt in place of ours. The idea was
-# first used for translation by Bahdanau, Cho & Bengio (2015), whom lesson 06 covers.
+# You will do it once with a pencil, in ten minutes, on six words of three numbers. Nothing is
+# learnt or derived here. The rest of this course, up to the Transformer, is the same calculation
+# with larger vectors and learnt numbers. Bahdanau, Cho & Bengio (2015) first used the idea for
+# translation (lesson 06).
 
 # %%
 print("Lesson 00: attention on paper", flush=True)
@@ -26,20 +26,20 @@ from matplotlib import pyplot as plt
 from numpy_attention import plotting
 
 # %% [markdown]
-# (`show`, from the file `course.py` beside the lessons, saves a figure in `lessons/outputs`.)
+# (`show`, from `course.py` in the same folder, saves a figure in `lessons/outputs`.)
 #
 # ## Six words
 #
-# A computer has no words, it has numbers. We give each word three of them, and choose what they
-# mean: how much the word says about **who**, about what is **done**, about **where**. A real model
-# has hundreds, learns them, and does not tell us what they mean; three that we chose can be
-# followed.
+# A computer has no words, only numbers. We give each word three of them, and choose what they mean:
+# how much the word says about **who**, about what is **done**, and about **where**. A real model
+# learns hundreds of numbers for each word, and nobody knows what each of them means. With three
+# that we chose ourselves, we can follow every step.
 
 # %%
 words = ["the", "cat", "sat", "on", "the", "mat"]
 X = np.array([
     # who  done  where
-    [0.0, 0.0, 0.0],        # the: says nothing of the three
+    [0.0, 0.0, 0.0],        # the: nothing about any of the three
     [2.0, 0.0, 0.0],        # cat: much about who
     [0.0, 2.0, 0.0],        # sat: much about what is done
     [0.0, 0.0, 1.0],        # on: a little about where
@@ -52,16 +52,16 @@ for word, x in zip(words, X):
 # %% [markdown]
 # ## Forward: one question, three steps
 #
-# A question is a vector of the same kind, called the **query**. Ours is "where?", with nothing
-# about who or what:
+# A question is also a vector of three numbers, called the **query**. Ours is "where?", and does not
+# ask who or what:
 
 # %%
 q = np.array([0.0, 0.0, 1.0])
 
 # %% [markdown]
-# **Step 1: scores.** How well does a word answer the question? Multiply number by number, and add
-# up: the dot product. The score of word j is called e_j, as in the papers. Take your pencil and do
-# "mat" before you look: 0·1 + 0·0 + 1·2.
+# **Step 1: scores.** How well does a word answer the question? Multiply the two vectors number by
+# number, and add up the products. This is their dot product. The papers write e_j for the score of
+# word j. Take your pencil and compute the score of "mat" before you look: 0·1 + 0·0 + 1·2.
 
 # %%
 scores = np.array([x @ q for x in X])
@@ -69,18 +69,19 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
     print(f"{word:>5}  e_{j} = {score:g}")
 
 # %% [markdown]
-# "mat" has the highest score, then "on". "cat" and "sat" answer other questions: they get 0, as
-# the two "the" do, which answer none.
+# "mat" has the highest score, and "on" is next. "cat" and "sat" answer other questions and get 0.
+# Each "the" answers no question at all and gets 0, too.
 #
-# **Step 2: weights.** Scores may be any numbers, negative too. We want shares: positive, adding up
-# to 1. So we raise Euler's number to each score; it is also called e, but without an index, and to
-# keep the two apart we write exp. Such a power is always positive, and grows with the score.
-# Divided by the sum of all powers, it is a share. That is the *softmax*.
+# **Step 2: weights.** Scores can be any numbers, even negative ones. We want weights, which are
+# positive and add up to 1. So we take exp(e_j), a power of Euler's number, for each score. A power
+# is always positive, and grows with the score. Then we divide each power by the sum of all six.
+# This is called the *softmax*.
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
-# With a pencil all you need is exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. Four words have 1, "on"
-# has 2.72, "mat" has 7.39. Their sum is 4 + 2.72 + 7.39 = 14.11. What share does "mat" get?
+# All your pencil needs is exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. The power of four words is
+# 1, that of "on" is 2.72, and that of "mat" is 7.39. Their sum is 4 + 2.72 + 7.39 = 14.11. What
+# weight does "mat" get?
 
 # %%
 powers = np.exp(scores)
@@ -91,16 +92,18 @@ for word, power, weight in zip(words, powers, weights):
 assert np.isclose(weights.sum(), 1)
 
 # %% [markdown]
-# A little more than half of the attention is on "mat", and no word got exactly nothing: exp of any
-# number is more than 0. Each "the" keeps as much as "cat". Softmax prefers, it does not choose.
+# A little more than half of the attention is on "mat", but no word gets exactly nothing, because
+# exp of any number is more than 0. Each "the" gets as much as "cat". Softmax prefers; it does not
+# choose.
 #
-# **Step 3: the context.** What did we read? The average of the six vectors, each with its weight:
+# **Step 3: the context.** The result is the weighted average of the six vectors. It is called the
+# **context**:
 #
 #     c = Σ_j α_j x_j
 #
-# The first number of c is made of "cat" and "mat" alone, the only words with something there. With
-# the rounded weights: 0.07 · 2 + 0.52 · 1. Do it, and then the other two. Rounding may leave you
-# one hundredth away from what follows.
+# Only "cat" and "mat" contribute to the first number of c, because every other word has 0 there.
+# With the rounded weights it is 0.07 · 2 + 0.52 · 1. Compute it, and then the other two numbers.
+# Rounding may make yours differ by one hundredth from those below.
 
 # %%
 context = np.zeros(3)
@@ -110,8 +113,8 @@ for word, weight, x in zip(words, weights, X):
 print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context[2]:.2f}")
 
 # %% [markdown]
-# The context says mostly "where", a bit of "who" (for the mat is a thing, and a little of the cat
-# came with it), hardly anything of what is done. It answers the question, by an average.
+# The context is mostly about "where". It has a bit of "who", because a mat is a thing and because a
+# little of the cat came with it, and hardly anything of what is done.
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -119,18 +122,18 @@ places = np.arange(6)
 left.bar(places, weights, color=plotting.COLOURS[0])
 left.set_xticks(places, words)
 left.set_ylabel("weight α")
-left.set_title(f"\"where?\": {weights[5]:.2f} of the weight is on mat")
+left.set_title(f"mat has {weights[5]:.2f} of the weight")
 right.bar(["who", "done", "where"], context, color=plotting.COLOURS[2])
 right.set_ylabel("the context c")
-right.set_title(f"so the context says where, {context[2]:.2f}")
+right.set_title(f"so c is mostly \"where\", {context[2]:.2f}")
 show(figure, "00_one_query")
 
 # %% [markdown]
 # ## The same in three lines
 #
-# The loops above are products of matrices. X holds a word in each row, so X q are the six scores
-# at once, and α X is the weighted sum. With S words of D numbers each, X has the shape (S, D): such
-# letters in brackets stand beside the arrays from now on. Here is all of attention:
+# The loops above are matrix products. Each row of X is a word, so X q is all six scores at
+# once, and α X is the weighted sum. With S words of D numbers each, X has the shape (S, D). From
+# now on every array comes with its shape in brackets. Here is all of attention:
 
 
 # %%
@@ -149,28 +152,27 @@ print("in three lines, the same context:", c.round(2))
 # %%
 boxes = {
     "q": ("q, the query\nwhere?", 0, 2, 1),
-    "e": ("eⱼ = q · xⱼ", 2.4, 2),
-    "alpha": ("α = softmax(e)", 4.6, 2, 4),
-    "c": ("c = Σⱼ αⱼ xⱼ", 7, 2, 2),
+    "e": ("eⱼ = q · xⱼ", 2.6, 2),
+    "alpha": ("α = softmax(e)", 5.2, 2, 4),
+    "c": ("c = Σⱼ αⱼ xⱼ", 7.8, 2, 2),
+    "x": ("x₁ … x₆\nthe cat sat on the mat", 5.2, 0.4, 0),
 }
-for place, word in enumerate(words):
-    boxes[f"x{place}"] = (word, 1.1 + place, 0.4, 0)
-arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x5", "c", "each is summed, too", -0.2)]
-arrows += [(f"x{place}", "e") for place in range(6)]
+arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x", "e", "compared with q"),
+          ("x", "c", "averaged")]
 show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found, and to be read"),
      "00_diagram")
 
 # %% [markdown]
-# Look at the arrows of the diagram: each word is used *twice*. Once it is compared with the query,
-# and once it goes into the sum (of those six arrows one is drawn). Nothing says that the same
-# numbers must serve for both, and later they will not: what is compared is called the *key*, what
-# is summed up the *value*.
+# Look at the arrows of the diagram: each word is used *twice*. It is compared with the query, and
+# it goes into the average. Nothing says that the same numbers must serve for both, and later they
+# will not. The vector that is compared is called the *key*, and the vector that is averaged the
+# *value*.
 #
 # ## Move the question
 #
-# Now ask something else. Between "who?" = (1, 0, 0) and "where?" = (0, 0, 1) lie all mixtures of
-# the two, (1 − t, 0, t). We ask them three times as loud as before, 3 q, to see better. Guess
-# first: which word has the most weight in the middle, at t = 1/2?
+# Now ask something else. "who?" is (1, 0, 0) and "where?" is (0, 0, 1). Between them are the
+# mixtures (1 − t, 0, t), which we multiply by 3 to see the differences better. Guess first: which
+# word has the largest weight in the middle, at t = 1/2?
 
 # %%
 steps = np.linspace(0, 1, 101)
@@ -196,15 +198,16 @@ print(f"mat overtakes cat at t = {crossing:.2f}; at t = 1/2 mat has {moved[50, 5
 assert 0 < crossing < 0.5
 
 # %% [markdown]
-# With a pencil it is t = 1/3, and the run steps by hundredths: "cat" has the score 3 · 2 (1 − t),
-# "mat" has 3 · ((1 − t) + 2 t), and 2 − 2 t = 1 + t there.
+# A pencil finds it exactly. The score of "cat" is 3 · 2 (1 − t) and that of "mat" is 3 · ((1 − t) +
+# 2 t). They are equal if 2 − 2 t = 1 + t, so at t = 1/3. (The run steps by hundredths.)
 #
-# Nothing jumps. A small change of the question is a small change of all weights, and so of the
-# context. That is the whole reason for the softmax: something that moves smoothly has a derivative,
-# and what has a derivative can be learnt. "Take the best word" stands still and then jumps: its
-# derivative is 0, or there is none.
+# Nothing jumps. A small change of the question makes a small change in every weight, and so in the
+# context. That is the whole reason for the softmax: what changes smoothly has a derivative, and
+# what has a derivative can be learnt. The rule "take the best word" jumps. Its derivative is 0
+# between jumps, and does not exist at a jump.
 #
-# And "three times as loud"? The length of the query decides how sharp the weights are.
+# And why the factor of 3? A longer query asks *louder*: its length decides how sharp the weights
+# are.
 
 # %%
 loudness = np.linspace(0, 6, 61)
@@ -217,20 +220,20 @@ figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 for place, label in ((5, "mat"), (3, "on"), (0, "the, cat, sat")):
     style = plotting.base.curve_style(place)
     ax.plot(loudness, louder[:, place], label=label, markevery=10, **style)
-ax.set_xlabel("s: the question is s · where?")
+ax.set_xlabel("s, the loudness: the query is s q")
 ax.set_ylabel("weight")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-ax.set_title(f"silent: 1/6 for each; s = 6: mat {louder[-1, 5]:.3f}")
+ax.set_title(f"s = 0: every word has 1/6; s = 6: mat has {louder[-1, 5]:.3f}")
 show(ax, "00_louder")
 print(f"s = 0: every word {louder[0, 0]:.3f};  s = 6: mat {louder[-1, 5]:.3f}")
 
 # %% [markdown]
 # ## Two of a kind, and no order
 #
-# "the" stands in the sentence twice, with the same numbers, so both have the same score and the
-# same weight, whatever is asked. Attention as it stands cannot tell them apart. More than that: it
-# cannot tell "the cat sat on the mat" from "the mat sat on the cat". Shuffle the words, and each
-# takes its weight along; the context stays what it was.
+# "the" occurs twice with the same numbers, so both have the same weight, whatever the question is.
+# Attention alone cannot tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat
+# on the cat". If you shuffle the words, each word keeps its weight, and the context does not
+# change.
 
 # %%
 order = np.random.default_rng(0).permutation(6)
@@ -241,22 +244,22 @@ assert np.allclose(shuffled, context)
 print("the context is the same:", shuffled.round(2))
 
 # %% [markdown]
-# A model that is to know the order must put it into the vectors. A recurrent network (lesson 02)
-# does, since it reads a word after the others; a Transformer (lesson 09) adds numbers for the
-# position.
+# A model that needs the order must put it into the vectors. A recurrent network (lesson 02) does
+# that by reading one word after another. A Transformer (lesson 09) adds numbers for the position.
 #
 # ## A word that must not be seen
 #
-# Sometimes a word must not be read: it is only padding, or it comes later and is to be guessed.
-# Its *score* becomes −∞, and exp(−∞) is 0. The others share what it had. Setting its
-# *weight* to 0 after the softmax would not do: the rest would no longer add up to 1.
+# Sometimes a word must not be read, because it is only padding, or because it comes later and the
+# model has to guess it. So we set its *score* to −∞, and exp(−∞) is 0. The other words share its
+# weight. It would be wrong to set its *weight* to 0 after the softmax, because the others would
+# then no longer add up to 1.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start attend`.
 
 
 # %%
 def attend_masked(q, X, mask):
-    """The same; words where the mask (S,) is False are not seen."""
+    """The same, but words where the mask (S,) is False are not read."""
     scores = np.where(mask, X @ q, -np.inf)
     powers = np.exp(scores)
     weights = powers / powers.sum()
@@ -273,13 +276,13 @@ assert np.isclose(alpha_hidden.sum(), 1)
 # %% [markdown]
 # ## Every word asks
 #
-# One question gives one context. Six questions give six, and they can all be asked at once: let
-# each word ask with its own vector. Then X Xᵀ has all scores, a row for each asking word, and the
-# softmax goes along each row. (`axis=1` adds up along a row, and `keepdims` leaves the sums as a
-# column (6, 1), so that each row is divided by its own.)
+# One question gives one context. Six questions give six, and we can ask them all at once: each word
+# asks with its own vector as the query. Then X Xᵀ holds all scores, with one row for each word that
+# asks, and the softmax is taken along each row. (`axis=1` adds up along a row, and `keepdims`
+# leaves the sums as a column (6, 1), so that each row is divided by its own sum.)
 #
-# In the picture a row is a word that asks, a column one that is read. Guess the row of "on", which
-# asks a quiet "where?", before you look.
+# In the picture each row is a word that asks, and each column a word that is read. Guess the row of
+# "on", which asks a quiet "where?", before you look.
 
 # %%
 all_powers = np.exp(X @ X.T)                                                    # (6, 6)
@@ -287,26 +290,28 @@ A = all_powers / all_powers.sum(axis=1, keepdims=True)
 contexts = A @ X
 assert np.allclose(contexts[3], attend(X[3], X)[0])
 print("each row adds up to 1:", A.sum(axis=1))
-own = A[1, 1]
-title = f"cat reads itself, {own:.2f}; \"the\" asks nothing and reads all alike"
-show(plotting.attention_heatmap(A, words, words, title=title), "00_every_word")
+title = f"cat reads itself, {A[1, 1]:.2f}; \"the\" asks nothing and reads all alike"
+ax = plotting.attention_heatmap(A, words, words, title=title)
+ax.set_xlabel("word that is read")
+ax.set_ylabel("word that asks")
+show(ax, "00_every_word")
 
 # %% [markdown]
-# This is *self-attention*. A Transformer is made of it, and of ways to learn what each word should
-# ask, what it should be found by, and what it should say.
+# This is *self-attention*. A Transformer adds ways to learn what each word should ask, what it
+# should be found by, and what it should say.
 #
-# ## A dictionary that answers what it does not hold
+# ## A dictionary that never raises a KeyError
 #
-# There is another way to see all this. A dictionary gives the value of a key that it holds, and an
-# error otherwise. Attention gives an average of all values, weighted by how near their keys are.
-# So it answers any question. Here the keys are hours of a day and the values are temperatures that
-# somebody wrote down at eight of them. The score of a key falls with the square of its distance
-# from the question; h says what is near. There is still nothing that is learnt.
+# There is another way to see all this. A Python dictionary returns the value of a key that it
+# contains, and raises an error for any other. Attention returns an average of all values, weighted
+# by how near their keys are to the query. So it answers every question. Here the keys are eight
+# hours of a day, and the values are the temperatures written down at these hours. A key's score
+# falls with the square of its distance from the query, and the width h decides what counts as near.
 
 
 # %%
 def look_up(hour, hours, values, h):
-    """The average of the values, by how near their hours are to the one asked for."""
+    """The average of the values, weighted by how near their hours are to the one asked for."""
     scores = -((hour - hours) / h) ** 2 / 2
     powers = np.exp(scores - scores.max())      # the softmax is the same, and nothing overflows
     weights = powers / powers.sum()
@@ -335,18 +340,18 @@ noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
 
 # %% [markdown]
-# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). 1 / h² multiplies
-# every score here, as s did above: small h asks loudly, and it is a step from one neighbour to the
-# next. Large h asks in a whisper: nearly the mean of all, whatever the hour. A translator does the
-# same, with keys and questions that are learnt, so that *near* comes to mean "helps with the next
-# word".
+# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). 1 / h² multiplies every
+# score, as s did above. A small h asks loudly: the answer steps from one value to the next. A large
+# h whispers: the answer is nearly the mean, whatever the hour. A translator does the same with
+# learnt keys and queries, so that *near* comes to mean "helps with the next word".
 #
 # ## One nudge
 #
-# How can it be learnt? By asking: if a score were a bit higher, how would the context change? We
-# need no calculus for an answer, only two more runs: one with the score of "mat" a little higher,
-# one with it a little lower. The difference of the two contexts, divided by how far apart the two
-# scores were, is the slope. (It is called a *central difference*; the whole course leans on it.)
+# How can any of this be learnt? By asking how the context would change if a score were a bit
+# higher. To answer we need no calculus, only two more runs: one with the score of "mat" a little
+# higher, and one with it a little lower. The difference of the two contexts, divided by the
+# difference of the two scores, is the slope. (This is a *central difference*, and the whole course
+# leans on it.)
 
 
 # %%
@@ -361,15 +366,16 @@ epsilon = 1e-4
 nudge = np.zeros(6)
 nudge[5] = epsilon
 slope = (context_of(scores + nudge) - context_of(scores - nudge)) / (2 * epsilon)
-print("the context moves by", slope.round(3), "for each 1 that is added to the score of mat")
-print("from the context to mat it is", (X[5] - context).round(3))
-print("the weight of mat times that:", (weights[5] * (X[5] - context)).round(3))
+print("slope of the context in the score of mat:", slope.round(3))
+print("mat − context:                           ", (X[5] - context).round(3))
+print("weight of mat · (mat − context):         ", (weights[5] * (X[5] - context)).round(3))
 assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 
 # %% [markdown]
-# A higher score draws the context towards its word, by as much of the way as the word has weight
-# already. Why that is so, and how a loss at the far end of a model tells every score whether it
-# should be higher or lower, is what this course derives, line by line, beginning with lesson 01.
+# A higher score pulls the context towards its word: the slope is the way from the context to the
+# word, times the weight that the word already has. Why is that so? And how does a loss at the far
+# end of a model tell every score whether to go up or down? The course derives both, line by line,
+# beginning with lesson 01.
 
 # %% [markdown]
 # ## What others call it
@@ -379,7 +385,7 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # | question, query | query |
 # | word vectors x_j | keys and values, here the same |
 # | context | context vector, attention output |
-# | share, weight | attention weight |
+# | weight | attention weight |
 # | how loud the question is | (inverse) temperature, scale of the scores |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
@@ -393,11 +399,12 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # %% [markdown]
 # ## Questions
 #
-# 1. Ask "who?", q = (1, 0, 0), with a pencil. Which word gets the most, and how much?
-# 2. Add 5 to every score. What happens to the weights? So what do scores say, and what not?
+# 1. Ask "who?", q = (1, 0, 0), with a pencil. Which word gets the largest weight, and how large is
+#    it?
+# 2. Add 5 to every score. What happens to the weights? So what do scores tell us, and what not?
 # 3. Which query gives all six words the same weight? Is there only one?
-# 4. Which weight would each of the two "mat" have in "the cat sat on the mat mat", asked where?
-# 5. Can a query be found for which the context is exactly the vector of "mat"?
+# 4. Ask "where?" of "the cat sat on the mat mat". Which weight does each of the two "mat" get?
+# 5. Is there a query for which the context is exactly the vector of "mat"?
 # 6. Replace the vector of "the" by (1, 1, 1). Does "where?" still find "mat"? And by (3, 3, 3)?
-#    What does that say about vectors that are long?
+#    What does that tell you about long vectors?
 # 7. Multiply q by 800, and look at the weights. Which line of `look_up` prevents that?

@@ -2,19 +2,19 @@
 # # Lesson 01: gradients by hand
 #
 # **You will be able to** derive a backward pass line by line, check it against central differences,
-# and say what such a check proves and what hides from it.
+# and say what such a check proves and what it cannot detect.
 #
 # **Needs:** NumPy and the chain rule. **Time:** 40 minutes to read, about a minute to run.
 #
-# Every model of this course learns by gradients that a person derived on paper and typed in. Here
-# you do it for the smallest language model there is: one that guesses the next letter from the
-# letter before. Five lines forward, five lines backward, and for every X a dX.
+# Every model of this course learns from gradients that somebody derived on paper and typed in. Here
+# you do it for the smallest language model, which guesses the next letter from the letter before:
+# five lines forward, five backward, and for every X a dX.
 #
-# You will measure each gradient as soon as it is derived, by nudging and looking. Then you plant
-# bugs, to see how they look and where they hide. In the end the model learns, down to a floor that
-# mere counting gives us.
+# You will measure each gradient as soon as it is derived, by nudging numbers. Then you plant bugs,
+# to see how they look and where they hide. In the end the model learns, down to a floor that we
+# know in advance, by counting.
 #
-# (From `course.py` beside the lessons: `show` saves a figure, and `caught` prints the report of a
+# (From `course.py` in the same folder: `show` saves a figure, and `caught` prints the report of a
 # check that must fail.)
 
 # %%
@@ -39,17 +39,18 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## Forward
 #
-# We begin with *one* pair of letters, of an alphabet of five: after a "b" came a "d". The model
-# describes each letter by three numbers, a row of the table E. From the row of the letter that was
-# read it makes a score for every letter that may follow, and from the scores probabilities.
+# We begin with *one* pair of letters, from an alphabet of five: after a "b" came a "d". The model
+# describes each letter by three numbers, a row of the matrix E. From the row of the letter that was
+# read it computes a score for every letter that may follow, and turns the scores into
+# probabilities.
 #
 #     h = E[x]                (3,)   the row of the letter x
 #     z = W h + b             (5,)   a score for each letter
 #     p = softmax(z)          (5,)   p_v = exp(z_v) / Σ_k exp(z_k), so they add up to 1
 #     L = −log p_y            ()     how surprised the model is by the letter y
 #
-# L is 0 if the model was sure of y, and the larger, the less it expected y. We give it random
-# numbers, and look at every value.
+# L is 0 if the model was sure of y, and grows the less it expected y. We draw random parameters,
+# and look at every value.
 
 # %%
 alphabet = "abcde"
@@ -84,17 +85,17 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 # %% [markdown]
 # ## Backward
 #
-# We want to know how L changes with each parameter. Read the forward from its last line to its
-# first, and ask at each line: *given the gradient of what it made, what is the gradient of what it
-# used?* We write dX for ∂L/∂X; it always has the shape of X.
+# We want to know how L changes with each parameter. Read the forward pass from its last line to its
+# first, and ask at each line: *given the gradient of its result, what are the gradients of its
+# inputs?* We write dX for ∂L/∂X, which always has the shape of X.
 #
-# And we believe nothing that we have not measured. Move one number by a little up and down, look at
-# L both times: that is the slope. `numeric_gradient` does it for each number of an array.
+# And we believe nothing that we have not measured. `numeric_gradient` moves each number of an array
+# a little up and a little down, and divides the change of L by the distance: that is the slope.
 
 
 # %%
 def check_gradient(name, ours, loss, array):
-    """Print the first five numbers of our gradient, and as measured; loss() reads the array."""
+    """Print the first five numbers of both gradients; loss() reads the array."""
     measured = numeric_gradient(loss, array)
     print(f"{name:>3} by hand  {ours.ravel()[:5]}")
     print(f"    measured {measured.ravel()[:5]}")
@@ -106,14 +107,14 @@ def check_gradient(name, ours, loss, array):
 #
 #     L = log Σ_k exp(z_k) − z_y
 #
-# The first term has the derivative exp(z_v) / Σ_k exp(z_k), which is p_v; the second −1, for v = y
-# alone:
+# The derivative of the first term with respect to z_v is exp(z_v) / Σ_k exp(z_k), which is p_v.
+# That of the second term is −1 for v = y, and 0 otherwise:
 #
 #     dz_v = p_v − [v = y]
 #
-# where [v = y] is 1 for v = y and 0 for every other v: the *one-hot* vector of y. The prediction
-# minus the truth. Nothing divides by p, so nothing blows up: this is why the two
-# lines are derived together. Guess the signs before you look: which scores should fall?
+# where [v = y] is 1 for v = y and 0 for every other v, the *one-hot* vector of y. So dz is the
+# prediction minus the truth. Nothing divides by p, so nothing blows up: this is why the two lines
+# are derived together. Guess the signs before you look: which scores should fall?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -126,18 +127,18 @@ ax.bar(list(alphabet), -dz, color=plotting.COLOURS[0])
 ax.axhline(0, color="black", linewidth=1)
 ax.set_xlabel("letter that may follow b")
 ax.set_ylabel("−dz")
-ax.set_title(f"d came: its score is pulled up by {-dz[y]:.2f}, all others down")
+ax.set_title(f"d came: its score is pushed up by {-dz[y]:.2f}, all others down")
 show(figure, "01_pull")
 
 # %% [markdown]
-# All scores should fall but that of "d". (To *lower* L we go against the gradient: the bars show
-# −dz.) The more the model had expected a wrong letter, the harder it is pulled down.
+# All scores should fall except that of "d". (To *lower* L we go against the gradient, so the bars
+# show −dz.) The more the model had expected a wrong letter, the harder its score is pulled down.
 #
-# **z = W h + b.** In indices z_v = Σ_d W_vd h_d + b_v. Each z_v pulls on what made it; sum over all
-# pulls:
+# **z = W h + b.** With indices, z_v = Σ_d W_vd h_d + b_v. Each gradient is dz_v times the slope of
+# z_v, summed over all z_v that use the number:
 #
 #     db_v  = dz_v
-#     dW_vd = dz_v h_d            a table: one row for each score, one column for each number of h
+#     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
 #     dh_d  = Σ_v dz_v W_vd       every score used h_d, so every score sends something back
 
 # %%
@@ -156,8 +157,8 @@ check_gradient("dW", dW, lambda: loss_of(h), W)
 check_gradient("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
-# **h = E[x].** Only the row x was read, so only that row has a gradient. Nudge all fifteen numbers
-# of E, and see whether the others do nothing:
+# **h = E[x].** Only row x was read, so only row x has a gradient. Nudge all fifteen numbers of E,
+# to see whether the others do nothing:
 
 # %%
 dE = np.zeros_like(E)
@@ -170,15 +171,15 @@ assert np.allclose(dE, measured, atol=1e-8)
 # %% [markdown]
 # ## Many pairs at once
 #
-# A text has many pairs. Take N of them together: x and y become arrays (N,), each line gets a row
-# for each pair, and L becomes the mean.
+# A text has many pairs. Take N of them together: x and y become arrays (N,), the arrays h, z and p
+# get one row for each pair, and L becomes the mean.
 #
 #     h = E[x]                   (N, D)
 #     z = h Wᵀ + b               (N, V)
 #     p = softmax(z), by rows    (N, V)
 #     L = −1/N Σ_n log p_n,y_n   ()
 #
-# The parameters are still *one* E, *one* W, *one* b, used N times. Whatever is used many times
+# There is still only *one* E, *one* W and *one* b, each used N times. What is used many times
 # receives many gradients, and they **add up**:
 #
 #     dz = (p − onehot(y)) / N
@@ -187,14 +188,13 @@ assert np.allclose(dE, measured, atol=1e-8)
 #     dh = dz W                  (N, V)(V, D)
 #     dE[x_n] += dh_n            a letter that occurs twice adds twice
 #
-# The last line is a product too: picking row x_n is onehot(x) E, so dE = onehot(x)ᵀ dh.
+# The last line is a product too: E[x] is onehot(x) E, so dE = onehot(x)ᵀ dh.
 #
-# One more thing. exp(z) overflows for a z of 800. A constant that is added to all scores of a row
-# changes no p, so we take the row's largest away first; then the largest power is e⁰ = 1.
+# One more thing: exp(z) overflows for a z of 800. Adding a constant to all scores of a row changes
+# no p, so we first subtract the largest score of the row. Then the largest power is e⁰ = 1.
 #
-# Four exercises belong here, before you see these lines in NumPy. Each is a file in which one
-# backward pass is left to you, and a check says what is wrong with yours. Three ask for what you
-# have just derived:
+# Three exercises ask for what you have just derived, before you see it in NumPy. Each is a file in
+# which one backward pass is left to you, and a check reports what is wrong with yours:
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
 #
@@ -202,21 +202,22 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
-# The fourth asks for a softmax without a loss after it, because attention will need one. Write
-# p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. Each z_k moves only u_k and Z, with the slope
-# u_k, so the quotient rule gives
+# A fourth asks for a softmax with any dp above it, because attention will need one. Write p_j =
+# u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. z_k changes only u_k and Z, both with the slope u_k,
+# so the quotient rule gives
 #
 #     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
 #
-# Every p_j depends on every z_k, so dz_k is a sum over all j. Simplify it until no table is left.
+# Every p_j depends on every z_k, so dz_k = Σ_j dp_j ∂p_j/∂z_k. Simplify this sum until no matrix is
+# left.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
 #
-# Here is the model whole, in a cell marked `plain`: from now on every lesson has one that holds its
-# mechanism from end to end. `Module` makes its array fields parameters, and `model.zeros_like()`
-# its *gradient model*: another Bigram, whose W is ∂L/∂W. `backward` is given dloss, which is
-# ∂(whatever comes after)/∂L, and 1 when L is the end. It *adds* to `grads`, since a model may be
-# used twice.
+# Here is the whole model. Its cell is marked `plain`, and every lesson from now on has one such
+# cell. `Module` turns the array fields into parameters, and `model.zeros_like()` returns a
+# *gradient model*: another Bigram, whose W is ∂L/∂W. `backward` receives dloss, the gradient of L
+# itself, which is 1 if nothing comes after L. It *adds* to `grads`, since a model may be used
+# twice.
 
 
 # %% tags=["plain"]
@@ -256,13 +257,14 @@ def onehot(ids, like):
 # %% [markdown]
 # ## Check: nudge and see
 #
-# What `numeric_gradient` does is short enough to be your own:
+# Such a measurement is short enough to write yourself:
 #
-#     ∂L/∂w = (L(w + ε) − L(w − ε)) / 2ε + O(ε²)
+#     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor's series
+#     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
 #
-# The *central* difference errs by O(ε²), since the even terms of Taylor's series cancel; with (L(w
-# + ε) − L(w)) / ε the error is O(ε). Two forward passes for each single number are hopeless for
-# training and perfect for checking: they know nothing of the backward pass.
+# The even terms cancel, so this *central* difference has an error of O(ε²). A one-sided difference
+# has O(ε). Two forward passes for every number are hopeless for training and perfect for checking:
+# they know nothing about the backward pass.
 
 
 # %%
@@ -281,8 +283,8 @@ def central(loss, array, epsilon):
 
 
 # %% [markdown]
-# Five letters, three numbers each, seven pairs: all different, so that a transpose has nowhere to
-# hide. And some letters twice.
+# The sizes are five letters, three numbers each, and seven pairs. They all differ, so that a
+# transpose cannot hide, and some letters occur twice.
 
 
 # %%
@@ -308,20 +310,20 @@ for name, array in tiny.named_parameters():
     assert error < 1e-6
 
 # %% [markdown]
-# The library's `gradcheck` does the same for any Module. Its difference has four points, and the
-# error O(ε⁴). It draws the **upstream gradient**, the one that comes from above (here dloss), at
-# random. (For a layer that gives an array, it draws one number for each element.) An error is
-# relative to the element itself, or to a thousandth of the largest, if that is more. Every layer of
-# this course must pass it below 1e-6.
+# The library's `gradcheck` does the same for any Module. It uses a difference of four points, with
+# an error of O(ε⁴). It draws the **upstream gradient**, the one that arrives from what comes after
+# (here dloss), at random. (If the output is an array, it draws one number for each element.) It
+# divides each error by the element, or by a thousandth of the largest element, if that is more. The
+# result must stay below 1e-6 for every layer of this course.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
-# The library has no Bigram, but it has its three lines: `Embedding` looks up, `Output` scores and
-# takes the cross-entropy. Its table W it holds as an Embedding too, `words`, so that a model may
-# use one table at both ends (question 5). It gives loss and gradient in one call, so that the table
-# of all scores need not be kept: the sum of all −log p, and the gradient of it times a number, 1/N.
+# The library has the parts of a Bigram: `Embedding` looks up a row, and `Output` computes the
+# scores and the cross-entropy. `Output` keeps W in an Embedding too, called `words`, so that a
+# model can use one matrix at both ends (question 5). One call returns the sum of all −log p and its
+# gradient times a given factor, here 1/N, so that the scores need not be kept.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -342,8 +344,8 @@ print("the library's Embedding and Output give the same loss and the same gradie
 # %% [markdown]
 # ## How a bug looks
 #
-# The most popular bug of this model: `E[x] += dh` looks right, but NumPy writes each repeated row
-# once. The last occurrence of a letter wins, all others are lost.
+# This is the most popular bug of such a model. `grads.E[x] += dh` looks right, but if a letter
+# occurs twice, NumPy adds only the last of its rows. The others are lost.
 
 
 # %%
@@ -365,13 +367,13 @@ report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
 assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
-# Read it line by line. First: which gradients are wrong, and which are right. E alone is wrong, so
-# dz, from which db and dW are made, is right; that clears every line but the last. Then the line
-# itself, and what is wrong with it: an id that occurs twice is added once. And an element, found
-# and right, to follow with a pencil. Compare it with the letters read: its row is a letter that
-# occurs more than once.
+# Read the report line by line. Only E is wrong, so dz, which db and dW are made of, is right. That
+# clears every line except the last. Next come that line and its mistake: an id that occurs twice is
+# added once. Last comes one wrong element, to follow with a pencil. Its row is a letter that was
+# read more than once.
 #
-# The second bug: the forward takes the *mean* of N losses; this backward forgets to divide by N.
+# The second bug: the forward pass takes the *mean* of N losses, but this backward pass forgets to
+# divide by N.
 
 
 # %%
@@ -385,16 +387,16 @@ summing = NotAveraged(tiny.E, tiny.W, tiny.b)
 report = caught(check, summing, xs, ys)
 wrong = summing.zeros_like()
 summing.backward(1.0, cache, wrong)
-print("db, each element divided by the right one:", wrong.b / grads.b)
+print("wrong db ÷ right db:", wrong.b / grads.b)
 
 # %% [markdown]
-# Everything is wrong, and by the same factor, which happens to be the number of pairs. Factors are
-# worth a thought: 2, 1/2, −1, N, the length of something.
+# Everything is wrong, and by the same factor, which happens to be the number of pairs. If you find
+# a factor, ask where it could come from: 2, 1/2, −1, N, the length of something.
 #
 # ## What a check cannot see
 #
-# A check compares numbers at *one* point. What makes a wrong gradient right at that point hides the
-# bug. LastWins, read letters that are all distinct:
+# A check compares numbers at *one* point. A bug stays hidden if its gradient happens to be right at
+# that point. Give LastWins letters that are all distinct:
 
 
 # %%
@@ -416,7 +418,7 @@ assert said == "PASSES"
 # %% [markdown]
 # So: **check with ids that occur twice**, with masks, with more than one step.
 #
-# Next, a product with W the wrong way round, dh = dz Wᵀ for dh = dz W:
+# Next, a product with W transposed by mistake, dh = dz Wᵀ in place of dh = dz W:
 
 
 # %%
@@ -437,13 +439,13 @@ print("…and W symmetric:  ", verdict(Exchanged(square.E, symmetric, square.b),
 print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.b), xs, ys))
 
 # %% [markdown]
-# With D = 3 NumPy refuses the product at once. With D = V only the numbers tell, and where W = Wᵀ
-# not even they. So **choose sizes that all differ.** With W = 0 the right dh is 0 and so is the
-# wrong one; and zeros are popular initial values. So **check at random parameters, biases too**;
-# `randomize` does that.
+# With D = 3 NumPy raises an error at once. With D = V only the check finds the bug, and with W = Wᵀ
+# not even the check. So **choose sizes that all differ.** With W = 0 the right dh is 0 and so is
+# the wrong one, and zeros are popular initial values. So **check at random parameters, biases
+# too**; `randomize` draws them.
 #
-# The last one is the deepest. There is no slip in this backward at all: the *forward* predicts x,
-# the letter that it has just read.
+# The last bug lies deepest. There is no mistake in this backward pass at all: the *forward pass*
+# predicts x, the letter that it has just read.
 
 
 # %%
@@ -457,26 +459,26 @@ print("a model that predicts what it has just read:", said)
 assert said == "PASSES"
 
 # %% [markdown]
-# A check proves that `backward` is the derivative of `forward`, at this point. It does not know
-# which forward you meant. This one would train to a perplexity of 1, and have learnt nothing.
-# Against that help known results (a floor, a paper, another implementation), and suspicion of
-# whatever is too good.
+# A check shows that `backward` is the derivative of `forward` at this point. It does not know which
+# `forward` you meant. This one would train to a loss of almost 0 and would have learnt nothing.
+# Compare with known results (a floor, a paper, another implementation), and suspect a result that
+# is too good.
 #
 # ## Which ε?
 #
-# Too large, and Taylor's remainder wins, about ε² L'''/6 with the third derivative L'''. Too small,
-# and rounding wins: a computer knows L to a relative precision u of about 1e-16, and that is
-# divided by 2ε. So the error is about
+# If ε is too large, Taylor's remainder wins, about ε² L'''/6. If ε is too small, rounding wins: a
+# computer knows L to a relative precision δ of about 1e-16, and this error is divided by 2ε. So the
+# total error is about
 #
-#     ε² L'''/6 + u L/2ε
+#     ε² L'''/6 + δ L/2ε
 #
-# Its derivative with respect to ε, ε L'''/3 − u L/2ε², is 0 where ε³ = 3 u L / (2 L'''). If L and
-# L''' are of one size, that is near u^(1/3), some millionths. The difference of four points has ε⁴
-# for ε², and its best ε is near u^(1/5), some ten-thousandths, with a smaller error.
+# Its derivative with respect to ε, ε L'''/3 − δ L/2ε², is 0 if ε³ = 3 δ L / (2 L'''). If L and L'''
+# are of similar size, the best ε is near δ^(1/3), a few millionths. The difference of four points
+# has ε⁴ in place of ε². Its best ε is near δ^(1/5), some ten-thousandths, with a smaller error.
 #
-# Here each derivative by W brings one more factor of h, and h is small, so L''' is smaller than L:
-# expect both best ε a little larger. float32 has u = 6e-8. Guess what error it reaches at its best
-# ε: a millionth?
+# Here each derivative with respect to W multiplies by one more h, and h is small. So L''' is
+# smaller than L, and both best ε should be a little larger. For float32 δ is 6e-8. Guess what error
+# it reaches at its best ε: a millionth?
 
 
 # %%
@@ -512,14 +514,13 @@ show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# No ε gives a millionth in float32: a correct backward fails there. **Train in float32, check in
-# float64.** The flat piece on the left, at exactly 1, is where a float32 does not even move when ε
-# is added to it: both losses are one number, their difference is 0, and all of dW is missing.
+# No ε gives a millionth in float32, so even a correct backward pass fails there. **Train in
+# float32, check in float64.** The flat piece on the left is at exactly 1: adding so small an ε does
+# not even change a float32, so the difference is 0 and all of dW is missing.
 #
 # ## Train
 #
-# The text is `bible-en`, a modern English Bible, in small letters, one verse a line. It
-# ships with the library.
+# The text, `bible-en`, is included: a modern English Bible in lower case, one verse per line.
 
 # %% tags=["training"]
 text = "\n".join(" ".join(verse) for verse in load_text("bible-en", "train"))
@@ -532,11 +533,11 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # Four ids are special (padding, begin, end, unknown); later lessons need them, and no pair of this
 # text has one.
 #
-# exp(L) is the *perplexity*: the model hesitates as if between so many equally likely letters. How
-# low can it go? Suppose that the scores z after a letter x could be chosen at will. Their gradient,
-# added up over all pairs of the text that begin with x, is count(x) p(y | x) − count(x, y) for each
-# y: the p − onehot from above. It is 0 where p(y | x) = count(x, y) / count(x), and L is convex in
-# z, so nothing is better. Counting gives us the floor before we train.
+# exp(L) is the *perplexity*: at 10 a model is as unsure as between 10 equally likely letters. How
+# low can it go? Suppose that we could choose the scores z after a letter x freely. If we add p −
+# onehot over all pairs of the text that begin with x, we get count(x) p(y | x) − count(x, y) for
+# each y. This is 0 if p(y | x) = count(x, y) / count(x). L is convex in z, so this is the minimum.
+# Counting gives us the floor before we train.
 
 
 # %% tags=["training"]
@@ -551,9 +552,9 @@ unigram = perplexity(np.broadcast_to(counts.sum(0) / counts.sum(), (V, V)))
 print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floor:.3f}")
 
 # %% [markdown]
-# Stochastic gradient descent: draw some pairs, and move every parameter against its gradient. The
+# Stochastic gradient descent draws some pairs, and moves every parameter against its gradient. The
 # rate falls to 0 in a straight line, so that the noise of the draws dies away. `vector` is all
-# parameters as one array; those of `grads` are in the same order.
+# parameters as one array; that of `grads` has the same order.
 
 # %% tags=["training"]
 STEPS = 6000
@@ -604,15 +605,15 @@ ax.set_yscale("log")
 ax.set_yticks([10, 20, 50, 100], ["10", "20", "50", "100"])
 ax.set_xlabel("step (log scale)")
 ax.set_ylabel("perplexity of the text (log scale)")
-ax.set_title(f"gradients by hand reach the floor of counting, {above:.1f} % above it")
+ax.set_title(f"gradients by hand end {above:.1f} % above the floor that counting gives")
 show(ax, "01_training")
 
 # %% [markdown]
-# It begins above V: a model of random parameters is sure of what is wrong; equal shares for all
-# would be 47. And the curve does not fall all the way: 9.694 at step 1,000, 9.711 at step 2,000.
-# That is the noise of the draws. While the rate is large, the perplexity goes up and down about a
-# mean that falls, near 9.8 at step 1,000, where we happened to look at a low place. As the rate
-# falls to 0, the trembling stops.
+# The perplexity begins above V = 47, the perplexity of equal probabilities, because a model with
+# random parameters is sure of the wrong letters. And it does not always fall: it is 9.694 at step
+# 1,000 and 9.711 at step 2,000. That is the noise of the draws. While the rate is large, the
+# perplexity jumps up and down around a falling mean. At step 1,000 the mean is about 9.8, and we
+# happened to look at a low moment. As the rate falls to 0, the trembling stops.
 #
 # What does it know? Guess what it expects after a "q".
 
@@ -626,7 +627,7 @@ print(f"q begins {of_q:.2%} of all pairs")
 # %% tags=["training"]
 figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
 for ax, told, table in zip(axes, ("counted", "learnt by gradients"), (counted, p_after)):
-    ax.imshow(table[np.ix_(shown, shown)], cmap="cividis", vmin=0, vmax=1)
+    image = ax.imshow(table[np.ix_(shown, shown)], cmap="cividis", vmin=0, vmax=1)
     ax.set_xticks(range(27), names)
     ax.set_yticks(range(27), names)
     ax.set_xlabel("letter that follows")
@@ -634,14 +635,15 @@ for ax, told, table in zip(axes, ("counted", "learnt by gradients"), (counted, p
     print(f"{told}: after q comes u with p = {u_after_q:.3f}")
     ax.set_title(f"{told}: after q comes u with p = {u_after_q:.2f}")
 axes[0].set_ylabel("letter that was read")
+figure.colorbar(image, ax=axes, label="p(y | x)", shrink=0.8)
 show(figure, "01_table")
 
 # %% [markdown]
-# Nobody gave it the left table; it saw pairs, 500 at a time. Look for the bright column of spaces:
-# many letters end a word. It is not quite there after "q", which begins 0.02 % of the pairs and so
-# is seldom corrected.
+# The model never saw the left table, only pairs, 500 at a time. Look for the bright column of
+# spaces: many letters end a word. After "q" it is not quite right yet, since only 0.02 % of the
+# pairs begin with "q".
 #
-# Now let it write: draw a letter from p(y | x), then one that follows it, and so on.
+# Now let it write: draw a letter from p(y | x), then the one after that, and so on.
 
 # %% tags=["training"]
 letters = [vocabulary.encode("t")[0]]
@@ -652,19 +654,19 @@ for _ in range(120):
 print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 
 # %% [markdown]
-# Pairs that exist, words that do not. To do better it would have to remember more than one letter.
-# That is lesson 02.
+# The pairs exist, the words do not. To do better, the model would have to remember more than one
+# letter. That is lesson 02.
 
 # %% [markdown]
 # ## What others call it
 #
 # | here | elsewhere |
 # |---|---|
-# | what comes from above | upstream gradient, incoming gradient, cotangent |
+# | upstream gradient | incoming gradient, cotangent |
 # | scores z | logits |
 # | central differences | numerical gradient, finite differences |
 # | bigram model | a Markov chain of order 1 |
-# | floor | entropy of the counts, the best loss that this model can have |
+# | floor | exp of the conditional entropy of the counted pairs |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -677,21 +679,23 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # | `gradcheck` | compares a whole backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `randomize` | gives every parameter random values |
-# | `relative_errors` | how far two arrays are apart, element by element |
-# | `Embedding` | the library's own first layer, for comparison |
-# | `Output` | its last one: scores and cross-entropy |
-# | `load_text` | a text that ships with the library |
+# | `relative_errors` | the relative difference of two arrays, element by element |
+# | `Embedding` | the library's first layer, for comparison |
+# | `Output` | the library's last layer: scores and cross-entropy |
+# | `load_text` | loads a text that the library includes |
 # | `Vocabulary` | numbers for letters, and back |
 # | `plotting` | diagrams, colours, pictures as files |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Sum dz over v, by hand. What does the result say about db, and about adding one constant to b?
-# 2. D = 24, so E Wᵀ has rank 24 at most, of 47. Train with D = 2, 4, 8 and 16. Where does the
-#    perplexity nearly stop falling, and why?
-# 3. Set RATE to 20. What happens, and which number is the first that goes out of bounds?
-# 4. Write the exact gradient over the whole text from `counts` alone, without drawing pairs.
-# 5. Share one table, W = E. Which line of `backward` changes? What would `=` for `+=` do there?
-# 6. gradcheck weighs outputs with random numbers before it sums them. Why is the plain sum of a
+# 1. Sum dz over v, by hand. What does the result tell you about db, and about adding a constant to
+#    b?
+# 2. D = 24, so the rank of E Wᵀ is at most 24, not 47. Train with D = 2, 4, 8 and 16. Where does
+#    the perplexity nearly stop falling, and why?
+# 3. Set RATE to 20. What happens, and which number goes out of bounds first?
+# 4. Compute the exact gradient over the whole text from `counts` alone, without drawing pairs.
+# 5. Share one matrix, W = E. Which line of `backward` changes? What if the last line had `=` in
+#    place of `+=`?
+# 6. gradcheck multiplies outputs by random numbers before it sums them. Why is the plain sum of a
 #    softmax a bad loss to check with?

@@ -6,17 +6,17 @@
 #
 # **Needs:** lesson 01. **Time:** 35 minutes to read, about a minute to run.
 #
-# Lesson 01's model knew one letter of the past. A recurrent network (Elman 1990) knows, in
-# principle, all of it: it reads one symbol at a time, and keeps what it has read in a vector, its
-# state. The gradient then has to travel back through time.
+# Lesson 01's model knew one letter of the past. In principle, a recurrent network (Elman 1990)
+# knows all of it: it reads one symbol at a time, and keeps what it has read in a vector, its
+# **state**. The gradient then has to travel back through time.
 #
-# You will derive that way for two steps, with numbers, and then for any number. You will cut it,
-# see a language model learn with it, and measure what arrives after many steps: next to nothing.
-# What that costs, the last section shows. It is the reason for lessons 03 and 04, and in the end
-# for attention.
+# You will derive this path for two steps, with numbers, and then for any number of steps. You will
+# cut it, see a language model learn with it, and measure what arrives after many steps: next to
+# nothing. The last section shows what that costs. It is the reason for lessons 03 and 04, and in
+# the end for attention.
 #
-# (Beside the lessons lie `course.py`, for pictures and for checks that must fail, and
-# `recurrent_parts.py`: the letters of the Bible, and the task of the last section.)
+# (`course.py`, for pictures and for checks that must fail, and `recurrent_parts.py`, with the
+# letters of the Bible and the task of the last section, are in the same folder.)
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
@@ -42,8 +42,8 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## Forward
 #
-# One step reads x_t, a vector of I numbers, and the state before, h_{t−1}, of H numbers. It writes
-# the new state:
+# One step reads x_t, a vector of I numbers, and the previous state h_{t−1}, of H numbers. It
+# computes the new state:
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -82,29 +82,30 @@ boxes = {
     "y1": ("r₁ · h₁", 2, 2.4), "y2": ("r₂ · h₂", 5, 2.4), "L": ("L", 3.5, 3.4, 2),
     "h3": ("h₃ …", 7.4, 1.2),
 }
-arrows = [("h0", "s1"), ("x1", "s1"), ("x2", "s2"), ("s1", "s2", "U"), ("s1", "y1"), ("s2", "y2"),
+arrows = [("h0", "s1"), ("x1", "s1"), ("x2", "s2"), ("s1", "s2"), ("s1", "y1"), ("s2", "y2"),
           ("y1", "L"), ("y2", "L"), ("s2", "h3", "", 0, True)]
-show(plotting.diagram(boxes, arrows, title="h₁ is used twice: from above, and by the next step"),
+show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and by the next step"),
      "02_diagram")
 
 # %% [markdown]
-# A language model looks at every state, since each is to predict the next symbol. We need a loss
-# that does the same and no more: L = r_1 · h_1 + r_2 · h_2, with vectors r that we draw.
+# A language model's loss reads every state, since each state predicts the next symbol. The simplest
+# loss that does the same is L = r_1 · h_1 + r_2 · h_2, with random vectors r.
 #
 # ## Backward
 #
-# Begin at the end. Nobody but L reads h_2, so dh_2 = r_2. Through the tanh, whose derivative is
-# 1 − tanh², and we are at a_2:
+# Begin at the end. Only L reads h_2, so dh_2 = r_2. The derivative of tanh is 1 − tanh², so the
+# gradient of a_2 is
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
-# Now the state h_1. It is used **twice**: L looks at it, and step 2 reads it. What is used twice
+# The state h_1 is used **twice**: L reads it, and step 2 reads it through U. What is used twice
 # gets two gradients, and they add up:
 #
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# To measure an intermediate such as a_1, we add something to it and see what L does.
+# To measure the gradient of an intermediate such as a_1, we add something to it and see how L
+# changes.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -119,7 +120,7 @@ def loss(a1_more=0, h1_more=0, a2_more=0):
 
 
 def check_gradient(name, ours, loss, array):
-    """Print our gradient beside the measured one; loss() reads the array."""
+    """Print our gradient and the measured one; loss() reads the array."""
     measured = numeric_gradient(loss, array)
     print(f"{name:>4} by hand  {ours.ravel()[:6]}")
     print(f"     measured {measured.ravel()[:6]}")
@@ -136,24 +137,24 @@ check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
-# Without the term da_2 Uᵀ the state would not know that it will be read again. It is the whole
-# difference between this network and one without a past.
+# Without the term da_2 Uᵀ, the first step would not learn what its state does to the second. This
+# term is all that is new compared with lesson 01.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
 #
-# **The parameters.** W is one table that is used at two steps. Pretend that there are two, W_1 and
-# W_2, that happen to be equal. Each has a gradient of its own, as in lesson 01:
+# **The parameters.** W is one matrix that is used at two steps. Pretend that there are two
+# matrices, W_1 and W_2, that happen to be equal. Each has a gradient, as in lesson 01:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
 #
-# Moving the one W moves both, so its gradient is their sum. We can watch that: move W at step 1
-# alone, at step 2 alone, at both.
+# If we move W, both move, so dW = dW_1 + dW_2. We can watch that: move W at step 1 only, at step 2
+# only, and at both.
 
 
 # %%
 def loss_with(W_1, W_2):
-    """L, with a table of its own for each step."""
+    """L, with a separate matrix for each step."""
     h1 = np.tanh(x1 @ W_1 + h0 @ U + b)
     h2 = np.tanh(x2 @ W_2 + h1 @ U + b)
     return r1 @ h1 + r2 @ h2
@@ -167,7 +168,7 @@ check_gradient("dW_2", dW_2, lambda: loss_with(W, moved), moved)
 check_gradient("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
 
 # %% [markdown]
-# The same for U. Look at the states in it: dU_t pairs da_t with the state *before* step t.
+# The same holds for U. Look at the states: dU_t pairs da_t with the state *before* step t.
 
 # %%
 dU = np.outer(h0, da1) + np.outer(h1, da2)
@@ -176,17 +177,17 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# That is *back-propagation through time* (Werbos 1990), and there is no more to it for T steps.
-# From the last to the first, where dy_t is what comes from above and da_{T+1} = 0:
+# That is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
+# the upstream gradient of h_t, and dlast that of the last state, from whatever continues from it.
+# Go from the last step to the first:
 #
-#     dh_t = dy_t + da_{t+1} Uᵀ                          used from above, and by the next step
+#     dh_t = dy_t + da_{t+1} Uᵀ                          for t = T: dh_T = dy_T + dlast
 #     da_t = dh_t ∘ (1 − h_t²)
 #     dW  += x_tᵀ da_t        dx_t = da_t Wᵀ
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
 #
-# In a batch of B sequences x_t is (B, I), and db is summed over the batch too. The last state also
-# has an upstream gradient, dlast, from whatever continues from that state. The backward pass
-# returns the gradient of the first state to whatever provided it.
+# In a batch of B sequences x_t is (B, I), and db is summed over the batch too. The backward pass
+# returns every dx_t and the gradient of the first state, dh_0 = da_1 Uᵀ.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start bptt`.
 
@@ -228,8 +229,8 @@ class PlainRNN(Module):
 # %% [markdown]
 # ## Check
 #
-# Six steps, three sequences, all sizes different. Then the library's RNN, which computes x W for
-# all steps in one product, and dU in another one; but the same numbers.
+# We check six steps of three sequences, with sizes that all differ. Then we compare with the
+# library's RNN, which computes x W for all steps in one product, and dU in another.
 
 # %%
 rng = np.random.default_rng(2)
@@ -254,7 +255,7 @@ print(check(create(PlainRNN)))
 
 # %%
 def passes(cell, xs, first, dys, dlast):
-    """→ states, the last state, dxs, ∂L/∂h_0, the gradient of all weights as one vector."""
+    """→ all states, the last one, dxs, ∂L/∂h_0, the gradient of all weights as one vector."""
     ys, last, cache = cell.forward(xs, first)
     grads = cell.zeros_like()
     dxs, dfirst = cell.backward(dys, dlast, cache, grads)
@@ -269,13 +270,12 @@ for one, other in zip(full, theirs):
 print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
-# To see every array of it, forward and backward, one time step after the other, type
-# `numpy-attention step 2`.
+# `numpy-attention step 2` shows every array of this network, one time step after another.
 #
 # ## A bug
 #
-# The classic is an index. dU takes the state *before* the step; take the one after it, and nothing
-# crashes, for the shapes agree.
+# The classic bug is a wrong index. dU needs the state *before* the step. If we take the state after
+# it, nothing crashes, because the shapes agree.
 
 
 # %%
@@ -298,16 +298,16 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Four of five gradients are right. W, b and xs are made of the same da, so da is right at every
-# step, and so is the way from one step to the next. That leaves the line of dU, and in it the only
-# array that is not da. The report tries the others, and finds the one that fits.
+# Four of five gradients are right. dW, db and dxs are computed from the same da, so da is right at
+# every step, and so is its path from one step to the next. That leaves the line of dU, and in it
+# only the array `after`. The check tried other variables in its place, and one of them fits.
 #
 # ## Cutting the gradient
 #
-# A book has millions of steps; nobody keeps them all. It is read in windows. The *state* is carried
-# from one window into the next, but the gradient is cut at the border: da Uᵀ of a window's first
-# step is thrown away. That is *truncated* back-propagation through time. What is lost? Two windows
-# of three steps, beside six steps at once:
+# A book has millions of steps, too many to keep in memory. So it is read in windows. The *state* is
+# carried from one window to the next, but the gradient is cut at the border: da Uᵀ of a window's
+# first step is thrown away. That is *truncated* back-propagation through time. What is lost?
+# Compare two windows of three steps with six steps at once:
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -320,7 +320,7 @@ show(plotting.diagram(boxes, arrows, title="the state crosses the border, the gr
                                            "does not"), "02_truncated")
 
 # %%
-nothing = np.zeros((3, 5))                      # comes from the right of the first window
+nothing = np.zeros((3, 5))                      # arrives from the right of the first window
 states_1, border, _, _, grad_1 = passes(plain, xs[:3], first, dys[:3], nothing)
 states_2, _, _, thrown_away, grad_2 = passes(plain, xs[3:], border, dys[3:], dlast)
 *_, grad_lost = passes(plain, xs[:3], first, np.zeros((3, 3, 5)), thrown_away)
@@ -331,31 +331,33 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
       f"{np.linalg.norm(grad_lost):.2f}")
 
 # %% [markdown]
-# The states are the same, the sum of both windows' gradients is not: the gradient that the second
-# window would have sent to the first one, through ∂L/∂(the state at the border), is missing. The
-# forward pass remembers more than the backward pass may blame.
+# The states are the same, but the gradients of the two windows do not add up to the whole. The
+# gradient that the second window would have sent through the state at the border is missing. The
+# forward pass remembers further back than the backward pass can reach.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start truncated`.
 #
 # ## Two tools for training
 #
 # **Clipping** (Pascanu et al. 2013). Now and then a gradient is a hundred times longer than usual,
-# and one such step spoils what was learnt. So, if it is longer than a limit, the *whole* gradient,
-# all parameters together, is shortened to the limit. Its direction stays.
+# and one such step can spoil what was learnt. So if the *whole* gradient, of all parameters
+# together, is longer than a limit, it is shortened to the limit. Its direction stays.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
 #
 # **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
-# small for others. Adam keeps two running means of each element's gradient g: m of g, v of g². It
-# moves each element by the rate η times m / √v. That quotient is about 1, whatever the size of g,
-# while g keeps its sign, and less where g goes to and fro. (ε is a tiny number against 0 / 0.)
+# small for others. For each element's gradient g, Adam keeps two running means: m of g, and v of
+# g². It moves the element by the rate η times m / √v. While g keeps its sign, this quotient is
+# about 1, whatever the size of g. If the sign of g keeps changing, it is smaller. (The tiny ε
+# avoids 0 / 0.)
 #
 #     m ← 0.9 m + 0.1 g              m̂ = m / (1 − 0.9ᵗ)
 #     v ← 0.999 v + 0.001 g²         v̂ = v / (1 − 0.999ᵗ)
 #     w ← w − η m̂ / (√v̂ + ε)
 #
-# Why the hats? m and v begin at 0. After one step m is 0.1 g and v is 0.001 g²: both too small, but
-# not alike, and m / √v is not 1. Guess what it is, for a gradient that is always the same.
+# Why the hats? m and v begin at 0. After one step m is 0.1 g and v is 0.001 g². Both are too small,
+# but not by the same factor, so m / √v is not 1. Guess what it is, if the gradient is always the
+# same.
 
 # %%
 m = 0.0
@@ -369,17 +371,18 @@ for t in range(1, 4):
     print(f"step {t}: without the hats {plain_step:.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
 
 # %% [markdown]
-# Without the hats the first steps would be several times too long, just when the model knows least.
+# Without the hats the first steps would be several times too long, just when the model knows the
+# least.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start adam`.
 #
 # ## A model of letters
 #
 # `LanguageModel` is an embedding, this cell and the softmax of lesson 01. It reads the Bible as
-# letters: 16 places of it side by side, in windows of 50, and the loss is a mean over all letters
-# (`average="token"`). *Bits a letter* are log2 of the perplexity. For measuring, the held-out text
-# is cut into windows of 20; once the state is carried from one to the next, once each begins with
-# zeros. The number to beat is what counting pairs gives, as in lesson 01.
+# letters, from 16 places at once, in windows of 50. The loss is the mean over all letters
+# (`average="token"`). *Bits per letter* are log2 of the perplexity. We measure them on held-out
+# text in windows of 20, once with the state carried from one to the next, and once with zeros at
+# the start of each. The number to beat comes from counting pairs, as in lesson 01.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -398,36 +401,38 @@ trainer.fit(epochs=1)
 pairs = bigram_bits(ids, held_out, V)
 carried = bits(model, held_out, carried=True)
 reset = bits(model, held_out, carried=False)
-print(f"bits a letter on held-out text after {trainer.step} steps:")
-print(f"  {carried:.2f} with the state carried on")
+print(f"bits per letter on held-out text after {trainer.step} steps:")
+print(f"  {carried:.2f} with the state carried")
 print(f"  {reset:.2f} with a state of zeros every 20 letters")
 print(f"  {pairs:.2f} by counting pairs")
 assert carried < reset < pairs
 
 # %% [markdown]
-# It knows more than pairs, and a state that is carried on is worth something. Lesson 01's model
-# wrote pairs that exist, and words that do not. What will this one write, drawn letter by letter
-# from what it expects?
+# The model knows more than pairs, and carrying the state saves it half a bit. Lesson 01's model
+# wrote pairs that exist, and words that do not. What will this one write, if we draw letter by
+# letter from its predictions?
 
 # %% tags=["training"]
 print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(10)))
 
 # %% [markdown]
-# Many are words, and the others could be: they can be spoken. Sense is another matter.
+# Many of these are words, and most of the others could be: you can pronounce them. Sense is another
+# matter.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start perplexity`.
 #
 # ## How much of the gradient arrives
 #
-# How far back does it learn *from*? Put a loss on the last state only, and follow its gradient
-# back. Between h_t and h_T lie T − t steps, and each multiplies by its Jacobian:
+# From how far back can it learn? Put a loss on the last state only, and follow its gradient back.
+# There are T − t steps between h_t and h_T, and each multiplies the gradient by its Jacobian:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
-# A product of many matrices shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994).
-# As 1 − h² ≤ 1, no step lengthens the gradient by more than U's largest singular value s. So s < 1
-# is enough to vanish (Pascanu et al. 2013). That bounds a single step; many steps by the same U
-# lengthen by its largest eigenvalue in absolute value, its *spectral radius* ρ.
+# A product of many matrices usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al.
+# 1994). Since 1 − h² ≤ 1, no step lengthens the gradient by more than a factor of s, the largest
+# singular value of U. So if s < 1, the gradient must vanish (Pascanu et al. 2013). That bounds a
+# single step. Over many steps, the factor of U per step tends to its largest eigenvalue in absolute
+# value, the *spectral radius* ρ.
 
 
 # %% tags=["training"]
@@ -445,10 +450,9 @@ def backward_norms(cell, xs, start, dlast):
 
 
 # %% [markdown]
-# We take random U, made larger and larger, by ρ. And we take the model that was just trained, with
-# the true loss of the last letter. All read the same letters of the held-out text, as the trained
-# model's embedding has them. None starts from zeros: each reads T letters first, and the gradient
-# goes back through the T after those.
+# We take random U, scaled to larger and larger ρ, and the trained model, with the true loss of the
+# last letter. All read the same held-out letters through the embedding of the trained model. None
+# starts from zeros: each first reads T letters, and the gradient goes back through the next T.
 
 # %% tags=["training"]
 T = 60
@@ -497,28 +501,28 @@ last = plain.forward(read, np.zeros((B, H)))[1]
 output = model.output
 _, dlast_true = output.loss_and_grad(last, windows[-1], 1.0, output.zeros_like())
 share = measure(f"trained, ρ = {radius_of(trained.U):.1f}", plain, dlast_true)
-title = f"trained: of the gradient, {share[20]:.0e} arrives 20 letters back"
+title = f"20 letters back, {share[20]:.0e} of the trained model's gradient arrives"
 ax = plotting.gradient_flow(curves, title=title)
 ax.set_ylabel("share of the last state's gradient (log scale)")
 show(ax, "02_gradient_flow")
 assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 
 # %% [markdown]
-# Small U: it vanishes. Large U: it explodes. And the model that was trained? Its U is large, ρ is
-# above 1, and yet its gradient vanishes: its units are nearly saturated, 1 − h² is small. ρ alone
-# does not decide.
+# With a small U the gradient vanishes, and with a large U it explodes. And in the trained model?
+# Its U is large, with ρ above 1, and yet its gradient vanishes: its units are nearly *saturated*,
+# so 1 − h² is small. ρ alone does not decide.
 #
-# Can clipping help? It shortens an explosion, for that is a step too long. But where the gradient
-# has vanished, the total dU = Σ_t dU_t is not short: its near terms have their full length. Only
-# its far terms are short, and scaling everything by one factor leaves their share unchanged.
+# Can clipping help? It helps against an explosion, because it shortens a step that is too long. But
+# if the gradient vanishes, the total dU = Σ_t dU_t is not too short: its near terms have their full
+# length. Only its far terms are short, and scaling the total does not change their share.
 #
-# ## What cannot be learnt for it
+# ## What it cannot learn
 #
-# A task: the first symbol is one of four; then come n symbols of noise; then a question mark: say
-# the first symbol again. Guessing gives a quarter. Each n gets a new network of 32 units and 400
-# training steps, from two starts: U small, uniform between −0.1 and 0.1; and U orthogonal (Saxe et
-# al. 2014), whose eigenvalues all have the absolute value 1, so that it neither shrinks nor
-# stretches. How far will each of them get?
+# The task: the first symbol is one of four. Then come n symbols of noise, and then a question mark,
+# which asks for the first symbol. Guessing is right a quarter of the time. Each n gets a new
+# network of 32 units and 400 training steps. U starts either *small*, uniform between −0.1 and 0.1,
+# or *orthogonal* (Saxe et al. 2014), so that it changes no vector's length. How far will each of
+# them get?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -527,8 +531,8 @@ for n in DISTANCES:
     for start, right in accuracy.items():
         model, rng = recall_model(n, start == "U orthogonal")
         right.append(train_recall(model, n, rng))
-    told = [f"{start}: {right[-1]:.2f} right" for start, right in accuracy.items()]
-    print(f"n = {n:<3}", "   ".join(told), flush=True)
+    shares = [f"{start}: {right[-1]:.2f} right" for start, right in accuracy.items()]
+    print(f"n = {n:<3}", "   ".join(shares), flush=True)
 
 # %% tags=["training"]
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
@@ -538,38 +542,38 @@ ax.axhline(0.25, color="grey", linewidth=1, label="guessing")
 ax.set_xscale("log", base=2)
 ax.set_xticks(DISTANCES, DISTANCES)
 ax.set_xlabel("n, symbols of noise in between (log scale)")
-ax.set_ylabel("share of first symbols that are said right")
+ax.set_ylabel("share of correct answers")
 far = max(n for n, right in zip(DISTANCES, accuracy["U orthogonal"]) if right > 0.9)
-ax.set_title(f"a start that keeps lengths learns up to n = {far} with this seed")
+ax.set_title(f"with this seed, an orthogonal U learns up to n = {far}")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "02_recall")
 
 # %% tags=["training"]
 small = np.array(accuracy["U small"])
 straight = np.array(accuracy["U orthogonal"])
-print(f"learnt, more than nine of ten: U small at {(small > 0.9).sum()} of the 6 distances, "
+print(f"more than 0.9 right: U small at {(small > 0.9).sum()} of the 6 distances, "
       f"U orthogonal at {(straight > 0.9).sum()}")
 assert small[0] > 0.9 and straight[0] > 0.9
 assert small[-1] < 0.35 and straight[-1] < 0.35
 assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
-# Near: learnt in 400 steps. Far: guessed. And where the gradient reaches further, more is learnt.
-# Where the border falls depends on the seed: with two others the orthogonal start learns n = 16,
-# too. The same Jacobians carry the trace of the first symbol *forward*: where the gradient is
-# faint, so is what the reader still has of it. Patience moves the border (question 6). Lesson 03
-# builds a path on which nothing is multiplied away.
+# Near symbols are learnt in 400 steps, and far ones are guessed. If the gradient reaches further,
+# the network learns more. The border depends on the seed: with two others the orthogonal start
+# learns n = 16, too. The same Jacobians carry the trace of the first symbol *forward*. So where the
+# gradient is faint, the memory of the symbol is faint, too. Patience moves the border (question 6).
+# Lesson 03 builds a path on which nothing is multiplied away.
 
 # %% [markdown]
 # ## What others call it
 #
 # | here | elsewhere |
 # |---|---|
-# | the gradient that arrives | backpropagated gradient, gradient norm |
 # | windows of text | chunks, segments, BPTT length |
-# | a start of U that is orthogonal | orthogonal initialization |
-# | the state goes on | stateful training, carried hidden state |
-# | keeping the step short | gradient clipping by global norm |
+# | orthogonal start of U | orthogonal initialization |
+# | the state is carried | stateful training, carried hidden state |
+# | clipping | gradient clipping by global norm |
+# | bits per letter | bits per character, BPC |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -584,7 +588,7 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # | `randomize` | gives every parameter random values |
 # | `RNN` | the library's recurrent cell, for comparison |
 # | `LanguageModel` | embedding, cell and softmax in one |
-# | `TextBatches` | cuts a long text into windows, in its order |
+# | `TextBatches` | cuts a long text into windows, in order |
 # | `Adam` | the optimizer, which this lesson explains |
 # | `Trainer` | the training loop |
 # | `plotting` | diagrams, colours, pictures as files |
@@ -593,11 +597,12 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # ## Questions
 #
 # 1. Put L on h_2 alone, r_1 = 0. Which of the gradients above change, and is dW_1 then 0?
-# 2. dU has no term for the very first step here. Why? When would it have one?
-# 3. Elman cut his gradient in 1990 after a single step. What does the character model lose with
-#    `TextBatches(text, batch_size=16, steps=1)`, on as many letters?
-# 4. Let the random networks read ten times larger numbers, `read = 10 * read`. Which curves sink,
-#    and which of the two factors of J does it?
-# 5. Let the recall task draw its noise from the four keys themselves. Why is it harder?
-# 6. Give the orthogonal start ten times as many steps at n = 16 and 32. Is what you see the
-#    gradient's fault alone?
+# 2. The first step contributes nothing to dU here. Why? When would it contribute something?
+# 3. In 1990 Elman cut his gradient after a single step. What does our model of letters lose with
+#    `TextBatches(text, batch_size=16, steps=1)`, on the same number of letters?
+# 4. Let the random networks read numbers that are ten times larger, `read = 10 * read`. Which
+#    curves sink, and which of the two factors of J_t causes it?
+# 5. Let the recall task draw its noise from the same four symbols as its first symbol. Why is it
+#    harder?
+# 6. Give the orthogonal start ten times as many steps at n = 16 and 32. Is only the gradient to
+#    blame?

@@ -6,15 +6,15 @@
 #
 # **Needs:** lesson 02. **Time:** 45 minutes to read, 1 minute to run.
 #
-# Lesson 02's network could not say, after 32 symbols of noise, which symbol had come first. On its
-# way back in time the gradient was multiplied by one matrix after the other, and little arrived.
-# The **LSTM**, long short-term memory (Hochreiter & Schmidhuber 1997), gives the state a second
-# part, the **cell state**, that is added to and not rewritten. **Gates** decide what enters it,
-# what stays and what is shown. It is famous as the cure.
+# After 32 symbols of noise, lesson 02's network could not say which symbol had come first. On its
+# way back in time the gradient was multiplied by one matrix after another, and little arrived. The
+# **LSTM**, long short-term memory (Hochreiter & Schmidhuber 1997), gives the state a second part,
+# the **cell state**. Each step adds to it and does not rewrite it. **Gates** decide what enters it,
+# what stays and what is shown. The LSTM is famous as the cure.
 #
-# So guess now. We take its equations from the textbook, start all biases at 0, and give it the same
-# task with the same training. Will it do better than lesson 02's network, or worse? And at the end,
-# two networks recite the Bible. Can you hear which one knows its text by heart?
+# So guess now. We take its equations, start all biases at 0, and give it the same task with the
+# same training. Will it do better than lesson 02's network, or worse? And at the end, two networks
+# recite the Bible. Can you hear which one knows its text by heart?
 #
 # (`course.py`, `recurrent_parts.py` with lesson 02's task, and `lstm_parts.py` are in the same
 # folder as the lessons.)
@@ -67,15 +67,15 @@ np.set_printoptions(precision=3, suppress=True)
 # | W, U, b | (I, 4H), (H, 4H), (4H,) | parameters, the same at every step |
 #
 # This is the form in Zaremba et al. 2014, section 3. In 1997 there was no f: c_t = c_{t−1} + i ∘ g.
-# A cell that only adds grows over a long text and can never start again. The forget gate allows
-# that (Gers et al. 2000).
+# A cell that only adds grows over a long text and can never start again. The forget gate lets it
+# start again (Gers et al. 2000).
 
 # %%
 boxes = {
     "c0": ("cₜ₋₁", 0, 3.1, 0), "h0": ("hₜ₋₁", 0, 1.3), "x": ("xₜ", 0, 0.3),
     "a": ("a = xₜ W + hₜ₋₁ U + b", 2.2, 0.8),
-    "f": ("f = σ(a_f)", 4.9, 2.15, 2), "i": ("i = σ(a_i)", 4.9, 1.3, 2),
-    "g": ("g = tanh(a_g)", 4.9, 0.45), "o": ("o = σ(a_o)", 4.9, -0.4, 2),
+    "f": ("f = σ(a_f)", 4.7, 2.15, 2), "i": ("i = σ(a_i)", 4.7, 1.3, 2),
+    "g": ("g = tanh(a_g)", 5.3, 0.45), "o": ("o = σ(a_o)", 4.7, -0.4, 2),
     "c": ("cₜ = f ∘ cₜ₋₁ + i ∘ g", 7.3, 3.1, 0), "h": ("hₜ = o ∘ tanh(cₜ)", 7.6, 0.2),
     "c2": ("cₜ₊₁", 10, 3.1, 0), "h2": ("step t + 1", 10, 0.2),
 }
@@ -128,9 +128,9 @@ print("h_1 =", h1)
 # ## Backward
 #
 # Who reads the new state? The layer above and the next step read h_1, and the next step's cell
-# reads c_1. So both have an **upstream gradient**, the gradient that arrives from what reads them.
-# Let it be r for h_1 and s for c_1, as if the loss were L = r · h_1 + s · c_1. `L(i=…)` is the loss
-# with that much added to i, as in lesson 02.
+# state reads c_1. So both receive an **upstream gradient** from what reads them. We call it r for
+# h_1 and s for c_1, and take the loss L = r · h_1 + s · c_1, which has just these gradients.
+# `L(i=…)` is the loss with something added to i, as in lesson 02.
 
 # %%
 r = np.array([1.0, -2.0])
@@ -188,9 +188,9 @@ check_gradient("dg", dg, lambda: L(g=more), more)
 check_gradient("dc_0", dc0, L, c0)
 
 # %% [markdown]
-# Compare dc_0 with dc. Unit 1, which kept its number, passes nearly all of its gradient back. Unit
-# 2, which overwrote its number, passes back next to nothing. That is as it should be, and the same
-# f does both: **what keeps the value keeps the gradient.**
+# Compare dc_0 with dc. Unit 1 kept its number, and passes nearly all of its gradient back. Unit 2
+# overwrote its number, and passes back next to nothing. That is as it should be, and the same f
+# does both: **what keeps the value keeps the gradient.**
 #
 # Then through the gates. σ has the slope σ (1 − σ), tanh has 1 − tanh²:
 #
@@ -212,9 +212,9 @@ check_gradient("dx", da @ W.T, L, x)
 check_gradient("dh_0", da @ U.T, L, h0)
 
 # %% [markdown]
-# So there are **two paths back in time**. (2) is Elman's, through a matrix and the slopes of σ and
-# tanh. (1) is new: along c, f is the only factor. If f = 1, the gradient is passed on unchanged,
-# step after step, and so its inventors called it the **constant error carousel**.
+# So there are **two paths back in time**. (2) is that of Elman's network, through a matrix and the
+# slopes of σ and tanh. (1) is new: along c, f is the only factor. If f = 1, the gradient is passed
+# on unchanged, step after step, so the inventors called this path the **constant error carousel**.
 #
 # ## Many steps
 #
@@ -326,7 +326,7 @@ for one, other in zip(passes(create(PlainLSTM), xs, first, dys, dlast), theirs, 
 print("the library's LSTM gives the same states and gradients")
 
 # %% [markdown]
-# `numpy-attention step 3` shows every array of it, one time step after the other.
+# `numpy-attention step 3` shows every array of the cell, one time step after another.
 #
 # ## A bug
 #
@@ -366,9 +366,9 @@ four_steps = caught(check, create(HalfModern), xs)
 #
 # ## A memory by hand
 #
-# How far does the carousel carry? A gate that gets nothing from x and h is f = σ(b_f), with b_f its
-# bias. After k steps σ(b_f)^k of the value is left, and the same share of its gradient. Half is
-# left after ln ½ / ln σ(b_f) steps:
+# How far does the carousel carry? If a forget gate gets nothing from x and h, its bias b_f alone
+# decides: f = σ(b_f). After k steps σ(b_f)^k of the value is left, and the same share of its
+# gradient. Half is left after ln ½ / ln σ(b_f) steps:
 
 # %%
 for bias in (0, 1, 3, 5):
@@ -377,12 +377,11 @@ for bias in (0, 1, 3, 5):
     print(f"b_f = {bias}: f = {open_by:.3f}, half is left after {half:5.1f} steps")
 
 # %% [markdown]
-# At b_f = 0 the gate that helps the cell to forget halves its gradient at every step. Do you want
-# to change your guess?
+# At b_f = 0 the forget gate halves the gradient at every step. Do you want to change your guess?
 #
-# A memory needs no training: one unit will do, with weights that we choose. It reads pairs (value,
-# flag). When the flag is 1 it should take in the value, and then keep it, whatever comes with the
-# flag 0, until the next flag:
+# A memory needs no training: one unit is enough, with weights that we choose. It reads pairs
+# (value, flag). When the flag is 1, it should take in the value, and then keep it until the next
+# flag, whatever values come in between:
 #
 #     a_i = 12 flag − 6           open at the flag, closed otherwise
 #     a_f = b_f − 12 flag         keeps the past, except at the flag
@@ -422,12 +421,12 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 #
 # ## How much of the gradient arrives
 #
-# Now networks before training, with both paths open: 32 units, random weights, and the inputs of
-# lesson 02's recall task. Two things are varied. One is how U starts: small, drawn from U(−0.1,
-# 0.1), or **orthogonal** (a matrix that changes no length), which lesson 02 found to be the better
-# start for Elman's network. The other is the bias b_f of the LSTM. If a name does not say how U
-# starts, the start is small. The loss reads only the last state: h of Elman's network, and c of the
-# LSTMs, where the carousel ends. `way_back` is the backward pass, and keeps every ∂L/∂(state).
+# Now take untrained networks, with both paths open. They have 32 units, and read the inputs of
+# lesson 02's recall task. We vary two things. One is how U starts: small, between −0.1 and 0.1, or
+# **orthogonal** (it changes no vector's length), which lesson 02 found to be better for Elman's
+# network. If a name does not say how U starts, it starts small. The other is the bias b_f of the
+# LSTM. The loss reads only the last state: h of Elman's network, and c of the LSTMs, where the
+# carousel ends. `way_back` is the backward pass, and keeps every ∂L/∂(state).
 
 # %% tags=["training"]
 NETWORKS = {                                    # b_f (None: Elman), whether U starts orthogonal
@@ -467,7 +466,8 @@ for name, (bias, _) in NETWORKS.items():
 at_20 = {name: curve[20] for name, curve in arrives.items()}
 title = (f"20 steps back: {at_20['LSTM, b_f = 0']:.0e} of the gradient with b_f = 0, "
          f"{at_20['LSTM, b_f = 5']:.1f} with b_f = 5")
-ax = plotting.gradient_flow(arrives, title=title)
+_, ax = plt.subplots(figsize=(8.5, 4.2), layout="constrained")
+plotting.gradient_flow(arrives, ax=ax, title=title)
 ax.set_ylabel("share of the last state's gradient (log scale)")
 ax.set_ylim(1e-9, 30)
 ax.legend(ax.get_legend().legend_handles, list(arrives), loc="center left", bbox_to_anchor=(1, 0.5))
@@ -477,16 +477,16 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orthogonal"]
 
 # %% [markdown]
 # At first the LSTMs follow σ(b_f)^k: that is the carousel. Farther back more arrives than that,
-# because (2) is open as well, and with b_f = 5 the gradient even grows. But look at the order of
-# the curves. Elman's network with an orthogonal U lies *above* the LSTMs with b_f = 0 and b_f = 1.
-# Is that the network, or how U starts? Only pairs with the same start can answer.
+# because path (2) is open as well, and with b_f = 5 the gradient even grows. But look at the order
+# of the curves. Elman's network with an orthogonal U is *above* the LSTMs with b_f = 0 and b_f = 1.
+# Is the reason the network, or how U starts? Only two networks with the same start can answer that.
 #
 # ## Recall
 #
-# Lesson 02's task: the first symbol is one of four, the **key**; then come n symbols of noise, then
-# the question which key it was. Guessing gives a quarter. Each n gets a new network and 400
-# training steps. Write down, for each of the seven networks, the largest n that you think it
-# learns.
+# Lesson 02's task: the first symbol, the **key**, is one of four. Then come n symbols of noise, and
+# then a question mark, which asks for the key. Guessing is right a quarter of the time, and each n
+# gets a new network and 400 training steps. For each of the seven networks, write down the largest
+# n that you think it learns.
 
 # %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
@@ -506,7 +506,7 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
 
 # %% tags=["training"]
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
-title = (f"Keys recalled: b_f = 0 learns {learnt['LSTM, b_f = 0']} of 5 distances, "
+title = (f"Share recalled: b_f = 0 learns {learnt['LSTM, b_f = 0']} of 5 distances, "
          f"b_f = 5 learns {learnt['LSTM, b_f = 5']}")
 below = [[f"grad × {curve[n + 1]:.1g}" for n in DISTANCES] for curve in arrives.values()]
 shares = np.array(list(accuracy.values()))
@@ -519,53 +519,54 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # %% [markdown]
 # Take one change at a time.
 #
-# *How U starts.* The LSTM with b_f = 0 recalls half of the keys at n = 8, and Elman's network with
-# an orthogonal U all of them. It would be easy to say that the LSTM is worse. But give the LSTM the
-# same start, and it recalls all of them, too. The start of U made that difference.
+# *How U starts.* At n = 8 the LSTM with b_f = 0 recalls half of the keys, and Elman's network with
+# an orthogonal U recalls all of them. It would be easy to say that the LSTM is worse. But with the
+# same start the LSTM recalls all of them, too. The start made that difference.
 #
-# *The network, with equal starts.* With U orthogonal, both learn n = 8: Elman's network with three
-# seeds of three, the LSTM with two. At n = 16 Elman's network learns it with two of three seeds
-# (not with this one), the LSTM with none. With a small U both fail at n = 16. So the LSTM with
-# biases of 0 is *no better* than Elman's network, and at n = 16 it is behind.
+# *The network, with equal starts.* Try three seeds. With an orthogonal U, Elman's network learns n
+# = 8 with all three of them and n = 16 with two (not with this one). The LSTM learns n = 8 with two
+# and n = 16 with none. With a small U both fail at n = 16. So with biases of 0 the LSTM is *no
+# better* than Elman's network, and with an orthogonal U it is behind.
 #
-# *The bias, with everything else equal.* With b_f = 5 the LSTM recalls over 32 symbols, which no
-# other network here does; with an orthogonal U it does so with all three seeds. So the gates alone
-# are not a cure. What helps is a forget gate that starts open, as the authors of 2000 advised.
-# (Question 5 has other seeds of the small start.)
+# *The bias, with everything else equal.* With b_f = 5 the LSTM recalls keys over 32 symbols, which
+# no other network here does. With an orthogonal U it does so with all three seeds, too. So the
+# gates alone are not a cure. What helps is a forget gate that starts open, as Gers et al. advised
+# in 2000. (Question 5 has other seeds of the small start.)
 #
-# The lower lines give the share of the gradient that arrives, before training, at the state that
-# has just read the key. Among the LSTMs with a small U it goes with success: the larger b_f, the
-# more arrives, and the farther they recall. But it does not decide. Elman's network with a small U
-# learns n = 4 although only 3.7e-03 arrives (training changes the weights, and with them this
-# share). And with b_f = 3 more than half arrives at n = 32, yet that network still guesses. A
-# gradient that arrives helps, but it must also be noticed among those of 32 symbols that do not
-# matter.
+# The lower number of each field is the share of the gradient that arrives, before training, at the
+# state that has just read the key. Among the LSTMs with a small U, this share predicts success: the
+# larger b_f is, the more arrives, and the farther they recall. But it does not decide. Elman's
+# network with a small U learns n = 4 although only 3.7e-03 arrives (training changes the weights,
+# and this share with them). And with b_f = 3 more than half arrives at n = 32, yet that network
+# still guesses. The gradient must not only arrive, but also stand out among those of 32 symbols
+# that do not matter.
 #
 # ## Dropout, but not along time
 #
-# A network that remembers may learn its text by heart, word by word. That is **overfitting**, and
-# **dropout** D (Srivastava et al. 2014) works against it: in training it sets each number to 0 with
-# probability p, and divides the others by 1 − p, so that the expectation stays the same. A network
-# then cannot rely on any single unit. *Where* does it belong in a recurrent network? On the
-# connections that lead upwards, and on no others (Zaremba et al. 2014, section 3.2):
+# A network that remembers can learn its text by heart, word by word. That is **overfitting**, and
+# **dropout**, D, works against it (Srivastava et al. 2014). In training it sets each number to 0
+# with probability p, and divides the others by 1 − p, which keeps the expectation. Then a network
+# cannot rely on any single unit. *Where* does it belong? On the connections that lead upwards, and
+# on no others (Zaremba et al. 2014, section 3.2):
 #
 #     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
 #     a softmax above it reads       D(h_t), and so does a second layer
 #
 # With one layer, the trace of a word then meets D twice, no matter how long ago the word was read.
-# If D were on c, what must last for 32 steps would meet D 32 times. (Question 7 tries it.)
+# If D were applied to c, a trace that must last for 32 steps would meet it 32 times. (Question 7
+# tries it.)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
 # ## By heart
 #
 # We train a language model on 10,000 words of the Bible for 14 epochs, once without and once with
-# dropout, and watch the perplexity of other parts of the Bible.
+# dropout, and watch its perplexity on other parts of the Bible, the held-out text.
 #
-# One trap first. A word that the 10,000 contain once or never becomes `<unk>`, unknown, the easiest
-# word of all to guess. So it is read here but not predicted. The held-out text then keeps only the
-# more frequent words, which are easier to predict, even by counting words. That is why its curve
-# will begin below the other.
+# One trap first. A word that occurs only once in the 10,000, or never, becomes `<unk>`, unknown,
+# and that would be the easiest word of all to guess. So the models read it but do not predict it.
+# The held-out words that remain are more frequent ones, which are easier to predict, even by
+# counting words. That is why the held-out curve will begin below the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -614,7 +615,7 @@ for ax, p in zip(axes, models):
     _, other_text, *_ = ax.get_lines()
     other_text.set_label("held-out text")
     ax.legend()
-    ax.set_title(f"p = {p}: on the held-out text it ends at {last[p]:.0f}")
+    ax.set_title(f"dropout p = {p}: the held-out perplexity ends at {last[p]:.0f}")
 show(figure, "03_dropout")
 
 # %% tags=["training"]
@@ -627,13 +628,14 @@ assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 
 # %% [markdown]
 # Without dropout the held-out curve turns after four epochs. On its own text the model gets better
-# and better, until it predicts 59 % of the next words. On the other text its perplexity ends more
-# than one and a half times as high as its best. That is *by heart*: what it went on to learn was
-# this text, not English. With dropout it predicts only 45 % of its own text, and more of the other
-# text; the held-out curve reaches a lower point and hardly turns (question 6: three seeds).
+# and better, until it predicts 59 % of the next words. On the held-out text its perplexity ends at
+# more than one and a half times its best value. That is *by heart*: what it went on to learn was
+# this text, not English. With dropout the model predicts only 45 % of its own text, but more of the
+# held-out text. The held-out curve reaches a lower point and hardly turns (question 6: three
+# seeds).
 #
-# Can you hear it? Both get the first five words of the text and continue with the likeliest word
-# each time. Which of them knows its text by heart?
+# Can you hear it? Both models get the first five words of the text, and continue with the most
+# likely word each time. Which of them knows its text by heart?
 
 # %% tags=["training"]
 print("the text", in_words(vocabulary, ids[:30]))
@@ -641,9 +643,9 @@ for p in (0.5, 0.0):
     print("a model ", recite(models[p], vocabulary, ids[:5], 29))
 
 # %% [markdown]
-# The second one, and you cannot hear it: neither recites. Both speak in phrases of the Bible and
-# sound alike. A model that predicts 59 % of the next words soon writes a wrong one, and that leads
-# away from the text. Only a text that neither has seen tells them apart.
+# The second one, but you cannot hear it: neither recites. Both speak in phrases of the Bible and
+# sound alike. A model that predicts 59 % of the next words soon writes a wrong one, which leads
+# away from the text. Only a text that neither has seen tells the two apart.
 #
 # Next, lesson 04: can fewer gates, and no cell state, do the same?
 
@@ -684,22 +686,23 @@ for p in (0.5, 0.0):
 #
 # 1. In the pencil step, shut unit 1 off: a_i = −30, a_f = 30. What is dc_0 now, in terms of dc? And
 #    what does the unit itself learn at this step?
-# 2. In 1997 f was 1. Which lines of `step_backward` go away? Does a network with b_f = 100, which
-#    amounts to that, learn to recall over 32 symbols?
+# 2. In 1997 f was 1. Which lines of `step_backward` go away? A network with b_f = 100 amounts to
+#    that: does it learn to recall over 32 symbols?
 # 3. If f is 1 and each step adds i ∘ g = 0.1, c is 3 after 30 steps. How much of dh then reaches
 #    dc, and why is that a second reason for a forget gate?
-# 4. Suppose `step_backward` has `dc = dh * o * (1 - tanh_c**2)`. Which gradients are wrong with one
-#    step if the loss does not read the last c? With four? Can it still learn to recall? (Exercise
-#    `lstm`: write it there, and check.)
-# 5. With b_f = 5 the task was not learnt at n = 64. Is it impossible, or slow? And how much does
-#    chance decide: repeat the table with the seeds 9 and 10.
-# 6. Count `<unk>` as a word, in both texts. What happens to the held-out curve, and when does it
-#    cross the other? (And is the lesson's own curve chance? Try other seeds.)
+# 4. Suppose `step_backward` has `dc = dh * o * (1 - tanh_c**2)`, and the loss does not read the
+#    last c. Which gradients are wrong with one step? With four? Can the network still learn to
+#    recall? (Write this line in exercise `lstm`, and check.)
+# 5. With b_f = 5 the task was not learnt at n = 64. Is it impossible, or only slow? And how much
+#    does chance decide? Repeat the table with the seeds 9 and 10.
+# 6. Predict `<unk>` like any other word, in both texts. What happens to the held-out curve, and
+#    when does it cross the training curve? (And is the lesson's own result chance? Try other
+#    seeds.)
 # 7. Put D on h_{t−1} after all: h ∘ m_t / (1 − p) with a fresh mask m_t for each step. Derive the
-#    backward pass and check it. What does it change on path (1)? And take the networks that
-#    remember, b_f = 5, and disturb them while they recall: D upwards, on h, on c, on both. Where is
-#    the key stored?
+#    backward pass and check it. What does it change on path (1)? Then take the trained networks
+#    with b_f = 5, and apply D while they recall: upwards, to h, to c, or to both. Where is the key
+#    stored?
 # 8. Lesson 04's cell will have h_t = (1 − z) ∘ n + z ∘ h_{t−1}. Where is its carousel, and which
 #    bias plays the part of b_f?
-# 9. Close path (2), U = 0, and let the loss read c_T only. What is ∂L/∂c_0, in terms of ∂L/∂c_T?
-#    Show it to the last digit.
+# 9. Close path (2) with U = 0, and let the loss read only c_T. What is ∂L/∂c_0, in terms of
+#    ∂L/∂c_T? Show it to the last digit.

@@ -71,20 +71,20 @@ for letter in VERSE:
 
 # %%
 left = states[VERSE.index("”") - 1]
-show(draw_unit(VERSE, states, gates, f"Set by hand: it takes at the marks, and holds in between "
-               f"({left:.3f} is left at the closing mark)"), "04_hold")
+show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and keeps in between "
+               f"({left:.3f} is left before the closing mark)"), "04_hold")
 
 # %% [markdown]
-# With one number and one gate the unit knows at every letter where it is. It leaks a little, since
-# z is not quite 1. The gradient takes the same path back: ∂h'/∂h = z, so the gradient of the last
-# letter arrives at the mark nearly whole.
+# With one number and one gate the unit knows at every letter whether it is inside. It leaks a
+# little, since z is not quite 1. The gradient takes the same path back: ∂h'/∂h = z, so the gradient
+# of the last letter arrives at the mark nearly whole.
 #
 # ## The whole unit
 #
 # Now let a network find the gates: H units read x and the state h, and each gate is a layer. The
-# candidate reads the past as well. A unit that counts the letters of each word has to start again
-# at a space: the **reset gate** r hides the past from the candidate where r = 0. ∘ multiplies
-# element by element.
+# candidate reads the past as well. Sometimes it must not: a unit that counts the letters of a word
+# has to start again at a space. So there is a second gate, the **reset gate** r. Where r = 0, it
+# hides the past from the candidate. ∘ multiplies element by element.
 #
 #     a_r, a_z, a_n = x W + b             the input's part of all three
 #     r  = σ(a_r + h U_r)                 reset gate
@@ -150,8 +150,8 @@ for name, value in {"r": r, "z": z, "s": s, "n": n, "h": h, "h'": after}.items()
     print(f"  {name:<2} = {value}")
 
 # %% [markdown]
-# The first unit's gate is 0.94: its state moves a little from 0.9 towards its candidate. The second
-# unit's gate is 0.35, so its state goes most of the way.
+# The first unit's z is 0.94, so its state moves a little from 0.9 towards its candidate. The second
+# unit's z is 0.35, so its state goes most of the way.
 #
 # ## Backward
 #
@@ -189,7 +189,7 @@ check_gradient("dz", dz, more, z_more=more)
 check_gradient("dn", dn, more, n_more=more)
 
 # %% [markdown]
-# Next comes the candidate, with tanh' = 1 − tanh². da_n is the gradient of what is inside:
+# Next comes the candidate, with tanh' = 1 − tanh². da_n is the gradient of the argument of tanh:
 #
 #     n = tanh(a_n + r ∘ s)       da_n = dn ∘ (1 − n²)    dr = da_n ∘ s    ds = da_n ∘ r
 #     s = h U_n + b_n             dU_n = hᵀ ds            db_n = ds
@@ -230,12 +230,12 @@ check_gradient("dU_n", np.outer(h, ds), U_n)
 print("one step: every gradient is what the central difference measures")
 
 # %% [markdown]
-# The kept term (1) is by far the largest in both units, even where the gate is only 0.35.
+# The kept term (1) is by far the largest in both units, even where z is only 0.35.
 #
 # ### How a bug looks
 #
-# Here is the whole backward pass as a function, with a planted bug. Do not look for it: read the
-# report first.
+# Here is the whole backward pass as a function, with a planted bug. Do not look for the bug: read
+# the report first.
 
 
 # %%
@@ -263,9 +263,9 @@ def check(backward):
 report = caught(check, forgetful)
 
 # %% [markdown]
-# Only `input[3]` is wrong, and that is h. The report names the line that adds up dh: it has two
-# terms, but h has four uses. Both gates read h, and term (3) is missing. In training nothing would
-# crash: the gradients of the last step's weights stay correct, and those of every earlier step are
+# Only `input[3]` is wrong, which is h. The report names the line that adds up dh: it has two terms,
+# but h has four uses. Both gates read h, so term (3) is missing. In training nothing would crash:
+# the last step's share of the weights' gradients stays correct, and that of every earlier step is
 # slightly wrong.
 #
 # ## Four conventions, two lines
@@ -291,10 +291,11 @@ report = caught(check, forgetful)
 #
 # Over a sequence, dh of step t + 1 is added to the upstream gradient of h_t, as in lesson 02. A
 # batch has B sequences of different lengths, and a **mask** (T, B) is False where a sequence has
-# ended. There the state must not change: its share, `keep`, is 1 whatever z is, so dz is 0.
+# ended. There the state must not change: the share of the old state, `keep`, is 1 whatever z is, so
+# dz is 0.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start masks`, then
-# > `gru`. In `find-in-masks` one line of working code is wrong; find it from its report.
+# > `gru`. In `find-in-masks` one line is wrong; find it from the report.
 
 
 # %%
@@ -402,14 +403,15 @@ for reset in ("after", "before"):
               "as the library's")
 
 # %% [markdown]
-# `numpy-attention step 4` shows every array of it, one time step after the other.
+# `numpy-attention step 4` shows every array of the cell, one time step after another.
 #
 # ## A model of letters
 #
 # The model is lesson 02's, with a GRU: it reads the Bible as letters, in windows of 100, with the
-# state carried. b_z starts evenly spread from −1 to 5, so some units start by taking, some by
-# keeping, and none is saturated. (Question 6 starts with all b_z = 0.) Lesson 03 asked whether
-# fewer gates and no cell state can do the same, so an LSTM with as many units is trained, too.
+# state carried. b_z, the part of b that belongs to z, starts evenly spread from −1 to 5. So some
+# units start by taking, some by keeping, and none is saturated. (Question 6 starts with all b_z =
+# 0.) Lesson 03 asked whether fewer gates and no cell state can do the same, so we also train an
+# LSTM with as many units.
 
 # %% tags=["training"]
 UNITS = 128
@@ -438,16 +440,16 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 # with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# They can: the difference is no larger than between seeds, with fewer parameters.
+# They can: the GRU has fewer parameters, and the difference is no larger than between seeds.
 #
 # ## Did it find your unit?
 #
-# Look for a unit whose *state* distinguishes inside from outside, as yours did. In the first half
-# of 60,000 held-out letters, take the unit whose state has the largest correlation with the answer,
-# +1 or −1. (Only verses that close what they open count.) The largest of 128 is partly chance, so
-# the numbers below are from the second half. The *gate* of the unit played no part in the choice.
-# If this is a hold unit, what must z do? (Some units wait for the letter after the mark, so we take
-# the lower z of the two.)
+# Look for a unit whose *state* distinguishes inside (+1) from outside (−1), as yours did. In the
+# first half of 60,000 held-out letters, choose the unit whose state has the strongest correlation
+# with this, of either sign. (Only verses that close what they open count.) The best of 128 is
+# partly chance, so the numbers below are from the second half. The *gate* of the unit played no
+# part in the choice. If this is a hold unit, what must z do? (Some units react one letter after the
+# mark, so we take the lower z of the two letters.)
 
 # %% tags=["training"]
 def knows(states, letters):
@@ -478,22 +480,22 @@ assert abs(found[unit]) > 0.8 and lowest < 0.3 and elsewhere > 0.95
 # %% tags=["training"]
 verse = short_verse(book, scored)
 sign = np.sign(found[unit])
-show(draw_unit(book[verse], sign * states[verse, unit], z[verse], f"Unit {unit}: its gate opens at "
-               f"the marks, and it holds in between (correlation {abs(found[unit]):.2f})",
+show(draw_unit(book[verse], sign * states[verse, unit], z[verse], f"Unit {unit}: it takes at the "
+               f"marks, and keeps in between (correlation {abs(found[unit]):.2f})",
                "h" if sign > 0 else "−h"), "04_found")
 
 # %% [markdown]
-# That is your unit: it takes at the marks and keeps elsewhere, and models trained from five other
-# seeds each have one. The loss asks only for the next letter. But to predict a closing mark, the
-# network must remember the opening one.
+# That is your unit: it takes at the marks and keeps elsewhere. Models from five other seeds each
+# have one, too. The loss asks only for the next letter. But to predict a closing mark, the network
+# must remember the opening one.
 #
 # ## What is the reset gate worth?
 #
-# Take it away: with b_r = 30 the gate is saturated on purpose, and r stays at 1. But there is a
-# catch. A free r starts near one half, so it halves the past in every candidate, whether it chooses
-# or not. To separate *quieter* from *choosing when*, both are trained a second time with U_n = 0 at
-# the start, where the past has no effect until training gives it one. Which of the four will be
-# best, which worst?
+# Take it away: b_r = 30 saturates the gate on purpose, and r stays at 1. But there is a catch. A
+# gate that can learn starts near r = 1/2. So it makes the past *quieter* in every candidate, even
+# before it learns to choose *when* the candidate sees the past. To separate the two effects, we
+# train both models again with U_n = 0 at the start, so that the past starts quiet in both. Which of
+# the four will be best, and which worst?
 
 # %% tags=["training"]
 print("bits per letter after 250 windows, from U_n random and from U_n = 0:")
@@ -512,10 +514,10 @@ assert loud > 2 * quiet > 0
 # U_n random: 2.23, 2.22, 2.20 where r learns, 2.55, 2.70, 2.60 where r = 1
 
 # %% [markdown]
-# From a random U_n the reset gate seems to be worth almost half a bit. Most of that is loudness: if
-# the past starts quiet, about a fifth of the gain is left (with three other seeds, at most a
-# third). *That* is what choosing when is worth here. The first column alone would have credited the
-# choice with both.
+# From a random U_n the reset gate seems to be worth almost half a bit. Most of that comes from
+# making the past quieter: if the past starts quiet, about a fifth of the gain is left (with three
+# other seeds, at most a third). *That* is what choosing when is worth here. The first column alone
+# would have credited the choice with both.
 
 # %% [markdown]
 # ## What others call it
@@ -546,7 +548,7 @@ assert loud > 2 * quiet > 0
 # %% [markdown]
 # ## Questions
 #
-# 1. The hold unit leaks. What must replace the 6 if half of the number should be left after 1,000
+# 1. The hold unit leaks. Which number must replace the 6 if half of h should be left after 1,000
 #    letters?
 # 2. With which values of the gates is this cell the network of lesson 02?
 # 3. Let r be 1 everywhere. Are reset="after" and reset="before" then the same cell?
@@ -556,5 +558,5 @@ assert loud > 2 * quiet > 0
 #    a unit that holds +1 wants to keep it, which seems useful. Let u be 32 and read the verse
 #    again. What happens at the closing mark? Then train the unit (`hold_unit` and `learn` in
 #    `gru_parts.py`): does SGD or Adam make u smaller?
-# 6. Train the model of letters with all b_z = 0 at the start. What happens to its bits, and to the
-#    unit that holds?
+# 6. Train the model of letters with all b_z = 0 at the start. What happens to its bits per letter,
+#    and to the hold unit?

@@ -123,7 +123,7 @@ def in_words(vocabulary, ids):
 
 
 def recite(model, vocabulary, given, length):
-    """The first words of a text, as ids, and the likeliest ones after them, one line of text."""
+    """The first words of a text, as ids, and the most likely ones after them, one line of text."""
     state = None
     said = list(given)
     for place in range(length):

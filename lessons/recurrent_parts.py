@@ -1,4 +1,4 @@
-"""What lesson 02 needs beside what it derives: texts in windows, and the task of recall."""
+"""Helpers of lesson 02: texts in windows, and the recall task."""
 
 import numpy as np
 
@@ -25,14 +25,14 @@ def letters():
 
 
 def bigram_bits(ids, held_out, V):
-    """Bits a letter of the held-out text, by counted pairs of letters."""
+    """Bits per letter of the held-out text, by counted pairs of letters."""
     pairs = np.bincount(ids[:-1] * V + ids[1:], minlength=V * V).reshape(V, V) + 0.1
     shares = pairs / pairs.sum(1, keepdims=True)
     return -np.log2(shares[held_out[:-1], held_out[1:]]).mean()
 
 
 def bits(model, held_out, carried):
-    """Bits a letter in windows of 20; carried: whether the state goes from one into the next."""
+    """Bits per letter in windows of 20; carried: whether the state goes from one to the next."""
     batches = TextBatches(held_out, batch_size=50, steps=20)
     if not carried:
         batches.carried = lambda position: False
@@ -40,7 +40,7 @@ def bits(model, held_out, carried):
 
 
 def write(model, vocabulary, begin, length, rng, temperature=1.0):
-    """A text that begins so and is drawn on, letter by letter, from p^(1 / temperature)."""
+    """Continue a text letter by letter, drawn from p^(1 / temperature)."""
     written = vocabulary.encode(begin)
     state = None
     for letter in written[:-1]:
@@ -54,7 +54,7 @@ def write(model, vocabulary, begin, length, rng, temperature=1.0):
 
 
 class Recall:
-    """Batches of the task: a key, n symbols of noise, a question; the key is to be said again."""
+    """Batches of the task: a key, n symbols of noise, and a question; the answer is the key."""
 
     def __init__(self, n, batches, rng, size=32):
         self.keys = rng.choice(KEYS, (batches, size))
@@ -86,7 +86,7 @@ def recall_model(n, is_orthogonal):
 
 
 def train_recall(model, n, rng, steps=400):
-    """Train, and → the share of new sequences whose key is said right."""
+    """Train; → the share of new sequences that are answered with the right key."""
     test = Recall(n, 1, rng, size=1000).batch(0)
     trainer = Trainer(model, Adam(3e-3), Recall(n, steps, rng), rng=rng, average="token", clip=1.0,
                       progress=False)
