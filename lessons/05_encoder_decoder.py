@@ -14,8 +14,8 @@
 #
 # You will derive the model, find that line, and train the model to do nothing except remember: it
 # reads a sequence of symbols, each one of 20, and writes it again. Its vector has 64 numbers. Guess
-# now: at which length do most of its copies begin to be wrong? And when a copy fails, which part of
-# it survives, the beginning or the end?
+# now: how long must a sequence be before most of its copies are wrong? And when a copy fails, which
+# part of it survives, the beginning or the end?
 
 # %%
 print("Lesson 05: the encoder-decoder and its fixed vector", flush=True)
@@ -124,7 +124,7 @@ print(f"  c = {c:.3f}   L = {L:.3f}")
 #     ds_0 = v da_1
 #     dc   = k da_2 + k da_1 + w da_0         a sum, one term for each use
 #
-# Each line is checked with a central difference. `small(s1=…)` is L with that much added to s_1.
+# Each line is checked with a central difference. In `small(s1=d)` d is added to s_1.
 
 
 # %%
@@ -186,9 +186,9 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 #     p_i = softmax(t_i Oᵀ + b_O)
 #     L   = −Σ_i log p_i[y_i]
 #
-# t_i Oᵀ + b_O are the **logits**. (Bahdanau et al. 2015 call this model RNNenc, and compare with
-# it.) In training, step i reads the true y_{i−1}, whatever the model would have written: **teacher
-# forcing**.
+# t_i Oᵀ + b_O are the **logits**. (Bahdanau et al. 2015 call this model RNNenc and compare theirs
+# with it.) In training, step i reads the true y_{i−1}, whatever the model would have written:
+# **teacher forcing**.
 #
 # The first argument of `gru` is the input's term a = x W + b, to which the decoder adds c C. Its
 # backward pass is lesson 04's, line by line, but what lesson 04 calls s is called m here. In the
@@ -479,7 +479,7 @@ print("eleven steps:", np.array(factors))
 print(f"what arrives: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# A sequence of twelve words has eleven such steps. Now we train three models to copy: one with a
+# There are eleven such steps between twelve words. Now we train three models to copy: one with a
 # fixed vector of 64 numbers, one with 32, and lesson 06's, with attention, where each target word
 # has a direct path to each source word. They have nearly the same number of parameters, since the
 # model with the smaller vector gets larger embeddings. We measure ∂L/∂(embedded word) at each
@@ -625,7 +625,8 @@ for length in (4, 8, 12):
 # after five; at twelve the one with 32 numbers is wrong from the first symbol. How often is a whole
 # copy right? We can count that without decoding. Feed the true symbols, and see whether the true
 # next one is the likeliest each time. If it always is, greedy search writes exactly these symbols;
-# if not, it makes its first mistake there. Both ways must give the same count.
+# if not, it makes its first mistake at the first symbol that is not. Both ways must give the same
+# count.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -712,10 +713,10 @@ show(figure, "05_by_length")
 # Compare with your guess: with 64 numbers most copies are wrong from 8 symbols on (also with the
 # seeds 1 and 2). ρ falls slowly, but whole copies fall off a cliff. ρ^(n+1) predicts the cliff
 # within a few points, as if each symbol were lost independently. With 32 numbers and as many
-# parameters most copies are wrong from 6 symbols on: at 6 to 8 symbols one whole copy in seven is
-# right, compared with every second one before. So the size of the vector matters by itself.
-# Attention makes almost no errors at any length that it was trained on. Bahdanau et al. (2015,
-# figure 2) found the same two shapes for sentences.
+# parameters most copies are wrong from 6 symbols on: at 6 to 8 symbols about one whole copy in
+# seven is right, compared with every second one with 64. So the size of the vector matters by
+# itself. Attention makes almost no errors at any length that it was trained on. Bahdanau et al.
+# (2015, figure 2) found the same two shapes for sentences.
 #
 # Is there too little *room* in 64 numbers, or too little *training*? Twice the epochs help as much
 # as twice the numbers (question 3). And counted in bits there is room: fourteen symbols out of 20
@@ -755,9 +756,9 @@ for name, by_encoder in RECORDED.items():
 
 # %% [markdown]
 # The second direction is worth about one point, without attention (0.2 to 1.5 for single seeds) and
-# with it. Attention is worth eight points with either encoder. So on these clauses attention is
-# what helps, and only now may we say so. (Reading the source in reverse, which helped Sutskever's
-# model, gains nothing for the fixed vector here: the recipe `fixed-reversed`.)
+# with it. Attention is worth eight points with either encoder. So on these clauses it is attention
+# that helps most, and only now may we say so. (Reading the source in reverse, which helped
+# Sutskever's model, gains nothing for the fixed vector here: the recipe `fixed-reversed`.)
 
 # %% [markdown]
 # ## What others call it

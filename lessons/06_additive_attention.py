@@ -2,7 +2,7 @@
 # # Lesson 06: additive attention
 #
 # **You will be able to** derive additive attention with its backward pass, train a translator with
-# it, and say what its heatmap shows and what it does not.
+# it, and explain what its heatmap shows and what it does not.
 #
 # **Needs:** lessons 01 and 05. If you come for attention only, lesson 01 is enough: treat a GRU as
 # a box that takes a state and returns the next one. **Time:** 50 minutes to read, about a minute to
@@ -125,7 +125,7 @@ def softmax(e):
     return powers / powers.sum(-1, keepdims=True)
 
 
-def look(q):
+def attend(q):
     """→ x (S, A), α (S,), c (D,), all printed."""
     a = q @ W_a + h @ U_a           # (S, A)
     x = np.tanh(a)                  # (S, A)
@@ -138,7 +138,7 @@ def look(q):
 
 # %%
 q = np.array([1.0, 0.0])
-x, alpha, c = look(q)
+x, alpha, c = attend(q)
 print("  c =", c, " most of it from", words[alpha.argmax()])
 
 # %% [markdown]
@@ -147,7 +147,7 @@ print("  c =", c, " most of it from", words[alpha.argmax()])
 # with U_a need not be computed again. Only the query has changed:
 
 # %%
-_, alpha_then, c_then = look(np.array([0.0, 1.0]))
+_, alpha_then, c_then = attend(np.array([0.0, 1.0]))
 print("  c =", c_then, " most of it from", words[alpha_then.argmax()])
 assert words[alpha.argmax()] == "house"
 assert words[alpha_then.argmax()] == "white"
@@ -381,7 +381,7 @@ class Forgetful(PlainAttention):
 report = caught(check, Forgetful(*weights_of_it))
 
 # %% [markdown]
-# None is right. So the wrong line is one that all five gradients depend on. The softmax is such a
+# None are right. So the wrong line is one that all five gradients depend on. The softmax is such a
 # line: all of them are computed from de. The report names the line, and calls it "a part of the
 # Jacobian": diag(α) is there, and − α αᵀ is missing.
 #
@@ -542,9 +542,9 @@ assert at_last > 0.99
 # Nothing in the loss mentions a frame. The loss rewards the right digit, and the shortest way to
 # that is to attend to it. Neither is ahead for long: both rise together. They can even fall
 # together for a while. Then the largest weights of later rows are one digit late, to the right of
-# their frames, and many digits are wrong. (Four of the seeds 0 to 4 show such a fall, at a step
-# that depends on the processor too. By step 350 all are right.) Whole sequences lag behind: one
-# wrong digit spoils them.
+# their frames, and many digits are wrong. (Whether a run shows such a fall depends on the
+# seed, and on the processor too. By step 350 all seeds 0 to 4 are right.) Whole sequences lag
+# behind: one wrong digit spoils them.
 #
 # ## Real text
 #
@@ -603,7 +603,7 @@ for pair in held_out[:60:12]:
 
 # %% tags=["training"]
 def measure(name, translator):
-#   """Print how well it points; → weights before, after, P(y_t | c_t = h_j): lists of matrices."""
+    """Print how well it points; → weights before, after, P(y_t | c_t = h_j): lists of matrices."""
     before = translator.attend(held_out)
     both = [given_word(translator, pair) for pair in held_out]
     after = [posterior for posterior, _ in both]
@@ -648,7 +648,7 @@ before, after, alone = looks
 
 # %% tags=["training"]
 def expects(translator, pair):
-    """Fed the reference → log P of all V words at each position (T + 1, V); its words."""
+    """→ log P of all V words at each position (T + 1, V), fed the reference; ids of its words."""
     batch = translator.batches([pair]).batch([0])
     read_out, _, _ = translator.model.forward(batch)
     return translator.model.output.log_probabilities(read_out), batch.target_out[:, 0]
@@ -661,8 +661,8 @@ def diagonal_place(pair, t):
 
 
 def links_with(translator, weights, alone, rng):
-    """For each gold link: P(y_t) and whether it is pointed at, by three ways to look (links, 3, 2);
-    and P(y_t | c_t = h_j), its mean over all positions j (links,), which reads no weight."""
+    """For each gold link and each of three ways to point: P(y_t), and is it right? (links, 3, 2).
+    Also the mean of P(y_t | c_t = h_j) over all positions j (links,), which reads no weight."""
     rows = []
     means = []
     for pair, matrix, likely in zip(held_out, weights, alone):
@@ -678,7 +678,7 @@ def links_with(translator, weights, alone, rng):
 
 # %% tags=["training"]
 def quarters(name, order, right):
-    """Print and → the share that is right in each quarter of the links, in this order."""
+    """Sort the links by order; print and return the share that is right in each quarter."""
     shares = [part.mean() for part in np.array_split(right[np.argsort(order, kind="stable")], 4)]
     print(f"  {name:<26}", " ".join(f"{share:4.0%}" for share in shares))
     return shares
@@ -686,7 +686,7 @@ def quarters(name, order, right):
 
 # %% tags=["training"]
 rows, means = links_with(shipped, before, alone, np.random.default_rng(7))
-print("right in the quarters of the links, from surprising to expected, sorted by P(y_t):")
+print("share of links right in each quarter, surprising to expected; sorted by P(y_t):")
 ways = ("the model's weights", "a position at random", "the diagonal")
 circular = [quarters(name, rows[:, n, 0], rows[:, n, 1]) for n, name in enumerate(ways)]
 assert all(shares[3] > 2 * shares[0] for shares in circular)

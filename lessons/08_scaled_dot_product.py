@@ -138,8 +138,8 @@ print("row 0 is equal to what étudiant got by itself")
 # %% [markdown]
 # ## Backward
 #
-# Given the **upstream gradient** dY, in reverse. Each line is the backward pass of a matrix product
-# or of lesson 06's softmax, applied row by row:
+# Given the **upstream gradient** dY, we walk up the three lines. Each is a matrix product or lesson
+# 06's softmax, applied row by row:
 #
 #     Y = A v             dv = Aᵀ dY          dA = dY vᵀ
 #     A = softmax(e)      de = A ∘ (dA − rowsum(A ∘ dA))
@@ -400,7 +400,7 @@ print("three heads by slices: the library's output")
 # %% [markdown]
 # A loop over heads is slow. One batched product computes them all if the axis of heads comes
 # *before* that of words, (B, heads, T, d_k), as if they were more sentences. Watch two words of six
-# numbers, where the tens are the word and the units the column:
+# numbers, where the first digit gives the word and the second the column:
 
 # %%
 x = np.array([[[10, 11, 12, 13, 14, 15],
@@ -608,7 +608,7 @@ def train(translator, seed):
 
 
 def variance_of_scores(translator):
-    """Of all target words with all words of their sources."""
+    """The variance of the scores of all target words with all words of their sources."""
     layer = translator.model.attention
     X, M, of_targets, of_sources = states(translator, pairs[:500])
     e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2)

@@ -8,8 +8,8 @@
 #
 # Vaswani et al. (2017) asked what a translator needs besides the heads of lesson 08, and answered:
 # no recurrence at all. Every word attends to every other (**self-attention**), and no step waits
-# for the one before. A recurrent network also knew the order of the words, and could not see words
-# that come later. Two small parts now do that: positions and a mask.
+# for the one before. But recurrence also kept the words in order and hid those that come later. Two
+# small parts now do that: positions and a mask.
 #
 # Guess now: which bug lets a decoder read the answer, while every gradient check passes?
 
@@ -197,7 +197,7 @@ print(check(norm, x))
 
 # %%
 class Stiff(PlainNorm):
-    """The planted bug."""
+    """PlainNorm with a planted bug."""
 
     def backward(self, dy, cache, grads):
         x_hat, s = cache
@@ -596,8 +596,8 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # *inside* the part, x + f(LN(x)), **pre-norm**, and one more LN after the last layer. Xiong et al.
 # (2020) show what this changes. In a post-norm stack the expected gradients near the output are
 # large at the start, so training needs small first steps. In a **warm-up** the learning rate rises
-# first, and then falls like 1 / √step (equation 3 of Vaswani et al.).
-# A pre-norm stack needs no warm-up. (Question 5 tries both kinds, with it and without.)
+# first, and then falls like 1 / √step (equation 3 of Vaswani et al.). A pre-norm stack needs no
+# warm-up. (Question 5 tries both kinds, with it and without.)
 #
 # ## A small Transformer
 #
