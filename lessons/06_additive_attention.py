@@ -528,8 +528,8 @@ for (step, points, weights), ax in zip(shown, axes):
                                title=f"step {step}: {points:.1%} right")
     ax.set_xlabel("digits read")
 axes[0].set_ylabel("digits written")
-figure.suptitle("share of digits with the largest weight on the right one (white frames); the "
-                "model sees no frames\n(blue: weight 0, yellow: weight 1)\n")
+figure.suptitle("white frames: the right digit, which training never shows; titles: how often the "
+                "largest weight is on it\n(blue: weight 0, yellow: weight 1)\n")
 show(figure, "06_reverse")
 _, at_last, _ = seen[-1]
 assert at_last > 0.99

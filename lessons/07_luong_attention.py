@@ -458,9 +458,9 @@ right.set(xlabel="position j", ylabel="pull to the right (− term of dp)",
 show(figure, "07_pull")
 
 # %% [markdown]
-# Now p from the state, p = S σ(z) with z = x · v_p and x = tanh(s_t W_p). Here σ(z) is the sigmoid,
-# so p is between 0 and S, even beyond the last word, whose position is S − 1. The slope of σ(z) is
-# σ(z) (1 − σ(z)).
+# Now we compute p from the state: p = S sigmoid(z), with z = x · v_p and x = tanh(s_t W_p). So p is
+# between 0 and S and can even be beyond the last word, whose position is S − 1. The slope of the
+# sigmoid is sigmoid(z) (1 − sigmoid(z)), and sigmoid(z) is p / S.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start local-p`.
@@ -559,7 +559,7 @@ show(ax, "07_edge")
 # the decoder attended for word t: α_t came *after* the step. **Input feeding** sends s̃_t into the
 # next step, with a matrix F:
 #
-#     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b      y: the embedded word before
+#     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
 # with s̃_0 = 0. (This is lesson 02's **Elman cell**, whose next state is one tanh of a sum. In
 # practice it is a GRU or an LSTM.) Backward, s̃_t now has two uses, its own word and the next step:
