@@ -273,8 +273,8 @@ def read_out_backward(cache, model, grads):
 # Now the whole model. c enters the decoder through C_o and C at every word, and through W_s once.
 # As you read, find these three terms of dc. Then find the line dh = dc. It is the **bottleneck**:
 # the only connection between the two halves. `word_backward` is the backward pass of one target
-# word. It is a separate function so that we can plant a bug in it. The parameters' gradients are
-# added up in `grads`; dc is handed from word to word, and each word adds to it.
+# word. It is a separate function, for a planted bug. The parameters' gradients are added up in
+# `grads`; dc is handed from word to word, and each word adds to it.
 
 
 # %% tags=["plain"]
@@ -501,8 +501,8 @@ SETTINGS = {
 
 
 # %% [markdown]
-# Our own passes let us look inside the encoder, too. How much of dc reaches h_1? And what is the
-# update gate z at the first word, and at the last?
+# We also look inside the encoder. How much of dc reaches h_1? And what is the update gate z at the
+# first word, and at the last?
 
 
 # %% tags=["training"]
@@ -600,9 +600,8 @@ show(figure, "05_gradient")
 # Second, z is 0.52 at the first word and 0.87 at the last, and the new word enters the state with
 # the factor 1 − z. An empty state takes what comes; a full one keeps what it has. A word that
 # hardly enters the state gets hardly any gradient either. So the gradient of the *state* still
-# falls on its way to the front, but that of the *word* does not. (After one epoch attention's curve
-# falls as well. Its encoder also consists of GRUs, one for each direction; we have not looked into
-# them.)
+# falls on its way to the front, but that of the *word* does not. (Attention's curve falls as well;
+# its encoder also consists of GRUs.)
 #
 # "The gradient does not reach the first words" is true of a model that has not learnt yet. It is no
 # excuse for one that has.

@@ -49,8 +49,7 @@ np.set_printoptions(precision=3, suppress=True)
 # **bidirectional**: one GRU reads from the left, another from the right, and h_j is both states at
 # word j, joined. So h_j knows what comes before word j and what comes after it. The decoder is
 # about to write word t. Its present state is the **query** q: it determines which source words are
-# wanted. (The equations are those of section 3.1 and appendix A.1.2 of the paper, which counts
-# target words by i; this course uses t.)
+# wanted. (The equations are those of section 3.1 and appendix A.1.2 of the paper.)
 #
 #     a_j = q W_a + h_j U_a       (A,)   query and annotation are *added*, hence the name
 #     x_j = tanh(a_j)             (A,)   a hidden layer
@@ -387,8 +386,8 @@ report = caught(check, Forgetful(*weights_of_it))
 #
 # ## The same as the library
 #
-# The library's `AdditiveAttention` has compiled loops for the tanh and the sums, and computes some
-# products once for all steps. It shares no code with ours.
+# The library's `AdditiveAttention` has compiled loops, and computes some products once for all
+# steps. It shares no code with ours.
 
 # %%
 package = AdditiveAttention(*weights_of_it)
@@ -542,9 +541,9 @@ assert at_last > 0.99
 # Nothing in the loss mentions a frame. The loss rewards the right digit, and the shortest way to
 # that is to attend to it. Neither is ahead for long: both rise together. They can even fall
 # together for a while. Then the largest weights of later rows are one digit late, to the right of
-# their frames, and many digits are wrong. (Whether a run shows such a fall depends on the
-# seed, and on the processor too. By step 350 all seeds 0 to 4 are right.) Whole sequences lag
-# behind: one wrong digit spoils them.
+# their frames, and many digits are wrong. (Whether a run shows such a fall depends on the seed, and
+# on the processor too. By step 350 all seeds 0 to 4 are right.) Whole sequences lag behind: one
+# wrong digit spoils them.
 #
 # ## Real text
 #
@@ -566,7 +565,7 @@ for pair in [pair for pair in held_out if len(pair.sure) > 3][:3]:
 # You train for four epochs, about ten seconds. That is enough to see everything that follows, a bit
 # blurred. The lessons also include a model that was trained for forty epochs, made by
 # `tools/lessons.py checkpoint`. The figures show its weights, so that they are the same on every
-# machine. The numbers are printed for both models.
+# machine.
 
 # %% tags=["training"]
 EPOCHS = 4
@@ -642,8 +641,8 @@ before, after, alone = looks
 # well; where the word is surprising, they should be wrong. So sort the links by P(y_t), the
 # probability of the reference word, and cut them into four equal parts. Guess the share of right
 # links in each, for the model and for two **controls** that know nothing of the sentence: one
-# attends to a position drawn at random, the other to the diagonal. Their P(y_t) is
-# P(y_t | c_t = h_j) for the position to which they attend.
+# attends to a position drawn at random, the other to the diagonal. Their P(y_t) is P(y_t | c_t =
+# h_j) for the position to which they attend.
 
 
 # %% tags=["training"]
@@ -736,10 +735,9 @@ show(figure, "06_surprise")
 # The random control is nearly flat now. The diagonal is not: expected words are easier to find even
 # by position alone. From the first quarter to the last the shipped model's share *before* rises by
 # 12 points, the diagonal's by 15. So this test does **not** show that attention follows the model's
-# expectation. (Question 8 repeats it with five seeds, and they do not show it either.) Two facts
-# remain. The shipped model's weights point right for three links of five before the word is known,
-# and for five of six after. And the query s_{t−1} has not read y_t, so α_t can only show what the
-# decoder expects.
+# expectation. (Five seeds do not show it either: question 8.) Two facts remain. The shipped model's
+# weights point right for three links of five before the word is known, and for five of six after.
+# And the query s_{t−1} has not read y_t, so α_t can only show what the decoder expects.
 #
 # Keep the method: if a measure is computed from the thing that it is meant to explain, it needs a
 # control that knows nothing. If the control passes too, the test says nothing.
@@ -793,7 +791,7 @@ print(f"the bad one: the reference is {' '.join(bad.target)}\n"
 # comes first. The model expected "the holy ghost" and attended there. With *vino* known, it finds
 # *came*. For *espíritu* and *santo* the gold cell and its neighbour share the weight even after:
 # the encoder reads in both directions, so the annotation of *holy* knows *ghost* as well, and
-# either of the two can say the word. Question 7 removes one reading direction from the encoder.
+# either of the two can say the word (question 7).
 #
 # Keep two things. This decoder computes its weights *without* the word that it then writes, so its
 # heatmap does not show how that word is translated. And if you want to know which words translate

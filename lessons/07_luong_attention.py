@@ -132,8 +132,7 @@ print("  c =", c, "  s̃ =", s_tilde)
 # ## Backward
 #
 # The **upstream gradient** is ds̃ = ∂L/∂s̃. We take two numbers w for it, as if L were w · s̃. We
-# walk up the four lines, and check each with a central difference. As in lesson 06, `L(alpha=d)` is
-# the loss when d is added to α.
+# walk up the four lines, and check each as in lesson 06.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -301,8 +300,7 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 # %% [markdown]
 # `input[0]` and `input[2]` are wrong, s and W_a; M, U_a and v_a are right. So da, which M and U_a
 # need, must be right. Only s and W_a share one line: `total`. And both are too small by one factor,
-# the number of words: s was used with every word, so its gradients *add up*. The second line of the
-# report gives the number of that line in the file.
+# the number of words: s was used with every word, so its gradients *add up*.
 #
 # ## Location: a score that reads no word
 #
@@ -362,10 +360,9 @@ print("four scores: context, weights and all gradients are the library's")
 # ## Local-m: a window that runs along
 #
 # A long source has many words that are not needed just now. **Local attention** sees a *window*:
-# the positions whose distance from a centre p is at most `reach`. That is 2 · `reach` + 1 positions
-# or fewer. In **local-m**, m for monotonic, p = t: the window moves on by one position with each
-# target word, until it reaches the last position and stays there. (Positions count from 0 from here
-# on, as in the code.)
+# the positions whose distance from a centre p is at most `reach`. In **local-m**, m for monotonic,
+# p = t: the window moves on by one position with each target word, until it reaches the last
+# position and stays there. (Positions count from 0 from here on, as in the code.)
 #
 # There is nothing new to derive. A word outside the window has α = 0, so de = α ∘ (…) is 0 as well.
 
@@ -409,8 +406,7 @@ for t in range(8):
 # and its term of dp is negative. An update goes *against* dp, so p moves to the right, towards the
 # word. A word whose weight should grow pulls p towards itself, and one whose weight should fall
 # pushes p away. The pull is proportional to the weight and to the distance. We begin with a given
-# p = 2.3, six positions and `reach` = 2. (In the code below `reach` is `D`, as in the exercise.)
-# Which position will pull hardest?
+# p = 2.3, six positions and `reach` = 2 (`D` in the code). Which position will pull hardest?
 
 # %%
 D = 2
@@ -665,9 +661,9 @@ print("the decoder: s̃, weights and the gradients of all its parameters are the
 #
 # `grammar-en-fr` generates English sentences with their French translations and alignment. French
 # puts most adjectives after the noun, and *ne … pas* around the verb. We train a model with dot and
-# one with location, which chooses a position before it sees the word there. Both have GRUs, an
-# encoder that reads in both directions, and no input feeding. How good will the translations of
-# location be? And how often will its largest weight be on the right word?
+# one with location, which chooses a position before it sees the word there. Both have GRUs, a
+# bidirectional encoder, and no input feeding. How good will the translations of location be? And
+# how often will its largest weight be on the right word?
 
 # %% tags=["training"]
 EPOCHS = 5

@@ -259,8 +259,7 @@ report = caught(check, undivided)
 # %% [markdown]
 # Only v is right: its line does not contain the scale. For q and k the report names their lines,
 # calls the mistake a factor, and shows the wrong and the right value of one element. Divide the
-# first by the second. Do you recognize the quotient, given d_k = 6? If all elements of a gradient
-# are wrong by the same factor, look for that factor in the forward pass: here it is `scale`.
+# first by the second. Do you recognize the quotient, given d_k = 6? The missing factor is `scale`.
 #
 # ## Why divide by √d_k?
 #
@@ -380,7 +379,7 @@ print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
 # One softmax can attend to one thing at a time, or to an average of two. So cut q, k and v into
 # `heads` blocks of d_k columns each. Each block is a head: it attends by itself, and divides by
 # √d_k, where d_k is its own number of columns. The results are joined again before W_o mixes them.
-# Here it is with slices and a loop:
+# In code, with slices and a loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -566,10 +565,9 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 # If the division matters, the two divided models will behave alike. If the start matters, the two
 # models that start with variance 1 will behave alike. Which do you expect?
 #
-# (You may skip how the variance is set. `states` gives the untrained decoder's states X and the
-# annotations M of 500 pairs, with masks of the real words. For scores q · k / √d_k of variance w,
-# set var(q) = var(k) = √w, so the standard deviations are w to the power 1/4. Undivided scores have
-# d_k times the variance, so aim at w / d_k.)
+# (You may skip `create`. For scores q · k / √d_k of variance w it sets var(q) = var(k) = √w,
+# measured on the untrained states of 500 pairs. So the standard deviations are w to the power 1/4.
+# Undivided scores have d_k times the variance, so it aims at w / d_k.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -665,12 +663,12 @@ show(ax, "08_start")
 
 # %% [markdown]
 # The two models that start with variance 1 behave alike. Undivided scores train as well as divided
-# ones if they *begin* small, and the division helps scores that begin large only a little. (Five
-# seeds agree on the divided pair: answer 3.) So a vanishing gradient is hardly what makes the
-# difference at d_k = 16; the random queries had led us to expect that. What is wrong with a large
-# start, then? Look at the largest α. In all four models it ends close to 1: a translator *learns* a
-# saturated softmax here. But the two bad ones begin with a largest α of about 0.7, on random words,
-# and they must undo that before they can learn where to attend.
+# ones if they *begin* small, and the division helps scores that begin large only a little. So a
+# vanishing gradient is hardly what makes the difference at d_k = 16; the random queries had led us
+# to expect that. What is wrong with a large start, then? Look at the largest α. In all four models
+# it ends close to 1: a translator *learns* a saturated softmax here. But the two bad ones begin
+# with a largest α of about 0.7, on random words, and they must undo that before they can learn
+# where to attend.
 #
 # Two questions remain. Does the sharp start do the harm, or do larger matrices W_q and W_k change
 # more slowly (question 3)? And does only the start matter at d_k = 256, where the gradient does
@@ -695,8 +693,7 @@ print("\nrecorded, one head of 120, states as queries and keys, test perplexity:
 #
 # Last, the same task with four heads of 16 numbers each. The loss rewards no head for pointing at
 # the right word: it depends only on the sum of what all four contribute. The library returns the
-# mean of the heads' weights; our layer returns the weights of each head. The titles of the figure
-# say how often a head's largest weight is on the right word.
+# mean of the heads' weights; our layer returns the weights of each head.
 
 # %% tags=["training"]
 translator = create(1, size=64, heads=4)

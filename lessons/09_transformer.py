@@ -8,8 +8,8 @@
 #
 # Vaswani et al. (2017) asked what a translator needs besides the heads of lesson 08, and answered:
 # no recurrence at all. Every word attends to every other (**self-attention**), and no step waits
-# for the one before. But recurrence also kept the words in order and hid those that come later. Two
-# small parts now do that: positions and a mask.
+# for the one before. But recurrence also kept the words in order and hid those to come. Positions
+# and a mask now do that.
 #
 # Guess now: which bug lets a decoder read the answer, while every gradient check passes?
 
@@ -552,8 +552,8 @@ for name, mask in masks.items():
 
 # %% [markdown]
 # All three gradient checks pass. With the triangle one place too wide, the layer reads *cow* to
-# predict *cow*. When the model translates, that word does not exist yet. Write this law as a test
-# for every decoder that you build.
+# predict *cow*. When the model translates, that word does not exist yet. Test this law for every
+# decoder that you build.
 #
 # ## Writing word by word
 #
@@ -602,8 +602,7 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # ## A small Transformer
 #
 # A translator of artificial sentences: two layers, four heads, d_model = 64, post-norm, and the
-# paper's learning rates. (`smoothing` is its **label smoothing**: question 8.) We print the
-# translation of one sentence whose words change their order.
+# paper's learning rates. (`smoothing` is its **label smoothing**: question 8.)
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -627,7 +626,7 @@ print(*test[shown].source, "→", *written[shown], "  reference:", *test[shown].
 
 # %% [markdown]
 # Lesson 07's recurrent network had 99.5% on this task: with 8,000 short pairs the Transformer is
-# not ahead. It has another advantage, whatever the task: in training no word waits for another.
+# not ahead. But in training no word waits for another.
 #
 # ## What each head attends to
 #
