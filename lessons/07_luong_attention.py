@@ -7,10 +7,11 @@
 # **Needs:** lesson 06. **Time:** 55 minutes to read, about a minute to run.
 #
 # In lesson 06 the decoder attended *before* its step: the old state was the query, and what it
-# found went into the new state. Luong, Pham & Manning (2015) reverse the order. First the step,
-# then the new state is the query, and one small layer joins it with what it finds. So attention
-# becomes a part that can be exchanged, and the paper exchanges it: four scores, two kinds of
-# window, and an input that tells the next step what was found.
+# found went into the new state. Luong, Pham & Manning (2015) reverse the order. First the decoder
+# makes its step. Then the new state is the query, and one small layer joins the state with what was
+# found. So attention becomes a separate part that is easy to replace, and the paper tries many:
+# four scores, two kinds of window, and **input feeding**, which passes on to the next step what was
+# found.
 #
 # You will build them one at a time, smallest first, and check each before the next. At the end you
 # train four translators. One of them scores positions without reading the words there. Guess now
@@ -47,9 +48,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One target word
 #
-# The encoder has left an annotation h_j for each of S source words, the rows of M. The decoder has
-# made its step to state s_t. To write target word t it does four things (attention over all source
-# words is **global attention**):
+# The encoder has left an annotation h_j for each of S source words. These are the rows of M. The
+# decoder has made its step to state s_t. To write target word t it computes four things. (Attention
+# to all source words, as here, is **global attention**.)
 #
 #     e_t  = score(s_t, M)            (S,)   how well does each word serve now?
 #     α_t  = softmax(e_t)             (S,)   weights: positive, they add up to 1
@@ -70,8 +71,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_a, U_a, v_a | | parameters of a score, each with its score below |
 # | p, `reach` | | centre of a window, and how far it extends to each side (the paper's D) |
 #
-# The exercises and their code keep other letters: `h` for s_t, `h̃` for s̃_t, `D` for `reach`, `N`
-# for our D. The dashed arrow in the diagram, input feeding, comes last in this lesson.
+# The exercises, and the functions below that they share with this lesson, use other letters: `h`
+# for s_t, `h̃` for s̃_t, `D` for `reach`, `N` for our D. The dashed arrow in the diagram is input
+# feeding, the last part of the derivation.
 
 # %%
 boxes = {
@@ -90,8 +92,8 @@ boxes = {
 arrows = [("before", "s", "step"), ("s", "e", "query"), ("M", "e", "as keys"), ("e", "a"),
           ("a", "c"), ("M", "c", "as values", 0.12), ("c", "joined"), ("s", "joined"),
           ("joined", "y"), ("joined", "next", "F", 0, True)]
-show(plotting.diagram(boxes, arrows, title="Luong: the new state asks, and s̃ₜ joins it with what "
-                      "it finds"), "07_architecture")
+show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, and s̃ₜ joins it "
+                      "with what was found"), "07_architecture")
 
 # %% [markdown]
 # ## Forward
@@ -129,16 +131,15 @@ print("  c =", c, "  s̃ =", s_tilde)
 # %% [markdown]
 # ## Backward
 #
-# The **upstream gradient** is ds̃ = ∂L/∂s̃, here two numbers w, as if L were w · s̃. We walk up the
-# four lines, each followed by a central difference. As in lesson 06, `L(alpha=…)` is the loss with
-# that much added to α.
+# The **upstream gradient** is ds̃ = ∂L/∂s̃. We take two numbers w for it, as if L were w · s̃. We
+# walk up the four lines, and check each as in lesson 06.
 
 # %%
 w = np.array([1.0, -2.0])
 
 
 def L(e=0, alpha=0, c=0, u=0):
-    """w · s̃, where each of the intermediates has been moved by what is given."""
+    """w · s̃; each argument is added to the intermediate of that name."""
     scores = M @ s + e
     weights = softmax(scores) + alpha
     context = weights @ M + c
@@ -146,14 +147,14 @@ def L(e=0, alpha=0, c=0, u=0):
 
 
 def check_gradient(name, ours, loss, array):
-    """Hold our gradient against the central difference of loss, which reads the array."""
+    """Compare our gradient with the central difference of loss() in each element of array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name:<7} {ours}   as measured: {numeric}")
 
 
-def moved(name, ours):
-    """The same for an intermediate."""
+def check_intermediate(name, ours):
+    """The same for an intermediate: move it, and nothing before it."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -170,17 +171,17 @@ du = w * (1 - s_tilde**2)                       # (K,)
 dc = du @ C.T                                   # (D,)
 dalpha = M @ dc                                 # (S,)
 de = alpha * (dalpha - alpha @ dalpha)          # (S,)
-moved("u", du)
-moved("c", dc)
-moved("alpha", dalpha)
-moved("e", de)
+check_intermediate("u", du)
+check_intermediate("c", dc)
+check_intermediate("alpha", dalpha)
+check_intermediate("e", de)
 
 # %% [markdown]
 # > **Exercise.** Write dot's two passes before you read on:
 # > `numpy-attention exercise start dot`.
 #
-# Now the two that are shared. s was used twice: in the score, and next to the context. So ds has
-# two terms. Each h_j was used twice as well, as a *key* (in e) and as a *value* (in c):
+# Two gradients are left, ds and dh_j, and each is a sum of two terms. s was used twice: in the
+# score and in s̃. Each h_j was used twice as well, as a *key* (in e) and as a *value* (in c):
 #
 #     ds   = de M  +  du W_hᵀ                 through the score, and through s̃
 #     dh_j = de_j s  +  α_j dc                as key, and as value
@@ -198,8 +199,8 @@ print("dot: every gradient is what the central difference measures")
 # ## General: one more line
 #
 # What if states and annotations use different coordinates? **general** puts a matrix W_a between
-# them, so that the query is q = s_t W_a. From here on a score is a pair of small functions.
-# Softmax, context and s̃ stay as they are.
+# them, so that the query is q = s_t W_a. From here on we write each score as two small functions,
+# forward and backward. Softmax, context and s̃ stay as they are.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start general`.
@@ -207,7 +208,7 @@ print("dot: every gradient is what the central difference measures")
 #     q = s W_a             dq = de M
 #     e = M q               dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 #
-# From e on, this is dot, with q for s.
+# The line of e is dot's, with q in place of s.
 
 
 # %%
@@ -245,8 +246,8 @@ W_a = rng.standard_normal((H, N))   # (H, N)
 print(check(general, general_backward, s, M, W_a))
 
 # %% [markdown]
-# Here s_t and h_j may differ in size, three and four numbers, which dot does not allow. The report
-# names inputs by their position: `input[0]` is s_t, `input[1]` M, `input[2]` W_a.
+# Here s_t has three numbers and h_j four; dot would not allow that. The report names inputs by
+# their position: `input[0]` is s_t, `input[1]` M, `input[2]` W_a.
 #
 # ## Concat: lesson 06's score
 #
@@ -281,8 +282,8 @@ print(check(concat, concat_backward, s, M, *concat_weights))
 # %% [markdown]
 # ### How a bug looks
 #
-# In one line of `concat_backward` we average out of habit. Do not look for it yet: read which
-# gradients are right and which are wrong, and say which line it must be.
+# In one line of `concat_backward` we take a mean where a sum belongs. Do not look for it yet. Read
+# in the report which gradients are right and which are wrong, and infer the line from that.
 
 
 # %%
@@ -299,14 +300,14 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 # %% [markdown]
 # `input[0]` and `input[2]` are wrong, s and W_a; M, U_a and v_a are right. So da, which M and U_a
 # need, must be right. Only s and W_a share one line: `total`. And both are too small by one factor,
-# the number of words: s was used with every word, so its gradients *add up*. The report's second
-# line says which line of the file that is.
+# the number of words: s was used with every word, so its gradients *add up*.
 #
 # ## Location: a score that reads no word
 #
-# **location** has a column of W_a for each *position*: e = s_t W_a, of which a sentence of S words
-# uses the first S. The state alone decides where to look, and fetches what is there without having
-# read it. M does not occur, so dM is 0: annotations learn what to say, but not when to be found.
+# **location** has a column of W_a for each *position*: e = s_t W_a. A sentence of S words uses the
+# first S columns. The state alone decides where to look, and fetches what is there without having
+# read it. M does not occur in the score, so dM of the score is 0: annotations learn what to say,
+# but not when to be found.
 #
 # > **Exercise.** Write its backward pass: `numpy-attention exercise start location`.
 
@@ -359,11 +360,11 @@ print("four scores: context, weights and all gradients are the library's")
 # ## Local-m: a window that runs along
 #
 # A long source has many words that are not needed just now. **Local attention** sees a *window*:
-# the positions at most `reach` from a centre p, 2 · `reach` + 1 at most. In **local-m**, m for
-# monotonic, p = t: the window moves on by one position with each target word, and stays at the last
-# one. (Positions count from 0 from here on, as in the code.)
+# the positions whose distance from a centre p is at most `reach`. In **local-m**, m for monotonic,
+# p = t: the window moves on by one position with each target word, until it reaches the last
+# position and stays there. (Positions count from 0 from here on, as in the code.)
 #
-# Backward there is nothing to derive. A word outside has α = 0, and de = α ∘ (…) is 0 with it.
+# There is nothing new to derive. A word outside the window has α = 0, so de = α ∘ (…) is 0 as well.
 
 # %%
 reach = 1
@@ -389,25 +390,23 @@ for t in range(8):
 # ## Local-p: a window that is predicted
 #
 # French puts *bleu* after *étudiant*, and a window that runs along cannot follow. So in **local-p**
-# the state *predicts* p, a position between words, such as 2.3. But how can p learn? A window has
-# no slope: a word is in or out. Luong et al. multiply the weights by a bell curve around p:
+# the state *predicts* p, a real number such as 2.3. But how can p learn? A window has no slope: a
+# word is in or out. Luong et al. multiply the weights by a bell curve around p:
 #
 #     g_j = exp(−(j − p)² / 2σ²)      σ = reach / 2
 #     α_j = a_j g_j                   a: the softmax over the window; not normalised again
 #
-# The bell has a slope everywhere. In the exponent, −(j − p)² / 2σ², the square gives 2 (j − p), the
-# inner −p gives −1, and with the minus in front they make + (j − p) / σ². An exponential keeps
-# itself as a factor:
+# The bell has a slope everywhere. By the chain rule it is g_j times the slope of the exponent:
 #
-#     ∂g_j/∂p = g_j (j − p) / σ²
+#     ∂g_j/∂p = g_j · (−2 (j − p) · (−1) / 2σ²) = g_j (j − p) / σ²
 #     ∂α_j/∂p = a_j ∂g_j/∂p = α_j (j − p) / σ²            a does not depend on p
 #     dp      = Σ_j dα_j α_j (j − p) / σ²
 #
 # Say the word at position 3 should have more weight, dα_3 < 0, and p = 2.3. Then j − p is positive
 # and its term of dp is negative. An update goes *against* dp, so p moves to the right, towards the
 # word. A word whose weight should grow pulls p towards itself, and one whose weight should fall
-# pushes p away. The pull grows with the weight and with the distance. First with p = 2.3 given, six
-# positions, `reach` = 2 (named D, as the exercise reads it). Which position will pull hardest?
+# pushes p away. The pull is proportional to the weight and to the distance. We begin with a given
+# p = 2.3, six positions and `reach` = 2 (`D` in the code). Which position will pull hardest?
 
 # %%
 D = 2
@@ -450,21 +449,22 @@ left.set(xlabel="position j", ylabel="weight", title="the bell lowers weights fa
 left.legend()
 right.bar(positions, -terms, color=plotting.COLOURS[1])
 right.axhline(0, color="0.5", linewidth=1)
-right.set(xlabel="position j", ylabel="− its term of dp",
+right.set(xlabel="position j", ylabel="pull to the right (− term of dp)",
           title=f"the pull to the right: position 3 has {-terms[3]:.3f} of {-terms.sum():.3f}")
 show(figure, "07_pull")
 
 # %% [markdown]
-# Now p from the state, p = S σ(z) with z = x · v_p and x = tanh(s_t W_p). Here σ(z) is the sigmoid,
-# so p is between 0 and S, even beyond the last word, whose position is S − 1. The slope of σ(z) is
-# σ(z) (1 − σ(z)).
+# Now we compute p from the state: p = S sigmoid(z), with z = x · v_p and x = tanh(s_t W_p). So p is
+# between 0 and S and can even be beyond the last word, whose position is S − 1. The slope of the
+# sigmoid is sigmoid(z) (1 − sigmoid(z)), and sigmoid(z) is p / S.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start local-p`.
 #
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dr = dz v_p ∘ (1 − x²)      dW_p = s_tᵀ dr
 #
-# with r = s_t W_p (dk in code). So the state has one more use: it *aims*, dr W_pᵀ.
+# with r = s_t W_p; dr is `dk` in the code. So the state has one more use: it *aims* the window, and
+# ds has one more term, dr W_pᵀ.
 
 
 # %%
@@ -486,7 +486,7 @@ def local_p_backward(dc, dalpha, cache):
     dp = dalpha @ (alpha * (np.arange(len(M)) - p)) * 4 / D**2      # 1/σ² = 4 / D²
     dz = dp * p * (1 - p / len(M))
     dk = dz * v_p * (1 - x**2)
-    dh = de @ M + dk @ W_p.T                    # scores, and aims
+    dh = de @ M + dk @ W_p.T                    # through the scores, and through p
     dM = np.outer(de, h) + np.outer(alpha, dc)
     return dh, dM, np.outer(h, dk), dz * x
 
@@ -518,11 +518,11 @@ print("local-p: context, weights and all gradients are the library's")
 #
 # ### What no gradient sees
 #
-# The check needs p away from an *edge*, a point exactly `reach` from a word. As p moves on, words
-# enter at one edge and leave at the other. Then the softmax over the window has other words, so a
-# changes for all of them at once. And the bell still has the height exp(−2) there, so the word that
-# enters and the word that leaves jump too. No gradient sees that: it is the slope before the jump.
-# Between the edges all is smooth. We move p and draw each word's weight.
+# The check needs a p that is not at an *edge*, where the distance to a word is exactly `reach`.
+# When p passes an edge, one word leaves the window and another enters it. The softmax is then over
+# other words, so all of a jumps. The bell still has the height exp(−2) where words enter and leave,
+# so their own weights jump from 0 or to 0. A gradient is the slope on one side of a jump and does
+# not see the jump. Between the edges everything is smooth. We move p and draw each word's weight.
 
 # %%
 centres = np.linspace(1.201, 3.801, 1301)
@@ -555,16 +555,17 @@ show(ax, "07_edge")
 # the decoder attended for word t: α_t came *after* the step. **Input feeding** sends s̃_t into the
 # next step, with a matrix F:
 #
-#     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b      y: the embedded word before
+#     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
-# with s̃_0 = 0. (An **Elman cell**: state in, state out, through one tanh; lesson 02. In practice
-# a GRU or LSTM.) Backward, s̃_t now has two uses, its own word and the next step:
+# with s̃_0 = 0. (This is lesson 02's **Elman cell**, whose next state is one tanh of a sum. In
+# practice it is a GRU or an LSTM.) Backward, s̃_t now has two uses, its own word and the next step:
 #
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ                dr is called dk in the code
 #
 # So the last word's error reaches the first word's attention on two paths, through s and through
-# s̃. It has a price. Without F the states do not depend on what was found: all T could be computed
-# first, and one product could score them all. With F, step t + 1 waits for α_t.
+# s̃. Input feeding has a price. Without F the states do not depend on what was found, so all T of
+# them could be computed first, and one product could score them all. With F, step t + 1 waits for
+# α_t.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start input-feeding`.
@@ -659,9 +660,10 @@ print("the decoder: s̃, weights and the gradients of all its parameters are the
 # ## Does location translate?
 #
 # `grammar-en-fr` generates English sentences with their French translations and alignment. French
-# puts most adjectives after the noun, and *ne … pas* around the verb. All encoders here read in
-# both directions (GRU), without input feeding. First dot, then location, which sees no word before
-# it has chosen its position. What do you expect of its translations? And of its largest weights?
+# puts most adjectives after the noun, and *ne … pas* around the verb. We train a model with dot and
+# one with location, which chooses a position before it sees the word there. Both have GRUs, a
+# bidirectional encoder, and no input feeding. How good will the translations of location be? And
+# how often will its largest weight be on the right word?
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -731,15 +733,15 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # %% [markdown]
 # ## Why, and how to test it
 #
-# Location writes *étudiant bleu* in the right order while it attends to *blue student* in the wrong
-# one. How? Here is an explanation: the encoder reads from both sides, so the annotation at *blue*
-# also knows its neighbour *student*, and a look that is one position off is near enough.
+# Location writes *étudiant bleu* in the right order while it attends to *blue*, then *student*.
+# How? Here is an explanation: the encoder reads from both sides, so the annotation at *blue* also
+# knows its neighbour *student*, and a weight that is one position off is near enough.
 #
 # An explanation is cheap. What does it *forbid*? Let the encoder read forward only. Then the
 # annotation at *student* still knows *blue*, which came before, but the one at *blue* cannot know
-# *student*. If the explanation is right, location must now put enough weight on the noun or later
-# words to name it, and need not move for the adjective. Before you run it, guess for how many nouns
-# the largest weight moves.
+# *student*. If the explanation is right, location can no longer write the noun while it attends to
+# the adjective: enough weight must move to the noun or to later words. For the adjective nothing
+# has to move. Before you run it, guess for how many nouns the largest weight moves to the noun.
 
 
 # %% tags=["training"]
@@ -792,38 +794,39 @@ draw(forward_weights, f"forward only: right for {nouns:.0%} of swapped nouns", a
 show(figure, "07_forward_only")
 
 # %% [markdown]
-# Compare the rows of *étudiant*. The explanation has passed a test that it could have failed: the
-# noun's weight moved, the adjective's did not. (Five seeds agree; the answers have them.) For the
-# other nouns the largest weight is still on the adjective, but at least 0.41 is on the noun and
-# later words, enough to name it; with both directions that can be as little as 0.01. (Over all
-# links location points *worse* forward only: question 7.)
+# Compare the rows of *étudiant*. The explanation has passed a test that it could have failed: for
+# most nouns the largest weight moved to the noun, and for the adjectives it did not move. (Five
+# seeds agree: question 7.) For the other nouns at least 0.41 of the weight is on the noun and later
+# words, enough to name it. With both directions that can be as little as 0.01. (Over all links
+# location points *worse* with the forward-only encoder: question 7 as well.)
 #
-# Keep two things. A heatmap that points wrong does not prove a bad translator, and a good
-# translation does not prove that its heatmap shows how it was made. And dot, too, gets worse with a
-# forward-only encoder: what comes later matters for the word itself.
+# Keep two things. A heatmap that points to the wrong words does not prove that the translator is
+# bad. And a good translation does not prove that its heatmap shows how it was made. (Dot, too,
+# translates worse with the forward-only encoder: a word is easier to translate if you know what
+# follows it.)
 #
 # What about input feeding? On this task dot leaves nothing to gain (question 6); the paper reports
 # a gain in BLEU on English to German. And which score is the best on real text? The package has
-# records (`results/claims.md`): 75,000 clauses of the Bible, English to Spanish, 3 million
-# parameters, six epochs, test perplexity, mean of three seeds. One row is not in the paper:
-# `concat` with the query s_{t−1}, the state *before* the last word was read, as in Bahdanau's
-# decoder. (The record calls it h_{t−1}, as Luong would.) Guess first: what costs most, another
-# score, a window, feeding, or a query that has not read the last word?
+# records (`results/claims.md`): test perplexity after six epochs of 75,000 clauses of the Bible,
+# English to Spanish, 3 million parameters, mean of three seeds. One row is not in the paper:
+# `concat` with the query s_{t−1}, the state *before* the decoder has read y_{t−1}, as in Bahdanau's
+# decoder. Guess first: what costs most, another score, a window, input feeding, or a query that has
+# not read the previous word?
 
 # %% tags=["training"]
 RECORDED = {
     "dot": 6.54, "general": 6.47, "concat": 6.28, "location": 7.64, "general in local-p": 7.50,
-    "dot with input feeding": 6.81, "concat asked by h_{t−1}": 7.30,
+    "dot with input feeding": 6.81, "concat with the query s_{t−1}": 7.30,
 }
 print("\nrecorded, test perplexity: "
       + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in RECORDED.items()))
 
 # %% [markdown]
 # The difference between `general` and `dot` is within the spread of seeds, and `concat` is a little
-# better. Feeding costs a little, in models of this size. A query that has not read the last word
-# costs `concat` a whole point, more than these three differ: which state is the query matters as
-# much as which score is used. Location, which sees only positions, and local-p, which sees only a
-# window, lose about as much.
+# better. Input feeding costs a little, in models of this size. A query that has not read the
+# previous word costs `concat` a whole point of perplexity, more than dot, general and concat
+# differ. So the choice of the query can matter more than the choice of the score. Location, which
+# sees only positions, and local-p, which sees only a window, lose about as much.
 
 # %% [markdown]
 # ## What others call it
@@ -867,9 +870,9 @@ print("\nrecorded, test perplexity: "
 # %% [markdown]
 # ## Questions
 #
-# 1. In the backward pass of each of the four scores return 0 for the state's gradient, as a
-#    framework's `detach` does. Which term is lost? Which gradients does each score's check call
-#    wrong? And local-p's, if you leave out only the score's term, de M? (Try it in the exercises.)
+# 1. Let the backward pass of each of the four scores return 0 for the state's gradient, as a
+#    framework's `detach` does. Which term is lost, and which gradients does the check call wrong?
+#    Then leave out only the term de M in local-p: which gradients are wrong there?
 # 2. Double s_t and all annotations. How do dot's weights change? Can general prevent it?
 # 3. In local-p let v_p be 0. What is p then? If the right word is outside the window, which words
 #    can pull p to it?

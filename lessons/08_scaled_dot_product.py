@@ -1,19 +1,21 @@
 # %% [markdown]
 # # Lesson 08: scaled dot-product attention, and many heads
 #
-# **You will be able to** derive scaled dot-product attention with many heads, and tell by
+# **You will be able to** derive scaled dot-product attention with many heads, and find out by
 # experiment what the division by √d_k does.
 #
 # **Needs:** lesson 07. **Time:** 50 minutes to read, about a minute to run.
 #
-# Luong's dot (lesson 07) used each annotation twice, as a key and as a value, and attended for one
-# target word after another. Vaswani et al. (2017) give each role its own matrix: **queries**,
-# **keys** and **values**. All queries attend at once, scores are divided by √d_k, and several such
-# attentions, **heads**, work in parallel. Transformers are made of them (lesson 09).
+# In lesson 07 the same annotation was both key and value, and the target words attended one after
+# another. Vaswani et al. (2017) give each role its own matrix: **queries**, **keys** and
+# **values**. All queries attend at once, scores are divided by √d_k, where d_k is the length of a
+# key, and several such attentions, called **heads**, work in parallel. Transformers are made of
+# them (lesson 09).
 #
 # You will compute it for two words by hand, derive it, and meet a bug that no gradient check can
 # see. And you will test a claim that is often repeated: *without the division, the gradient
-# vanishes*. In one case it is three times larger without; that model falls behind all the same.
+# vanishes*. In one case the gradient is three times larger without the division, and yet that model
+# falls behind.
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -46,24 +48,24 @@ np.set_printoptions(precision=3, suppress=True)
 # A dictionary has three parts: what you look up, the headwords, and their explanations. Here they
 # are the query, the keys and the values. Let X have a row for each target word, and M a row for
 # each source word. If M is X, words attend to words of their own sequence: **self-attention**. If
-# not, it is **cross-attention**, as in lessons 06 and 07. Small letters q, k, v are vectors of one
-# word, and the matrices of all words:
+# not, it is **cross-attention**, as in lessons 06 and 07. In the table q, k and v are matrices with
+# a row for each word; q · k below is one row of q times one row of k.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | X, M | (T, d_model), (S, D) | what gives queries, what gives keys and values |
+# | X, M | (T, d_model), (S, D) | the target words (for q) and the source words (for k and v) |
 # | q = X W_q + b_q | (T, d_k) | **queries**: what each target word looks for |
 # | k = M W_k | (S, d_k) | **keys**: what each source word can be found by |
-# | v = M W_v + b_v | (S, d_v) | **values**: what it says when it is found |
+# | v = M W_v + b_v | (S, d_v) | **values**: what it contributes when it is found |
 # | e = q kᵀ / √d_k | (T, S) | scores: every query with every key |
 # | A = softmax(e), each row | (T, S) | weights |
 # | Y = A v | (T, d_v) | what each query has found |
 # | W_o, b_o | (d_v, O), (O,) | one more layer on top: Y W_o + b_o |
 # | `heads` | | number of heads, h in the paper |
 #
-# (The paper writes Q, K, V for these matrices. The exercises and their code have d for d_k and for
-# `heads` · d_k, N for d_model, E for e, h for `heads`.) One word gets its three vectors, here from
-# random matrices:
+# (The paper writes Q, K, V for these matrices. The exercises, and the functions below that they
+# share with this lesson, write E for e, N for d_model, h for `heads`, and d for d_k or, where there
+# are many heads, for `heads` · d_k.) Here one word gets its three vectors, from random matrices:
 
 # %%
 x = np.array([[1.0, 0.2, -0.5, 0.4]])                   # one word (1, d_model)
@@ -71,7 +73,7 @@ drawn = np.random.default_rng(8)
 figure, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
 tables = [(x, -5, 0, "x: one word")]
 for role, task, size, row in (("q", "what it looks for", 2, -5), ("k", "what it is found by", 2, 0),
-                              ("v", "what it says", 3, 5)):
+                              ("v", "what it contributes", 3, 5)):
     W = drawn.normal(size=(4, size)).round(1) + 0.0
     tables += [(W, 2, row, f"W_{role}"), (x @ W, 7, row, f"{role} = x W_{role}: {task}")]
 for array, first, middle, title in tables:
@@ -97,8 +99,9 @@ show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and v
 # %% [markdown]
 # ## Forward
 #
-# First without the matrices W. Three source words, *the blue student*, have keys of d_k = 2 numbers
-# and values of three. One target word has a query, *étudiant*. Which weight will be the largest?
+# We leave out the matrices W first, and write down q, k and v ourselves. Three source words, *the
+# blue student*, have keys of d_k = 2 numbers and values of three. The target word *étudiant* has
+# the query (0.3, 1.6). Which weight will be the largest?
 
 
 # %%
@@ -119,8 +122,8 @@ for word, key, score, weight in zip(words, k, one_e, alpha):
 print("  étudiant finds", alpha @ v)
 
 # %% [markdown]
-# Now a second target word, *bleu*. It needs nothing of what *étudiant* has found. So the queries
-# become rows of a matrix, and two products serve all of them at once.
+# Now a second target word, *bleu*. Its weights do not depend on what *étudiant* has found. So the
+# queries can be the rows of a matrix, and two products serve all of them at once.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -130,34 +133,34 @@ A = softmax(e)                      # (T, S)
 Y = A @ v                           # (T, d_v)
 print(A)
 assert np.allclose(e[0], one_e) and np.allclose(Y[0], alpha @ v)
-print("row 0 is what étudiant had alone")
+print("row 0 is equal to what étudiant got by itself")
 
 # %% [markdown]
 # ## Backward
 #
-# Given the **upstream gradient** dY, in reverse. Each line is the backward pass of a matrix product
-# or of lesson 06's softmax, applied row by row:
+# Given the **upstream gradient** dY, we walk up the three lines. Each is a matrix product or lesson
+# 06's softmax, applied row by row:
 #
 #     Y = A v             dv = Aᵀ dY          dA = dY vᵀ
 #     A = softmax(e)      de = A ∘ (dA − rowsum(A ∘ dA))
 #     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
-# The division is a factor of the forward pass, so it is one of the backward pass too. The loss is
-# the sum of dY ∘ Y (∘: element by element), and we move intermediates as in lesson 07.
+# The forward pass multiplies by 1 / √d_k, so the backward pass does, too. The loss is the sum of
+# dY ∘ Y (∘: element by element). As in lesson 07, `L(A=d)` is the loss when d is added to A.
 
 # %%
 dY = np.array([[0.5, -1.0, 0.2], [-0.3, 0.4, 1.0]])
 
 
 def L(e=0, A=0):
-    """Σ dY ∘ Y, with something added to e or A."""
+    """Σ dY ∘ Y; each argument is added to the intermediate of that name."""
     scores = q @ k.T / np.sqrt(2) + e
     weights = softmax(scores) + A
     return (dY * (weights @ v)).sum()
 
 
 def check_gradient(name, ours, loss, array):
-    """Hold our gradient against the central difference of loss, which reads the array."""
+    """Compare our gradient with the central difference of loss() in each element of array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name} {ours.shape}: {ours.ravel()}\n     as measured: {numeric.ravel()}")
@@ -177,9 +180,9 @@ check_gradient("dk", dk, L, k)
 check_gradient("dv", dv, L, v)
 
 # %% [markdown]
-# The same for any number of axes in front: a batch of B sentences is q (B, T, d_k). `swapaxes(-1,
-# -2)` is a transpose that leaves the batch alone. Where `visible` is False a query must not attend:
-# the score is −∞ there, and the weight exactly 0.
+# The same works with any number of axes in front: the queries of B sentences are q (B, T, d_k).
+# `swapaxes(-1, -2)` is a transpose that leaves the batch alone. Where `visible` is False, a query
+# must not attend: the score is −∞ there, and the weight exactly 0.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.
@@ -254,9 +257,9 @@ def undivided(dY, dA, cache):
 report = caught(check, undivided)
 
 # %% [markdown]
-# Only v is right: its line does not read e. For q and k the report names their lines, calls the
-# mistake a factor, and shows one element, found and right. Divide the two: which number is it, in
-# terms of d_k = 6? A gradient that is wrong by one factor everywhere has lost it, here `scale`.
+# Only v is right: its line does not contain the scale. For q and k the report names their lines,
+# calls the mistake a factor, and shows the wrong and the right value of one element. Divide the
+# first by the second. Do you recognize the quotient, given d_k = 6? The missing factor is `scale`.
 #
 # ## Why divide by √d_k?
 #
@@ -266,9 +269,10 @@ report = caught(check, undivided)
 #     q · k = Σ_i q_i k_i  mean 0, variance d_k: variances of independent numbers add up
 #     q · k / √d_k         mean 0, variance 1, whatever d_k is
 #
-# Scores with a standard deviation of √d_k are far apart when d_k is large. The softmax then gives
-# nearly all to the largest, and where A is 0 or 1 its slope is 0. The paper *suspects* that this
-# makes gradients extremely small. We measure it: 2,000 random queries with ten keys each.
+# Scores with a standard deviation of √d_k are far apart when d_k is large. Then the largest score
+# gets nearly all of the weight, and where A is near 0 or 1 the slope of the softmax is near 0. The
+# paper *suspects* that this makes gradients extremely small. We measure it with 2,000 random
+# queries and ten keys for each.
 
 
 # %%
@@ -297,10 +301,10 @@ for d_k in WIDTHS:
 
 # %% [markdown]
 # The variance is d_k, as computed, and with the division everything is nearly constant. But read
-# the medians. Without the division the gradient of the median query *grows* first: the slope of the
-# softmax falls, but it is multiplied by keys, whose length is about √d_k. The median vanishes only
-# for large d_k. (The mean does not: a few queries with two almost equal largest scores have very
-# large gradients.)
+# the medians. Without the division, as d_k rises from 1 to 16, the median gradient *grows*: the
+# slope of the softmax falls, but it is multiplied by keys, whose length is about √d_k. Only for
+# large d_k does the median vanish. (The mean does not: a few queries whose two largest scores are
+# almost equal have very large gradients.)
 
 # %%
 plain_medians = np.array(medians["q · k"])
@@ -318,20 +322,21 @@ for number, (name, values) in enumerate(medians.items()):
               marker=plotting.MARKERS[number])
 ax.minorticks_off()
 ax.set(xlabel="d_k, the size of queries and keys", ylabel="median of ‖∂α/∂q‖",
-       title=f"At d_k = 16 undivided is {ratio:.1f} times divided; then it vanishes")
+       title=f"Without the division: {ratio:.1f} times the gradient at d_k = 16, then hardly any")
 ax.set_xticks(WIDTHS, WIDTHS)
 ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
 # %% [markdown]
-# So here is a puzzle. If the division prevented only a vanishing gradient, a model with d_k = 16
-# would do well without it, with three times the gradient. Write down what you expect. We train it
-# below.
+# So here is a puzzle. If the division did nothing except prevent a vanishing gradient, a model with
+# d_k = 16 would not need it: without the division its gradient is three times as large. Write down
+# what you expect. We train it below.
 #
 # ## One head, with its matrices
 #
-# Now the layer around it, for one sentence. Forward is the table above; backward goes through each
-# matrix as in lesson 01. q leads back to X, k and v both to M, where their gradients add up:
+# Now the layer around it, for one sentence. The forward pass is the table above. The backward pass
+# goes through each matrix as in lesson 01. X gets its gradient from q. M gets two, from k and from
+# v, and they add up:
 #
 #     q = X W_q + b_q     dW_q = Xᵀ dq      db_q = Σ_t dq_t      dX = dq W_qᵀ
 #     k = M W_k           dW_k = Mᵀ dk                           dM = dk W_kᵀ
@@ -373,7 +378,8 @@ print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
 #
 # One softmax can attend to one thing at a time, or to an average of two. So cut q, k and v into
 # `heads` blocks of d_k columns each. Each block is a head: it attends by itself, and divides by
-# √d_k, its own size. The results are joined again before W_o mixes them. With slices and a loop:
+# √d_k, where d_k is its own number of columns. The results are joined again before W_o mixes them.
+# In code, with slices and a loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -393,7 +399,7 @@ print("three heads by slices: the library's output")
 # %% [markdown]
 # A loop over heads is slow. One batched product computes them all if the axis of heads comes
 # *before* that of words, (B, heads, T, d_k), as if they were more sentences. Watch two words of six
-# numbers, where the tens are the word and the units the column:
+# numbers, where the first digit gives the word and the second the column:
 
 # %%
 x = np.array([[[10, 11, 12, 13, 14, 15],
@@ -404,9 +410,10 @@ for number, head_columns in enumerate(heads[0]):
     print(f"  head {number} has {head_columns.tolist()}")
 
 # %% [markdown]
-# Each head has its two columns of *both* words. Joining is the reverse. Both only move numbers, so
-# the backward pass of one is the other. Here is the whole layer, for a batch. `weights` is the mean
-# over the heads, and a loss may read it.
+# Each head has its two columns of *both* words. Joining is the reverse. Splitting only moves
+# numbers to other places, so its backward pass moves the gradients back: it is `join`. In the same
+# way the backward pass of `join` is `split`. Here is the whole layer, for a batch. It also returns
+# the mean of the heads' weights, and `dweights` is the gradient of a loss that reads them.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start multi-head`.
@@ -489,8 +496,9 @@ print("many heads: outputs, weights and all gradients are the library's")
 # ## A bug that no gradient check can see
 #
 # Leave out the transpose: reshape (B, T, heads · d_k) straight to (B, heads, T, d_k). Every shape
-# fits. And if split and join agree, backward is still the true derivative of forward. Only forward
-# is not what it should be, and a check cannot know what you meant. See what the heads get now:
+# fits. And if `split` and `join` agree, the backward pass is still the derivative of the forward
+# pass. It is the forward pass that is wrong, and a check cannot know what you meant. See what the
+# heads get now:
 
 
 # %%
@@ -512,7 +520,7 @@ print(check_layer(scrambled))
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(9, 2.2), layout="constrained")
 for layer, title, ax in ((plain, "with the transpose: a head has two columns", axes[0]),
-                         (scrambled, "without: a head has what comes next", axes[1])):
+                         (scrambled, "without: a head has the next four numbers", axes[1])):
     for number, taken in enumerate(layer.split(x)[0]):
         for value in taken.ravel():
             word, column = divmod(value, 10)
@@ -523,9 +531,9 @@ for layer, title, ax in ((plain, "with the transpose: a head has two columns", a
 show(figure, "08_split")
 
 # %% [markdown]
-# The check passes. Head 0 has only word 1, in two pieces, and head 1 has pieces of both words. A
-# *law* finds that, something that must hold for any numbers: a source word that no query may see
-# changes nothing. Change it, and watch the outputs.
+# The check passes. Head 0 has two pieces of word 1, and head 1 has pieces of both words. What finds
+# this bug is a *law*, a statement that must be true for any inputs. Here is one: if no query may
+# see a source word, changing that word changes no output. Change it, and watch the outputs.
 
 
 # %%
@@ -551,16 +559,15 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 # 1. A Transformer's layer norm keeps them near that (lesson 09); here we measure them before
 # training and rescale W_q and W_k.
 #
-# Two things differ between the models: whether e is divided *during* training, and the variance of
-# the scores *at its start*, about 1 or 16. We can separate them: rescale W_q and W_k once more, and
-# the undivided model starts with variance 1, the divided one with 16. That makes four models. If
-# the division matters, the two divided models will behave alike. If the start matters, the two that
-# start small will. Which pairs do you expect?
+# Two things differ between the two models: whether e is divided *during* training, and the variance
+# of the scores *at its start*, about 1 or 16. We can separate them: rescale W_q and W_k once more,
+# and the undivided model starts with variance 1, the divided one with 16. That makes four models.
+# If the division matters, the two divided models will behave alike. If the start matters, the two
+# models that start with variance 1 will behave alike. Which do you expect?
 #
-# (How, you may skip. `states` gives the untrained decoder's states X and the annotations M of 500
-# pairs, with masks of the real words. For scores q · k / √d_k of variance w, set var(q) = var(k) =
-# √w, so the standard deviations are w to the power 1/4. Undivided scores have d_k times the
-# variance, so aim at w / d_k.)
+# (You may skip `create`. For scores q · k / √d_k of variance w it sets var(q) = var(k) = √w,
+# measured on the untrained states of 500 pairs. So the standard deviations are w to the power 1/4.
+# Undivided scores have d_k times the variance, so it aims at w / d_k.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -571,7 +578,7 @@ test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 300)
 
 
 def create(seed, size=16, heads=1, divided=True, variance=1):
-    """An untrained Translator whose scores have this variance; size: of all heads together."""
+    """An untrained Translator whose scores have this variance; size: columns of all heads."""
     translator = Translator.create(pairs, "luong", SIZES, TranslatorTraining(seed=seed))
     layer = MultiHeadAttention.create(np.random.default_rng(seed), 64, 64, size, heads=heads,
                                       scaled=divided)
@@ -599,7 +606,7 @@ def train(translator, seed):
 
 
 def variance_of_scores(translator):
-    """Of all target words with all words of their sources."""
+    """The variance of the scores of all target words with all words of their sources."""
     layer = translator.model.attention
     X, M, of_targets, of_sources = states(translator, pairs[:500])
     e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2)
@@ -655,20 +662,21 @@ ax.legend()
 show(ax, "08_start")
 
 # %% [markdown]
-# The two that start small behave alike. Undivided scores train as well as divided ones if they
-# *begin* small, and the division helps scores that begin large only a little. (Five seeds agree on
-# the divided pair: answer 3.) So at d_k = 16 it is hardly a vanishing gradient, as the random
-# queries made us expect. What is wrong with a large start, then? Look at the largest α. All four
-# models end close to 1: a translator *learns* a saturated softmax here. But the bad ones are half
-# saturated before they have learnt anything, on random words, and they must undo that before they
-# can learn where to attend.
+# The two models that start with variance 1 behave alike. Undivided scores train as well as divided
+# ones if they *begin* small, and the division helps scores that begin large only a little. So a
+# vanishing gradient is hardly what makes the difference at d_k = 16; the random queries had led us
+# to expect that. What is wrong with a large start, then? Look at the largest α. In all four models
+# it ends close to 1: a translator *learns* a saturated softmax here. But the two bad ones begin
+# with a largest α of about 0.7, on random words, and they must undo that before they can learn
+# where to attend.
 #
-# Is it that sharpness, or do larger matrices W_q and W_k change more slowly (question 3)? And does
-# only the start matter at d_k = 256, where the gradient does vanish (question 5)? One effect of the
-# division is certain: for any d_k, attention begins undecided.
+# Two questions remain. Does the sharp start do the harm, or do larger matrices W_q and W_k change
+# more slowly (question 3)? And does only the start matter at d_k = 256, where the gradient does
+# vanish (question 5)? One effect of the division is certain: if q and k have variance 1, no weight
+# is close to 1 at the start, whatever d_k is.
 #
-# Is it worth it everywhere, then? Lesson 07's decoder has no matrices W_q and W_k: its query for
-# dot is the state, 120 numbers between −1 and 1. The package has records of it
+# Should you always divide, then? Lesson 07's decoder has no matrices W_q and W_k: its query for dot
+# is the state, here 120 numbers between −1 and 1. The package has records of it
 # (`results/claims.md`; the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000 clauses of the
 # Bible, six epochs, test perplexity, mean of three seeds):
 
@@ -678,14 +686,14 @@ print("\nrecorded, one head of 120, states as queries and keys, test perplexity:
       + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in RECORDED.items()))
 
 # %% [markdown]
-# There the division makes it worse, so it is not always good. (Perhaps those scores begin small
-# enough without it. How would you find out?)
+# There the division makes the model worse. (Perhaps those scores begin small enough without it. How
+# would you find out?)
 #
 # ## What the heads attend to
 #
-# Last, the same task with four heads of 16 numbers each. The loss rewards no head for an alignment:
-# only what all four find together matters. The library returns the mean of the heads' weights, our
-# layer those of each. The titles give how often a head's largest weight is on the right word.
+# Last, the same task with four heads of 16 numbers each. The loss rewards no head for pointing at
+# the right word: it depends only on the sum of what all four contribute. The library returns the
+# mean of the heads' weights; our layer returns the weights of each head.
 
 # %% tags=["training"]
 translator = create(1, size=64, heads=4)
@@ -714,7 +722,7 @@ labels = [*pair.source, "</s>"], [*pair.target, "</s>"]
 
 # %% tags=["training"]
 figure, axes = plt.subplots(2, 2, figsize=(11, 9.8), layout="constrained")
-figure.suptitle("Heads attend differently: how often is each one's largest weight right?")
+figure.suptitle("Heads attend differently: how often is a head's largest weight on the right word?")
 for number, ax in enumerate(axes.flat):
     head = [rows[:len(one.target) + 1, :len(one.source) + 1]
             for rows, one in zip(weights[:, number], test)]
@@ -726,10 +734,10 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
       f"all links, {negation(by_library):.0%} of ne and pas.")
 
 # %% [markdown]
-# Compare the titles with that line, for *ne* and *pas*. Head 1 attends to *not* nearly always, head
-# 2 for about half of them, the other two hardly ever, and the mean of all four is right for half.
-# So the mean, which a heatmap of the layer shows, hides what one head knows. Which head it is
-# depends on the seed. Look at heads one by one.
+# Compare the titles with the last line of the output, for *ne* and *pas*. When it writes one of
+# them, head 1 nearly always attends to *not*, head 2 half of the time, the other two hardly ever.
+# The mean of all four is right for half. So the mean, which a heatmap of the layer shows, hides
+# what one head knows. Which head it is depends on the seed. Look at heads one by one.
 
 # %% [markdown]
 # ## What others call it
@@ -772,9 +780,9 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # 1. Keys have no bias, because b_k would change no weight. What does b_q do? Can it go, too?
 # 2. Show that one head's scores are those of lesson 07's general, and say which W_a it is. Which
 #    matrices W_a can it not have?
-# 3. Multiply W_q and W_k by two each and divide all scores by four more, so that the start is soft
-#    with large weights. Does it train like the soft start or like the sharp one?
-# 4. Late or lost: train the undivided model with variance 16 for eight epochs. Does it catch up?
+# 3. Multiply W_q and W_k by two each and divide all scores by four more, so that W_q and W_k are
+#    large but the scores start with variance 1. Does the model train like variance 1 or like 16?
+# 4. Train the undivided model with variance 16 for eight epochs. Does it catch up?
 # 5. Repeat the four models with d_k = 256, variances 1 and 256. Does only the start matter?
 # 6. In `leak` move a *query* instead: the outputs of other words must not move. Does this law find
 #    the scrambled layer? And this one: if source words and the columns of `visible` change their

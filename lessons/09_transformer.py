@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Lesson 09: the Transformer
 #
-# **You will be able to** write an encoder layer forward and backward, and say what the mask, the
-# positions, the residual connections and the norm are for.
+# **You will be able to** write an encoder layer forward and backward, and explain what the mask,
+# the positions, the residual connections and the norm are for.
 #
 # **Needs:** lesson 08. **Time:** 40 minutes to read, about a minute to run.
 #
 # Vaswani et al. (2017) asked what a translator needs besides the heads of lesson 08, and answered:
 # no recurrence at all. Every word attends to every other (**self-attention**), and no step waits
-# for the one before. Small parts do what recurrence did in passing: know the order of the words,
-# and hide what comes later.
+# for the one before. But recurrence also kept the words in order and hid those to come. Positions
+# and a mask now do that.
 #
 # Guess now: which bug lets a decoder read the answer, while every gradient check passes?
 
@@ -36,14 +36,15 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## A stream and its parts
 #
-# A sentence is a matrix x (T, d_model), one row per word, from the first line of the model to its
-# last. A part f reads it and *adds* something: x + f(x), a **residual connection** (or **skip
-# connection**). What x contains need not be repeated, and the gradient has a path past f. Two kinds
-# of parts take turns:
+# Throughout the model a sentence is a matrix x (T, d_model), one row per word, called the stream. A
+# part f reads it and *adds* something: x + f(x), a **residual connection** (or **skip
+# connection**). So f need not reproduce what x already contains, and the gradient has a path around
+# f. Two kinds of parts take turns:
 #
 # - *Heads* carry numbers from word to word, as weighted sums.
-# - *Feed-forward* reads one word at a time. With its max(0, …) it can compute *and*: for a and b
-#   that are 0 or 1, max(0, a + b − 1) is 1 only if both are. No weighted sum of a and b does that.
+# - *Feed-forward* reads one word at a time. With its max(0, …) it can compute the logical "and": if
+#   a and b are 0 or 1, max(0, a + b − 1) is 1 only if both are. No weighted sum of a and b does
+#   that.
 #
 # The encoder's layer has two parts, the decoder's three. N layers (in code `layers`) are stacked,
 # with h heads each. The names are the paper's:
@@ -51,7 +52,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x | (T, d_model) | input of a layer; the first layer's is √d_model E[word] + PE(p) |
-# | y, z | (T, d_model) | the stream between a layer's parts, and after them |
+# | y, z | (T, d_model) | the stream after a layer's first part, and after its second |
 # | LN(x) = g ∘ x̂ + b | (T, d_model) | **layer normalization** of each row; g, b (d_model,) |
 # | heads(x, m) | (T, d_model) | lesson 08: queries from x, keys and values from m (S, d_model) |
 # | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2; W_1 (d_model, d_ff), W_2 (d_ff, d_model) |
@@ -70,7 +71,7 @@ boxes = {
     "FF": ("Feed Forward\nFF(y)", 0, 5.2), "z": ("Add & Norm: z", 0, 6.5, 1),
     "M": ("M", 2.8, 6.5, 2), "words so far": ("target words so far", 5.8, 0),
     "x'": ("Embedding + Positional\nEncoding: x", 5.8, 1.3, 0),
-    "heads'": ("Masked Multi-Head Attention\nheads(x, x), s ≤ t", 5.8, 2.6),
+    "heads'": ("Masked Multi-Head Attention\nheads(x, x), j ≤ t", 5.8, 2.6),
     "y'": ("Add & Norm: y", 5.8, 3.9, 1),
     "asks": ("Multi-Head Attention\nheads(y, M)", 5.8, 5.2),
     "z'": ("Add & Norm: z", 5.8, 6.5, 1), "FF'": ("Feed Forward\nFF(z)", 5.8, 7.8),
@@ -84,11 +85,12 @@ arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z
           ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "P"), ("M", "asks")]
 arrows += [(*past, "", -1.35) for past in (("x", "y"), ("y", "z"))]
 arrows += [(*past, "", -1.85) for past in (("x'", "y'"), ("y'", "z'"), ("z'", "out"))]
-show(plotting.diagram(boxes, arrows, title="One encoder and one decoder layer, each N×. Curved "
-                      "arrows: residual connections"), "09_architecture")
+show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N decoder layers. "
+                      "Curved arrows: residual connections"), "09_architecture")
 
 # %% [markdown]
-# This is Figure 1 of the paper. The next layer's x is z, or out.
+# This is Figure 1 of the paper. The next encoder layer reads z as its x, the next decoder layer
+# out.
 #
 # ## Forward
 #
@@ -98,7 +100,7 @@ show(plotting.diagram(boxes, arrows, title="One encoder and one decoder layer, e
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
 # (ε = 10⁻⁵ keeps s from being 0.) Here is a word of five numbers with mean 2 and s = 2, so x_1 = 5
-# gives x̂_1 = 1.5. If x_1 rises a little, by δ, does x̂_1 rise by δ / 2? Guess before you read on.
+# gives x̂_1 = 1.5. If x_1 rises by a small δ, does x̂_1 rise by δ / 2? Guess before you read on.
 
 # %%
 x = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
@@ -113,20 +115,22 @@ print("x̂ =", x_hat_of(x))
 # %% [markdown]
 # ## Backward
 #
-# No: x_1 moves the mean and s, too. The mean has the slope ∂μ/∂x_i = 1 / d_model. For s, take the
-# derivative of its square (the path through μ adds up to 0 there):
+# It does not, because x_1 moves the mean and s, too. The mean has the slope ∂μ/∂x_i = 1 / d_model.
+# For s, take the derivative of its square. ([i = j] is 1 for i = j, otherwise 0. The second term
+# drops out because Σ_j (x_j − μ) = 0.)
 #
-#     2 s ∂s/∂x_i = 2 (x_i − μ) / d_model     so ∂s/∂x_i = x̂_i / d_model
+#     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
+#     ∂s/∂x_i     = x̂_i / d_model
 #
-# Now the quotient rule for x̂_j = (x_j − μ) / s. x_i reaches x̂_j along three paths, one term each:
-# directly, if i = j; through the mean; through s:
+# Now the quotient rule for x̂_j = (x_j − μ) / s. There are three paths from x_i to x̂_j: the direct
+# one, if i = j, the one through μ, and the one through s. Each gives a term:
 #
-#     ∂x̂_j/∂x_i = (1[i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
-#               = (1[i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
+#     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
+#               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# The gradient's components along the all-ones vector and along x̂ are projected out. These are a
-# shift and a stretch of x, which LN ignores (except for ε).
+# The last two terms remove the gradient's components along the all-ones vector and along x̂. To
+# move x in these directions is to shift it or to stretch it, and LN ignores both (except for ε).
 
 # %%
 dx_hat = np.array([1.0, 0.0, 0.0, 0.0, 0.0])       # the loss is x̂_1 itself
@@ -140,8 +144,8 @@ print("dx =", dx, "  as measured:", numeric)
 print(f"component along the ones {dx.sum():.4f}, along x̂ {dx @ x_hat:.4f}")
 
 # %% [markdown]
-# So x̂_1 rises by 0.175 δ. The same for a sentence, row by row; g and b let the model choose
-# another mean and scale.
+# So x̂_1 rises by 0.175 δ only. A sentence is treated the same way, row by row, and g and b let the
+# model choose another mean and scale.
 #
 # > **Exercise.** Write its backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -188,12 +192,12 @@ print(check(norm, x))
 # %% [markdown]
 # ### How a bug looks
 #
-# The usual mistake takes s for a constant. Which of dx, dg and db will be wrong?
+# The usual mistake is to treat s as a constant. Which of dx, dg and db will be wrong?
 
 
 # %%
 class Stiff(PlainNorm):
-    """The planted bug."""
+    """PlainNorm with a planted bug."""
 
     def backward(self, dy, cache, grads):
         x_hat, s = cache
@@ -206,15 +210,15 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# g and b are right, so dy and x̂ are. *A part of the Jacobian* (the matrix of all ∂x̂_j/∂x_i): one
-# of the three paths to x, which is `input[0]`, is missing.
+# g and b are right, so dy and x̂ are. Only x is wrong, which is `input[0]`. The report calls the
+# line "a part of the Jacobian", the matrix of all ∂x̂_j/∂x_i: one of the three paths is missing.
 #
 # ## The heads again, one at a time
 #
-# Lesson 08 joined the heads' outputs and multiplied by W_o. Each row of W_o meets one head only, so
-# heads side by side are a *sum* of parts:
+# Lesson 08 joined the heads' outputs and multiplied them by W_o. Each row of W_o multiplies a
+# column of one head, so the product is a *sum* with one term for each head:
 #
-#     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows that meet head i
+#     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
 # Here is one head, for one sentence; `visible` (T, S) says which keys each query may see.
 
@@ -222,7 +226,7 @@ report = caught(check, Stiff(norm.g, norm.b), x)
 # %%
 @dataclass(eq=False)
 class PlainHead(Module):
-    """The parameters of one head; what it does with them is `look`, below."""
+    """The parameters of one head, for `attend` and `attend_backward`."""
 
     W_q: Array  # (d_model, d_k)
     b_q: Array  # (d_k,)
@@ -239,7 +243,7 @@ def softmax(e):
 
 
 # %%
-def look(head, x, m, visible):
+def attend(head, x, m, visible):
     """Queries from x (T, d_model), keys from m (S, d_model) → (T, d_model), cache."""
     q = x @ head.W_q + head.b_q                                 # (T, d_k)
     k = m @ head.W_k                                            # (S, d_k)
@@ -276,8 +280,8 @@ class PlainHeads(Module):
     b_o: Array      # (d_model,)
 
     def forward(self, x, m, visible):
-        looks = [look(head, x, m, visible) for head in self.heads]
-        return self.b_o + sum(found for found, _ in looks), [cache for _, cache in looks]
+        both = [attend(head, x, m, visible) for head in self.heads]
+        return self.b_o + sum(found for found, _ in both), [cache for _, cache in both]
 
     def backward(self, dout, caches, grads):
         """→ dx (T, d_model), dm (S, d_model)."""
@@ -309,7 +313,8 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 #
 # Now the feed-forward part, and the layer with the norm *after* each sum, as in the paper. Read
 # `backward` next to `forward`, from the last line up: a sum x + f(x) hands its gradient to both
-# terms. In self-attention x gives queries, keys and values, so the heads return two gradients.
+# terms. In self-attention x gives the queries and also the keys and values, so the heads return two
+# gradients of x, dx_q and dx_kv.
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
@@ -359,8 +364,8 @@ class PlainEncoderLayer(Module):
         dsum = self.norm_2.backward(dz, normed_2, grads.norm_2)
         dy = dsum + self.feed_forward.backward(dsum, fed, grads.feed_forward)
         dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)
-        dasking, dasked = self.attention.backward(dsum, looked, grads.attention)
-        return dsum + dasking + dasked
+        dx_q, dx_kv = self.attention.backward(dsum, looked, grads.attention)
+        return dsum + dx_q + dx_kv
 
 
 # %%
@@ -383,13 +388,14 @@ print("one layer: the output, dx and the gradients of all its parameters are the
 # ### What the residual connection is for
 #
 # Remove it: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through six untrained
-# layers. After each we measure the share of the mean square that is *variance between words*: 1 if
-# they have nothing in common, 0 if all twenty are the same. Guess what happens to it.
+# layers. After each layer we subtract the mean word from all twenty, and measure which share of the
+# mean square is left. It is 1 if the mean word is 0, and 0 if all twenty words are the same. Guess
+# what happens to it.
 
 
 # %%
 def differences(residual, seed):
-    """The share of variance between words after each of six layers; residual: 1, or 0 for none."""
+    """The share of variance between words after each of six layers; residual: 1 with, 0 without."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((20, 32))
     shares = []
@@ -412,9 +418,10 @@ for name, residual in (("with", 1), ("without", 0)):
         assert (shares[3] < 1e-4) == (residual == 0)
 
 # %% [markdown]
-# Without it, four layers turn twenty words into one: **rank collapse** (Dong, Cordonnier & Loukas
-# 2021). Averages of the same words are much alike, and words that are alike have the same queries.
-# With it the differences fade, too, but far more slowly.
+# Without residual connections, four layers turn twenty words into one: **rank collapse** (Dong,
+# Cordonnier & Loukas 2021). Every output is an average of the same twenty values, so the outputs
+# are similar. In the next layer similar words have similar queries, so their averages are even more
+# similar. With residual connections the differences fade, too, but far more slowly.
 #
 # ## Positions
 #
@@ -430,14 +437,15 @@ assert np.allclose(shuffled, straight[order])
 print("each word has the same output in:", *sentence, "/", *sentence[order])
 
 # %% [markdown]
-# Who eats whom? The layer cannot tell. So x = √d_model E[word] + PE(p) contains the position.
-# (The numbers of E are about 1 / √d_model, since E is also the output's table.) The paper takes
-# sines and cosines, a pair for each frequency ω_i, from 1 to nearly 1 / 10000:
+# Who eats whom? The layer cannot tell. So the position p has to be in x, and the paper adds it:
+# x = √d_model E[word] + PE(p). (The factor makes both terms similar in size: the numbers of E are
+# about 1 / √d_model, since E is also the table of the output layer.) PE consists of sines and
+# cosines, a pair for each frequency ω_i, from 1 to nearly 1 / 10000:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
 #
-# One pair is the hand of a clock. `offset` places later it has turned by ω_i offset, *wherever it
-# started*. With a = ω_i p and b = ω_i offset:
+# One pair is the hand of a clock. From p to p + offset it turns by the angle ω_i offset, *whatever
+# p is*. With a = ω_i p and b = ω_i offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -474,11 +482,11 @@ show(positions_picture(PE), "09_positions")
 # %% [markdown]
 # ## The decoder's layer
 #
-# It differs in two ways. A second set of heads reads the encoder's output M: queries from the
-# target, keys and values from the source, which is **cross-attention**. And in training the decoder
-# is fed all target words (**teacher forcing**), while word t has to predict the next one. So a word
-# may see places s ≤ t only, by the **causal mask**, a triangle. (Its backward pass has nothing new:
-# question 3.)
+# It differs from the encoder's layer in two ways. A second set of heads reads the encoder's output
+# M: queries from the target, keys and values from the source, which is **cross-attention**. And in
+# training the decoder is fed all target words at once (**teacher forcing**), but its output at
+# position t has to predict word t + 1. So the query at t may only see positions j ≤ t. The **causal
+# mask** does that; it is a triangle of ones. (The backward pass has nothing new: question 3.)
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
@@ -495,8 +503,8 @@ def decode(layer, x, m):
     triangle = np.tri(len(x), dtype=bool)                       # (T, T)
     found, looked = layer.attention.forward(x, x, triangle)
     y, normed_1 = layer.norm_1.forward(x + found)
-    asked, source = layer.source.forward(y, m, True)
-    z, normed_source = layer.norm_source.forward(y + asked)
+    found, source = layer.source.forward(y, m, True)
+    z, normed_source = layer.norm_source.forward(y + found)
     added, fed = layer.feed_forward.forward(z)
     out, normed_2 = layer.norm_2.forward(z + added)
     return out, (looked, normed_1, source, normed_source, fed, normed_2)
@@ -511,26 +519,26 @@ print("the decoder's layer: its output is the library's")
 # %% [markdown]
 # ### What no gradient check sees
 #
-# Make the triangle one place too wide, s ≤ t + 1, or leave it out: the backward pass is then the
-# correct one of the wrong function. What catches it is a *law*: a later word changes no earlier
-# output. Change word s, and see which outputs move. Output t has to predict word t + 1.
+# Make the triangle one place too wide, j ≤ t + 1, or leave it out. Then the backward pass is
+# correct, but the forward pass computes the wrong function. What catches this bug is a *law*: no
+# word may change an earlier output. Change word j, and see which outputs move.
 
 
 # %%
 def moved_by(visible):
-    """(T, T): does output t move when word s changes?"""
+    """(T, T): does output t move when word j changes?"""
     before, _ = layer.forward(x, visible)
     moves = np.zeros((T, T), int)
-    for s in range(T):
+    for j in range(T):
         changed = x.copy()
-        changed[s, 0] += 1
+        changed[j, 0] += 1
         after, _ = layer.forward(changed, visible)
-        moves[:, s] = np.abs(after - before).max(1) > 1e-12
+        moves[:, j] = np.abs(after - before).max(1) > 1e-12
     return moves
 
 
 # %%
-masks = {"s ≤ t": np.tri(T), "s ≤ t + 1": np.tri(T, k=1), "no mask": np.ones((T, T))}
+masks = {"j ≤ t": np.tri(T), "j ≤ t + 1": np.tri(T, k=1), "no mask": np.ones((T, T))}
 for name, mask in masks.items():
     visible = mask.astype(bool)
     worst = check(layer, x, visible).worst
@@ -540,18 +548,20 @@ for name, mask in masks.items():
           f"{T * (T - 1) // 2} cases")
     for t in range(T - 1):
         print(f"  to write {sentence[t + 1]:<4} it reads:", *sentence[moves[t] == 1])
-    assert (early == 0) == (name == "s ≤ t") and np.diag(moves).all()
+    assert (early == 0) == (name == "j ≤ t") and np.diag(moves).all()
 
 # %% [markdown]
-# All three checks pass. One place too wide, and the layer reads *cow* to predict *cow*, which in
-# use is not there yet. Write this law as a test for every decoder that you build.
+# All three gradient checks pass. With the triangle one place too wide, the layer reads *cow* to
+# predict *cow*. When the model translates, that word does not exist yet. Test this law for every
+# decoder that you build.
 #
 # ## Writing word by word
 #
-# In use the decoder writes a word, appends it and goes on. Computed from the start each time, T
-# words cost 1 + 2 + … + T rows in each product. But by the law above, keys and values of earlier
-# words *stay*. Keep them (a **KV cache**), and each word costs one row. Decoding has no gradient,
-# so the test is a law again: word by word equals all at once.
+# When it translates, the decoder writes a word, appends it to its input and goes on. If you compute
+# everything again each time, T words cost 1 + 2 + … + T rows in each product. But by the law above
+# a new word does not change the keys and values of earlier words. Keep them (a **KV cache**), and
+# each word costs one row. Decoding has no backward pass, so the test is a law again: word by word
+# equals all at once.
 #
 # > **Exercise.** Write one step of it: `numpy-attention exercise start kv-cache`.
 
@@ -575,7 +585,7 @@ def word_by_word(head, x):
 # %%
 head = decoder.attention.heads[0]
 words = rng.standard_normal((10, d_model))
-at_once, _ = look(head, words, words, np.tri(10, dtype=bool))
+at_once, _ = attend(head, words, words, np.tri(10, dtype=bool))
 assert np.allclose(word_by_word(head, words), at_once)
 print(f"word by word equals all at once, with 10 rows through W_k instead of {sum(range(11))}")
 
@@ -585,15 +595,14 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # One choice is left. The paper has LN(x + f(x)), **post-norm**. Most later models have the norm
 # *inside* the part, x + f(LN(x)), **pre-norm**, and one more LN after the last layer. Xiong et al.
 # (2020) show what this changes. In a post-norm stack the expected gradients near the output are
-# large at the start, so training needs small first steps: a **warm-up**, in which the learning rate
-# rises, before it falls with 1 / √t (equation 3 of Vaswani et al.). A pre-norm stack can do
-# without. (Question 5 tries both kinds, with warm-up and without.)
+# large at the start, so training needs small first steps. In a **warm-up** the learning rate rises
+# first, and then falls like 1 / √step (equation 3 of Vaswani et al.). A pre-norm stack needs no
+# warm-up. (Question 5 tries both kinds, with it and without.)
 #
 # ## A small Transformer
 #
 # A translator of artificial sentences: two layers, four heads, d_model = 64, post-norm, and the
-# paper's learning rates. (`smoothing` is its **label smoothing**: question 8.) In the sentence that
-# is printed, words change their order.
+# paper's learning rates. (`smoothing` is its **label smoothing**: question 8.)
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -616,13 +625,13 @@ print(*test[shown].source, "→", *written[shown], "  reference:", *test[shown].
 #   this Transformer              80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)
 
 # %% [markdown]
-# Lesson 07's recurrent network had 99.5% on this task: on 8,000 short pairs the Transformer is not
-# ahead. Its certain advantage is that in training no word waits for another.
+# Lesson 07's recurrent network had 99.5% on this task: with 8,000 short pairs the Transformer is
+# not ahead. But in training no word waits for another.
 #
-# ## What each head looks at
+# ## What each head attends to
 #
-# For how many target words does a head's largest weight lie on the right source word? Guess for the
-# heads in layer 1, and for those in layer 2.
+# For which share of the target words is a head's largest weight on the right source word? Guess for
+# the heads of layer 1, and for those of layer 2.
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # of each layer (B, h, T, S); (B, T, S)
@@ -631,13 +640,13 @@ print("largest weight on the right word, layer 1, then layer 2: "
       + ", ".join(f"{one:.0%}" for one in right))
 assert max(right[:4]) < min(right[4:])
 its_heads = [head for layer_of_it in weights for head in layer_of_it[shown]]
-title = "The target reads the source: layer 1 looks elsewhere, too; layer 2 points"
+title = "Cross-attention: in layer 2 the largest weight is mostly on the right word (white frames)"
 show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
-# In layer 2 all four heads mostly read the word that is being translated. The heads of layer 1 look
-# at the right word less than half of the time. Where a head looks does not show what it is *for*.
-# To find out, remove it (question 6).
+# In layer 2 the largest weight of every head is mostly on the word that is being translated. In
+# layer 1 it is on that word less than half of the time. Where a head attends does not show what it
+# is *for*. To find out, remove it (question 6).
 
 # %% [markdown]
 # ## What others call it
@@ -645,7 +654,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # | here | elsewhere |
 # |---|---|
 # | residual connection | skip connection, Add in Add & Norm |
-# | the triangle s ≤ t | **causal mask**, look-ahead mask; masked self-attention |
+# | the triangle j ≤ t | **causal mask**, look-ahead mask; masked self-attention |
 # | PE | sinusoidal **positional encoding** |
 # | KV cache | past key values |
 # | heads(y, M) | **cross-attention**, encoder-decoder attention |
@@ -673,10 +682,10 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # %% [markdown]
 # ## Questions
 #
-# 1. Show that LN(a x + c) = LN(x) for a > 0 and any c, except for ε. So what does a pre-norm part
-#    not know of the stream, and what does the stream still know?
-# 2. In `PlainEncoderLayer.backward` leave out dasked. Which gradients will be wrong? And which, if
-#    you leave out the residual connection past the feed-forward part (dsum in the line of dy)?
+# 1. Show that LN(a x + c) = LN(x) for a > 0 and any c, except for ε. So what does a part of a
+#    pre-norm layer not know about the stream? Is it lost in the stream itself?
+# 2. In `PlainEncoderLayer.backward` leave out dx_kv. Which gradients will be wrong? And which, if
+#    you leave out the residual connection around the feed-forward part (dsum in the line of dy)?
 # 3. Write the backward pass of `decode`, and check it.
 # 4. Can an encoder keep its keys when the source grows by a word, as the decoder does?
 # 5. Write `PreNormLayer`, forward and backward, and check it. Then train both kinds, six layers in

@@ -18,7 +18,7 @@ def states(translator, pairs):
 
 
 def check_same(mine, library, X, M, visible):
-    """Hold a layer on (X, M, visible) against another: outputs, weights, all gradients.
+    """Compare two layers on (X, M, visible): outputs, weights, all gradients.
 
     AssertionError: one of them differs.
     """

@@ -8,7 +8,7 @@ from numpy_attention.models.luong import LuongTranslator
 
 
 def check_same(attention, score, score_backward, s, M, *weights):
-    """Hold a score and its backward pass against one of the library's attentions.
+    """Compare a score and its backward pass with one of the library's attentions.
 
     Both run from s and M to the context and back, from the same random dc. AssertionError: the
     context, the weights, or a gradient differs.
@@ -32,7 +32,7 @@ def check_same_look(attention, look, attend_backward, s, M, *weights):
 
 
 def check_same_decoder(kind, rng):
-    """Hold lesson 07's PlainDecoder, or another kind, against the library's decoder.
+    """Compare lesson 07's PlainDecoder, or another kind, with the library's decoder.
 
     Annotations and the first state are those of the library's encoder of two sentences.
     AssertionError: s̃, the weights, or the gradient of a parameter differs.

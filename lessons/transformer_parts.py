@@ -21,7 +21,7 @@ from numpy_attention.training.trainer import Trainer
 
 
 def check_same_encoder(layer, x, pre_norm=False):
-    """Hold lesson 09's encoder layer against the library's, on one sentence x (T, D).
+    """Compare lesson 09's encoder layer with the library's, on one sentence x (T, D).
 
     AssertionError: the output, dx, or the gradient of a parameter differs.
     """
@@ -115,7 +115,7 @@ def positions_picture(PE):
 
 
 def heads_picture(weights, right, pair, title):
-    """The weights (T, S) of two layers of four heads for a Pair, right of so many; → Figure."""
+    """The weights (T, S) of two layers of four heads, each with its share right; → Figure."""
     source = [*pair.source, "</s>"]
     target = [*pair.target, "</s>"]
     figure, axes = plt.subplots(2, 4, figsize=(17, 9), layout="constrained")
@@ -123,8 +123,8 @@ def heads_picture(weights, right, pair, title):
         share = f"layer {number // 4 + 1}, head {number % 4 + 1}: right for {right[number]:.0%}"
         rows = weights[number][:len(target), :len(source)]
         plotting.attention_heatmap(rows, source, target, pair.sure, ax=ax, title=share,
-                                   bar=number % 4 == 3)
-    figure.suptitle(title)
+                                   bar=number == 7)
+    figure.suptitle(title + "\n")
     return figure
 
 

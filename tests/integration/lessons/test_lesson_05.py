@@ -78,7 +78,7 @@ def test_a_line_that_is_wrong_elsewhere_is_reported(lesson):
 
 def test_a_small_step_is_reported_where_it_is_wrong(lesson):
     with pytest.raises(AssertionError, match="s1"):
-        lesson["moved"]("s1", lesson["ds_1"] + 0.01)
+        lesson["check_intermediate"]("s1", lesson["ds_1"] + 0.01)
 
 
 def test_gradients_by_place_are_those_of_the_words(translator):

@@ -13,16 +13,16 @@ QUOTED = {
                       "two directions": "clauses-additive"},
     }),
     "06_additive_attention.py": ("bleu", 1, {
-        "as the appendix has it": "appendix",
-        "but Glorot's and orthogonal initial values": "appendix-init-modern",
-        "but Adam, its rate falling to 0": "appendix-adam",
-        "as we have it, both and dropout": "clauses-additive",
+        "the paper's settings": "appendix",
+        "with Glorot's and orthogonal initial values": "appendix-init-modern",
+        "with Adam, its rate falling to 0": "appendix-adam",
+        "with both, and dropout: our settings": "clauses-additive",
     }),
     "07_luong_attention.py": ("perplexity", 2, {
         "dot": "clauses-dot", "general": "clauses-general", "concat": "clauses-concat",
         "location": "clauses-location", "general in local-p": "clauses-local-p",
         "dot with input feeding": "clauses-dot-feeding",
-        "concat asked by h_{t−1}": "query-previous-additive",
+        "concat with the query s_{t−1}": "query-previous-additive",
     }),
     "08_scaled_dot_product.py": ("perplexity", 2, {
         "not divided": "clauses-dot", "divided": "clauses-scaled-dot",
@@ -67,7 +67,7 @@ def test_what_lessons_06_to_08_say_of_their_records():
     quoted = written("07_luong_attention.py", "RECORDED")
     by_words = [quoted[name] for name in ("dot", "general", "concat")]
     spread = max(by_words) - min(by_words)
-    too_early = quoted["concat asked by h_{t−1}"] - quoted["concat"]
+    too_early = quoted["concat with the query s_{t−1}"] - quoted["concat"]
     assert round(too_early, 1) == 1.0 and too_early > spread
     assert quoted["dot with input feeding"] - quoted["dot"] < spread + 0.05
     assert quoted["location"] - quoted["concat"] > 1

@@ -29,7 +29,7 @@ def cases(rng, its):
 EXERCISE = Exercise(
     "encoder-layer", "a residual connection has two gradients", LESSON, position=2,
     needs=("layer-norm", "multi-head"),
-    source=Source(LESSON, ("softmax", "PlainNorm", "PlainHead", "look", "attend_backward",
+    source=Source(LESSON, ("softmax", "PlainNorm", "PlainHead", "attend", "attend_backward",
                            "PlainHeads", "PlainFeedForward", "PlainEncoderLayer")),
     blanks=("PlainEncoderLayer.forward", "PlainEncoderLayer.backward"), cases=cases,
     text="""
@@ -51,13 +51,13 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
          "unchanged, whatever the part does with its copy."),
     unseen="A layer without a residual connection has right gradients, and learns badly.",
     mistakes=(
-        ("return dsum + dasking + dasked", "return dsum + dasking",
+        ("return dsum + dx_q + dx_kv", "return dsum + dx_q",
          "you left out the gradient through keys and values; dx has three terms, because x is "
          "query, key and value"),
-        ("return dsum + dasking + dasked", "return dsum + dasked",
+        ("return dsum + dx_q + dx_kv", "return dsum + dx_kv",
          "you left out the gradient through the queries; dx has three terms, because x is query, "
          "key and value"),
-        ("return dsum + dasking + dasked", "return dasking + dasked",
+        ("return dsum + dx_q + dx_kv", "return dx_q + dx_kv",
          "you left out the residual connection past the heads; dsum should be added, because x "
          "itself is in the sum"),
         ("dy = dsum + self.feed_forward.backward(", "dy = self.feed_forward.backward(",
