@@ -965,10 +965,11 @@ title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the 
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# Compare with your guesses. On the machine where this was written, the first version took less than
-# three times as long as its products. That is not ten times, because BLAS did much of the work from
-# the start. One change, all words at once, saved about as much as all the others together. The
-# others saved a few per cent each, and the first of them hardly anything.
+# Compare with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
+# kernels, the first version took less than three times as long as its products. That is not ten
+# times, because BLAS did much of the work from the start. One change, all words at once, saved
+# about as much as all the others together. The others saved at most a tenth each, and the first of
+# them hardly anything.
 #
 # These shares belong to *this* step, whose output layer is large. In a larger model the loop counts
 # for more. With H = 1,024 and ten texts, the panels alone took off more than a third of the time
