@@ -12,8 +12,8 @@
 #
 # No parameter changes here, so there is no gradient check. What can go wrong is the bookkeeping,
 # and it goes wrong silently, because the code still writes words. Later, one wrong word in a beam
-# search mixes up its states, and it claims probabilities that no model ever gave. Guess now: does
-# BLEU find that bug?
+# search will mix up its states. The search then claims probabilities that no model ever gave. Guess
+# now: does BLEU find that bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -144,8 +144,8 @@ assert rows == [1, 0]
 # *la casa* has overtaken. Look at the rows: 1, 0. The better prefix now is a child of the worse one
 # from the step before. The prefixes have *crossed*, so their states in the model must cross, too.
 #
-# > **Exercise.** Let states cross, for several sentences at once: `numpy-attention exercise start
-# > reorder-states`.
+# > **Exercise.** Let states cross, for several sentences at once:
+# > `numpy-attention exercise start reorder-states`.
 #
 # A prefix that writes `</s>` has *ended*. It is set aside, and its slot is not refilled: once one
 # of five has ended, the next step keeps four. When all have ended, the best of them wins.
@@ -175,8 +175,8 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: of width ·
 # state. It takes several prefixes at once, one per row. The state of a `Small` translator is simply
 # the words written so far. When prefixes cross, `take` picks the rows of the state.
 #
-# > **Exercise.** Write a beam search yourself, then compare it with the one below: `numpy-attention
-# > exercise start beam`.
+# > **Exercise.** Write a beam search yourself, then compare it with the one below:
+# > `numpy-attention exercise start beam`.
 
 
 # %%
@@ -416,7 +416,7 @@ report_claims(bugs["rows put in order"], house, 2)
 # *la* and *casa* are right, and `</s>` is the first word that is not. So the third call of `next`
 # did not predict what follows *la casa*. The two lines before that call are `rows` and `take`. By
 # hand we found the rows [1, 0]. Put in order, they are [0, 1], so *casa* went to the state of *el*.
-# The model predicted what follows *el casa*, which nobody wrote: the end.
+# The model predicted what follows *el casa*, which nobody wrote, and its answer was `</s>`.
 #
 # ### Is a wider beam always at least as good?
 #
@@ -742,7 +742,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # %% [markdown]
 # Sampling at τ = 1 follows the model's own distribution, and its BLEU is far below greedy's. At
 # each step there is a small chance of a bad word, and a sentence has many steps. The other three
-# knobs trade variety for quality.
+# settings trade variety for quality.
 #
 # But look at the log p. The book's is close to that of samples at τ = 1, and far from that of
 # anything that a search finds. If a model is well **calibrated** (as uncertain as it has reason to

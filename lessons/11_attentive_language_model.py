@@ -50,7 +50,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 #     e_s = v · tanh(h_s W_s + h_t W_q)     score: how useful is state s now?     for s < t
 #     α   = softmax(e)                      weights: positive, they add up to 1
-#     c   = Σ_s α_s h_s                     **context vector**: what was fetched
+#     c   = Σ_s α_s h_s                     context vector: what was fetched
 #     y   = tanh(h_t W_x + c W_r + b)       combines state and context; y predicts the word
 #
 # The paper calls this score *combined*. Its other score, *single*, leaves out h_t W_q: it rates
@@ -63,7 +63,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | k_s, q | (A,) | h_s W_s and h_t W_q: key and query |
 # | x_s | (A,) | tanh(k_s + q), the score's hidden layer, as in lesson 06 |
 # | e, α | (S,) | scores, weights |
-# | c | (H,) | context |
+# | c | (H,) | **context vector** |
 # | y | (K,) | what the output layer reads |
 # | W_s, W_q, v | (H, A), (H, A), (A,) | parameters of the score |
 # | W_x, W_r, b | (H, K), (H, K), (K,) | parameters of the last line; W_x reads h_t, not x_s |
@@ -93,8 +93,8 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 # place.
 #
 # The present state is (0, 1, 0): it asks for the first letter. W_q turns it into the query (0, −3).
-# Added to the keys, this query takes points away from any state at the *second* place. Which weight
-# will be the largest?
+# Added to the keys, this query lowers every score, but most of all that of a state at the *second*
+# place. Which weight will be the largest?
 
 
 # %%
@@ -249,8 +249,8 @@ print("one step: every gradient is what the central difference measures")
 # value's term is the one to remember. It takes the loss at t to h_s in **one** step, however far
 # apart they are.
 #
-# > **Exercise.** Write the backward pass before you read on: `numpy-attention exercise start
-# > causal`.
+# > **Exercise.** Write the backward pass before you read on:
+# > `numpy-attention exercise start causal`.
 
 
 # %% tags=["plain"]
@@ -465,9 +465,9 @@ print("the traced reader's gradient is 0, and right, for", ", ".join(unmoved))
 assert unmoved == ["W_s", "W_q", "v", "W_r"]
 
 # %% [markdown]
-# The second sees the future. The third is only a diagonal: y = tanh(h W_x + b), one layer and no
-# past at all. It *trains*, and well. Code that runs does not prove that its equations are right. (A
-# sign to look for in your own runs: a parameter whose gradient is exactly 0.) We keep the third
+# The second layer sees the future. The third is only a diagonal: y = tanh(h W_x + b), one layer and
+# no past at all. It *trains*, and well. Code that runs does not prove that its equations are right.
+# (A sign to look for in your own runs: a parameter whose gradient is exactly 0.) We keep the third
 # one. It will be the **control**, the model to compare with.
 #
 # ## Ten letters, twenty dots

@@ -604,9 +604,9 @@ for name, seeds in WIKITEXT.items():
 # %% [markdown]
 # With both seeds, three parts are ahead of two and of one, as in the paper. But all three models
 # are behind the LSTM and the 4-gram. A second seed shifts every model by more than its interval,
-# because the interval covers the choice of the test text and not the seed. So compare only within a
-# column (`results/claims.md` has the reason, and other windows). Three epochs and two seeds can
-# neither confirm nor refute the paper's gains of 3 to 9 over an LSTM after training to the end.
+# which covers the choice of the test text but not the seed. So compare only within a column
+# (`results/claims.md` has the reason, and other windows). Three epochs and two seeds can neither
+# confirm nor refute the paper's gains of 3 to 9 over an LSTM after training to the end.
 
 # %% [markdown]
 # ## What others call it

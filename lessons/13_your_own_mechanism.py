@@ -277,8 +277,8 @@ print("their products, normalised, are the weights by distance")
 # (Other scores may also need `dmemory.values` and `dmemory.defer`: section 2 of
 # `docs/custom_mechanisms.md` explains them.)
 #
-# > **Exercise.** Write the two backward methods before you read on: `numpy-attention exercise start
-# > nearness`.
+# > **Exercise.** Write the two backward methods before you read on:
+# > `numpy-attention exercise start nearness`.
 #
 # Now for a batch: q (B, Q) and K (B, S, Q). Compare line by line with what you did by hand.
 # `create` starts with a small β, s = −2. A distance is a sum of Q squares and may be large, and
@@ -593,9 +593,9 @@ show(figure, "13_attention")
 # ## Yours
 #
 # Open `docs/custom_mechanisms.md` and make one: an equation that you have not seen anywhere, in a
-# file. Run `numpy-attention gradcheck mine.py:Name` until it passes, then `train`, `heatmap`, and
-# `compare` it with what it should beat. Before you train, take your equation apart. Say which old
-# score is in it, what is new, and which control would show the difference.
+# file. Run `numpy-attention gradcheck mine.py:Name` until it passes. Then `train` it, look at a
+# `heatmap`, and `compare` it with what it should beat. Before you train, take your equation apart.
+# Say which old score is in it, what is new, and which control would show the difference.
 
 # %% [markdown]
 # ## What others call it

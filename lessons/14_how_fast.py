@@ -387,7 +387,7 @@ print(f"U takes {U.nbytes / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 # If you guessed twenty times, look at the size of U. It may fit into a core's **cache**, a small
 # and fast memory. Then fetching it is cheap, and this change saves little. S is larger, which will
 # matter in change 3. Change 4 solves two puzzles that remain: why are few rows slow at all, and why
-# is the view slower than the copy?
+# can a view be slower than a copy?
 #
 # Now the change itself. One product leaves the loop:
 
@@ -521,8 +521,8 @@ print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 #
 # BLAS does not read U where it is. It first copies U, block by block, into the order in which its
 # inner loop reads it. This is called *packing*. It takes the same time for any number of rows, so a
-# thousand rows can afford it and ten cannot. Packing a view takes longer, because it reads across
-# the rows of U.
+# thousand rows can afford it and ten cannot. Packing a view may take longer, because it reads
+# across the rows of U.
 #
 # If this is the reason, the time of a product is a straight line in its number of rows:
 #
@@ -567,8 +567,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # %% [markdown]
 # If the speed falls off a cliff at 500 columns, your BLAS has small-matrix kernels. If the last
 # factor is near 1, it has another limit or no such kernels: OpenBLAS's Haswell kernels, for
-# example, pack every product. Then panels will not speed up your products, and may slow them a
-# little.
+# example, pack every product. In that case panels will not speed up your products, and may slow
+# them a little.
 #
 # The cliff suggests a trick. Cut W into *panels* of 64 columns. Each column of a product depends on
 # one column of W only, so each panel gives its own columns of the result:
@@ -703,9 +703,9 @@ check_same(UInPanels, WordsAtOnce)
 # %% [markdown]
 # ## 5. One compiled loop for all gates
 #
-# Count what NumPy does for the gates of one step. σ alone takes four calls: −a, its exponential, 1
-# + … and 1 / …. Each call makes a new array. Forward and backward, a step makes some fifty calls,
-# each for only B · H numbers.
+# Count what NumPy does for the gates of one step. σ alone takes four calls: one each for −a, exp,
+# the sum with 1, and the division. Each call makes a new array. Forward and backward, a step makes
+# some fifty calls, each for only B · H numbers.
 #
 # A compiled loop does all of it for one number, then for the next. Intermediate results stay in the
 # processor's registers. For row b, `lstm` in `numpy_attention/kernels/gates.py` is these lines:
