@@ -968,8 +968,8 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # Compare with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
 # kernels, the first version took less than three times as long as its products. That is not ten
 # times, because BLAS did much of the work from the start. One change, all words at once, saved
-# about as much as all the others together. The others saved at most a tenth each, and the first of
-# them hardly anything.
+# about as much as all the others together. The others saved about a tenth each or less, and the
+# first of them hardly anything.
 #
 # These shares belong to *this* step, whose output layer is large. In a larger model the loop counts
 # for more. With H = 1,024 and ten texts, the panels alone took off more than a third of the time
@@ -990,7 +990,7 @@ shares = {name: ms[name] / of_last for name in parts}
 shares["the rest"] = rest_of(shares)
 check_parts_add_up(1, shares.values())
 print("of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()), "in all 100 %")
-print(f"if everything but the products took no time at all, it would be "
+print(f"if everything except the products took no time, it would be "
       f"{of_last / floor:.2f} times as fast")
 
 # %% [markdown]
