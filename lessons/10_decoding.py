@@ -124,8 +124,7 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
 # ## A beam of two, by hand
 #
 # Keep two prefixes instead of one. The first words are *el* with 0.55 and *la* with 0.45. Any word
-# can follow each of them, so there are 2 · V totals of log p (here, products of p). Which two are
-# the largest?
+# can follow each of them, so there are 2 · V products. Which two are the largest?
 
 # %%
 kept = [(BOS, words.index("el")), (BOS, words.index("la"))]
@@ -172,8 +171,8 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: of width ·
 #
 # A search needs two functions of a model. `start` reads the source. `next` takes the word just
 # written and returns log p of the next one, the attention weights (not needed here), and the new
-# state. It takes several prefixes at once, one per row. The state of a `Small` translator is simply
-# the words written so far. When prefixes cross, `take` picks the rows of the state.
+# state. It takes several prefixes at once, one per row. The state of a `Small` translator is the
+# words written so far. When prefixes cross, `take` picks the rows of the state.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -685,8 +684,6 @@ print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join
       f"the beam keeps the first {long} of greedy's {len(lost.ids)} words")
 
 # %% [markdown]
-# The beam drops greedy's prefix when its total falls behind.
-#
 # ## What sampling chooses from
 #
 # Top-k and nucleus look alike until you compare them in two situations. Take the first words of two
@@ -715,8 +712,7 @@ print(f"words left by the nucleus: {few} and {many}")
 assert few < 3 < many
 
 # %% [markdown]
-# Three words are too many where one is right, and too few where many are. The size of the nucleus
-# depends on how sure the model is.
+# Three words are too many where one is right, and too few where many are.
 #
 # ## Searching and sampling compared
 #

@@ -214,9 +214,9 @@ moved("z", dz)
 # %% [markdown]
 # ### Four roles
 #
-# Now the states. h_t was used twice: it **predicts** (in a) and it **asks** (in q). Each h_s was
-# used twice as well: it is **found** (by its key k_s) and it is **fetched** (as a value, in c). The
-# query met every key, so dq is a sum:
+# h_t was used twice: it **predicts** (in a) and it **asks** (in q). Each h_s was used twice, too:
+# it is **found** (by its key k_s) and it is **fetched** (as a value, in c). The query met every
+# key, so dq is a sum:
 #
 #     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
 #     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is fetched    with dk_s = dz_s
@@ -731,11 +731,9 @@ assert flattered < 0.95 * honest
 #    then, in time and memory?
 # 3. Copy with the seeds 1 to 5. Which of the four results change by more than ten points?
 # 4. Suppose `backward` has `de = alpha * dalpha`. The report says that element [1, 0, 0] of de
-#    should be 0. Why 0? What do W_s, W_q and v learn from a text of two words? (Try it in the
-#    exercise `causal`.)
+#    should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
 # 5. Is it the *gradient* that does not reach back in the LSTM? Measure with
 #    `analysis.gradient_flow`, before training, how much of the last letter's gradient arrives.
-#    Guess first.
 # 6. Train *combined* with twenty dots and test it with ten, nineteen and forty. Will it still
 #    point?
 # 7. Equal parameters sound fair. But word vectors of n numbers take V n parameters, most of the

@@ -13,7 +13,7 @@
 #
 # You will derive their models and try them on a task. Separate parts learn it much faster than one
 # small vector, but a control reverses the explanation. At the end you split the gradient of h_t by
-# its jobs. Guess now, and write it down: which two of the four jobs disagree most?
+# its jobs. Guess now: which two of the four jobs disagree most?
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)

@@ -258,7 +258,7 @@ print("their products, normalised, are the weights by distance")
 
 # %% [markdown]
 # So no experiment can show whether "distance" works. It can show what this one factor adds to
-# general. Keep that in mind when you see results.
+# general.
 #
 # ## The class
 #

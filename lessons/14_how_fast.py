@@ -385,9 +385,8 @@ print(f"U takes {U.nbytes / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 
 # %% [markdown]
 # If you guessed twenty times, look at the size of U. It may fit into a core's **cache**, a small
-# and fast memory. Then fetching it is cheap, and this change saves little. S is larger, which will
-# matter in change 3. Change 4 solves two puzzles that remain: why are few rows slow at all, and why
-# can a view be slower than a copy?
+# and fast memory. Then fetching it is cheap, and this change saves little. Change 4 solves two
+# puzzles that remain: why are few rows slow at all, and why can a view be slower than a copy?
 #
 # Now the change itself. One product leaves the loop:
 
@@ -859,9 +858,6 @@ def products(B):
 # Nine versions and the floor run in turns. After each time, the output says how many times as fast
 # this version is as the one before: the median of the rounds, and the middle half of the rounds in
 # brackets. If the brackets include 1, this run cannot tell the two apart, and the bar is grey.
-#
-# (`keep_freed_memory` asks the C library on Linux to keep the memory of freed arrays. Without it,
-# versions that make many arrays may also pay for fetching it again.)
 
 
 # %% tags=["training"]
@@ -872,7 +868,7 @@ def step_of(kind):
     return lambda: model.train_step(inputs, targets, grads)
 
 
-keep_freed_memory()
+keep_freed_memory()     # else versions that make many arrays pay for fetching their memory again
 
 # %% tags=["training"]
 def step_of_library():
@@ -995,10 +991,9 @@ print(f"if everything except the products took no time, it would be "
 
 # %% [markdown]
 # *The rest* is everything that was not measured alone: rows of E looked up and added to, sums over
-# rows, new arrays, Python between the calls. It also includes the time that products lose because
-# they find less in the cache than when they run alone. The share of the products is the number to
-# know about such a program. Once it is near 1, only fewer or smaller products help: another model,
-# not another way to write it.
+# rows, new arrays, Python between the calls, and products that find less in the cache than when
+# they run alone. The share of the products is the number to know about such a program. Once it is
+# near 1, only fewer or smaller products help: another model, not another way to write it.
 
 # %% [markdown]
 # ## What did not help
