@@ -6,14 +6,14 @@
 #
 # **Needs:** lesson 06. **Time:** 45 minutes to read, about a minute to run.
 #
-# A trained translator gives the probability of each next word, after any words written so far. It
-# does not say which *sentence* to write. V words make V^T sentences of T words; the model can score
-# any of them, but never all. Decoding is the search for a good one, or a fair draw.
+# A trained translator gives the probability of each next word, given the words written so far. It
+# does not tell you which *sentence* to write. There are V^T sentences of T words from a vocabulary
+# of V, too many to score them all. Decoding means to search for a good sentence, or to sample one.
 #
-# No parameter changes here, so there is no gradient check. What can go wrong is bookkeeping, and it
-# goes wrong silently: words still come out. Later you meet a beam search with one wrong word in its
-# code. It mixes up what it has written, and claims probabilities that no model ever gave. Guess
-# now: does BLEU find it?
+# No parameter changes here, so there is no gradient check. What can go wrong is the bookkeeping,
+# and it goes wrong silently, because the code still writes words. Later, one wrong word in a beam
+# search will mix up its states. The search then claims probabilities that no model ever gave. Guess
+# now: does BLEU find that bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -39,28 +39,28 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## The best first word may begin a bad sentence
 #
-# The probability of a sentence is a product, so its logarithm is a sum. The end, `</s>`, is a word
-# like the others and has its factor too:
+# The probability of a sentence is a product, so its logarithm is a sum. The end of the sentence,
+# `</s>`, is a word like the others and has its factor, too:
 #
 #     log p(y | x) = Σ_t log p(y_t | y_1 … y_{t−1}, x)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x | (S, 1) | ids of the source sentence |
-# | y, its words y_t | (T,) | the sentence that is written, `</s>` last |
+# | y, its words y_t | (T,) | the sentence written, with `</s>` at its end |
 # | `width` | | **beam width**, how many prefixes are kept (k or B in papers) |
 # | V | | size of the vocabulary |
-# | log p | (width, V) | of each next word, for each prefix; also l below |
-# | totals | (width, V) | Σ log p of each prefix with each next word |
-# | q | (V,) | the distribution that a word is drawn from (not a query) |
-# | τ, β = 1 / τ | | **temperature** of a draw, and its inverse |
+# | log p | (width, V) | of each next word after each prefix; l for short |
+# | totals | (width, V) | Σ log p of each prefix, extended by each word |
+# | q | (V,) | the distribution from which a word is sampled (not a query) |
+# | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
-# A prefix is a **hypothesis**, finished or not. The corpus's translation is the **reference
-# translation**, here often "the book".
+# A *prefix* is the beginning of a translation, or all of it (a **hypothesis**). The corpus's
+# translation is the **reference translation**, here often "the book".
 #
-# Here is a whole translator that you can read. It translates *the old house*, and this is all that
-# it knows: after what has been written, the next words and their p. It hesitates at first; after
-# *la* it is nearly sure how to go on, after *el* it is not.
+# Here is a whole translator that you can read. It translates *the old house*, and it knows only
+# this dictionary: for each prefix, the next words and their p. The first word is nearly a coin
+# toss. After *la*, the model is fairly sure how to go on; after *el*, it is not.
 
 # %%
 words = ["<pad>", "<s>", "</s>", "<unk>",
@@ -91,7 +91,7 @@ def p_of_house(ids):
 
 
 def every_sentence(p, written=(BOS,)):
-    """{ids: probability} of all that can be written after what has been written."""
+    """{ids: probability} of all sentences that begin with `written`."""
     found = {}
     for id in np.flatnonzero(p(written)):
         longer = written + (int(id),)
@@ -102,7 +102,7 @@ def every_sentence(p, written=(BOS,)):
 
 
 # %% [markdown]
-# **Greedy search** writes the most probable word each time. Follow it by hand in the dictionary
+# **Greedy search** writes the most probable word at each step. Follow it by hand in the dictionary
 # above. Then look for the most probable *sentence*.
 
 # %%
@@ -118,13 +118,13 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
       f"{better} sentences are more probable")
 
 # %% [markdown]
-# Greedy took the largest factor each time, and the product is not the largest. Once *el* is written
-# there is no way back.
+# Greedy took the largest factor each time, but did not get the largest product. Once it has written
+# *el*, there is no way back.
 #
 # ## A beam of two, by hand
 #
-# Keep not one prefix but two. First word: *el* with 0.55 and *la* with 0.45. Now both may go on
-# with any word: 2 · V sums of log p, here products of p. Which two of them are the largest?
+# Keep two prefixes instead of one. The first words are *el* with 0.55 and *la* with 0.45. Any word
+# can follow each of them, so there are 2 · V products. Which two are the largest?
 
 # %%
 kept = [(BOS, words.index("el")), (BOS, words.index("la"))]
@@ -140,19 +140,18 @@ print("the two that are kept come from the rows", rows)
 assert rows == [1, 0]
 
 # %% [markdown]
-# *la casa* has overtaken. And see the rows: 1, 0. The better prefix now is the child of the worse
-# one before, so they have *crossed*. What the model remembers of each, its state, must cross too.
+# *la casa* has overtaken. Look at the rows: 1, 0. The better prefix now is a child of the worse one
+# from the step before. The prefixes have *crossed*, so their states in the model must cross, too.
 #
 # > **Exercise.** Let states cross, for several sentences at once:
 # > `numpy-attention exercise start reorder-states`.
 #
-# A prefix that writes `</s>` has *ended*. A finished hypothesis is set aside, and its slot is not
-# refilled: with one ended, of width 5, the next step keeps four. When all have ended, the best of
-# them wins.
+# A prefix that writes `</s>` has *ended*. It is set aside, and its slot is not refilled: once one
+# of five has ended, the next step keeps four. When all have ended, the best of them wins.
 
 # %%
 boxes = {
-    "before": ("last words yₜ₋₁  (width,)\ntheir states, a row each", 0, 0.6, 0),
+    "before": ("last words yₜ₋₁  (width,)\ntheir states, one row each", 0, 0.6, 0),
     "next": ("next: log p", 2.6, 0.6),
     "totals": ("totals = so far + log p  (width, V)", 5.5, 0.6, 1),
     "best": ("the largest", 8.4, 0.6, 1),
@@ -164,16 +163,16 @@ boxes = {
 # %%
 arrows = [("before", "next"), ("next", "totals"), ("totals", "best"), ("best", "ended"),
           ("best", "running"), ("running", "take", "", 0, True), ("take", "before", "", 0, True)]
-show(plotting.diagram(boxes, arrows, title="A step of beam search: width prefixes, width · V ways "
-                      "to go on, of which width are kept"), "10_beam_step")
+show(plotting.diagram(boxes, arrows, title="One step of beam search: of width · V "
+                      "ways to go on, the best width are kept"), "10_beam_step")
 
 # %% [markdown]
-# ## Both searches, whole
+# ## Both searches in full
 #
-# All that a search asks of a model is `start`, which reads the source, and `next`, which takes the
-# word just written and gives log p of the next one, the attention weights (we need none here), and
-# the state after it. It does so for several prefixes at once, a row each. The state of a `Small`
-# translator is simply what it has written. When prefixes cross, `take` picks the rows of it.
+# A search needs two functions of a model. `start` reads the source. `next` takes the word just
+# written and returns log p of the next one, the attention weights (not needed here), and the new
+# state. It takes several prefixes at once, one per row. The state of a `Small` translator is the
+# words written so far. When prefixes cross, `take` picks the rows of the state.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -182,7 +181,7 @@ show(plotting.diagram(boxes, arrows, title="A step of beam search: width prefixe
 # %%
 @dataclass
 class Written:
-    """A state that is all that was written, ids in each row."""
+    """A state that holds all that was written: the ids of one prefix per row."""
 
     rows: list
 
@@ -191,7 +190,7 @@ class Written:
 
 
 class Small:
-    """A translator whose p (V,) is a function of all that it has written."""
+    """A translator whose p (V,) is a function of all words written so far."""
 
     def __init__(self, p):
         self.p = p
@@ -208,11 +207,12 @@ class Small:
 
 # %%
 house = Small(p_of_house)
-source = pair_batch([[4]], [[4]]).source        # some source (S, 1): this model does not read it
+source = pair_batch([[4]], [[4]]).source        # any source (S, 1): this model does not read it
 
 # %% [markdown]
-# A `Prefix` holds its ids, the log p of each word, and the row it came from. One that is as long as
-# a limit counts as ended, without `</s>`: else a model that never writes it would never stop.
+# A `Prefix` holds its ids, the log p of each word, and the row of the state that it came from. A
+# prefix that reaches a length limit counts as ended, even without `</s>`, so that every search
+# stops.
 
 
 # %%
@@ -221,7 +221,7 @@ class Prefix:
     """The beginning of a translation."""
 
     ids: tuple = (BOS,)
-    terms: tuple = ()       # log p of each id but <s>
+    terms: tuple = ()       # log p of each id except <s>
     row: int = 0            # of the state that it was written from
 
     @property
@@ -252,7 +252,7 @@ def plain_greedy(model, source, never=(PAD, BOS)):
 def plain_beam(model, source, width, never=(PAD, BOS), steps=None):
     """Translate one sentence, source (S, 1) → Prefixes that have ended, the most probable first.
 
-    steps: a list that gets what was kept in each step.
+    steps: a list that receives the prefixes kept in each step.
     """
     state = model.start(source, source != PAD)
     limit = 2 * len(source) + 10
@@ -289,20 +289,20 @@ assert text(plain_beam(house, source, 2)[0].ids) == "la casa vieja </s>"
 # %% [markdown]
 # ## Three laws
 #
-# How would you notice a mistake in these lines? Not by looking at translations. But a right search
-# keeps three laws:
+# How would you notice a mistake in these lines? Not by looking at translations. But a correct
+# search obeys three laws:
 #
 # 1. **A beam of width 1 is greedy.**
-# 2. **What it claims is the model's own.** Feed the model the sentence that was found, word for
-#    word. It gives each word the log p that the search has claimed.
-# 3. **A beam that has room for everything finds the best of all.**
+# 2. **What it claims is the model's own.** Feed the model the sentence that was found, word by
+#    word. It must give each word the log p that the search claimed.
+# 3. **A beam with room for everything finds the best sentence.**
 #
-# The third needs a translator so small that all its sentences can be written down.
+# The third law needs translators so small that we can list all their sentences.
 
 
 # %%
 def own_terms(model, source, ids):
-    """log p that the model gives each of ids (T + 1,) but <s>, when it is made to write them."""
+    """log p that the model gives each of ids (T + 1,) except <s>, when forced to write them."""
     state = model.start(source, source != PAD)
     terms = []
     for before, id in pairwise(ids):
@@ -328,8 +328,9 @@ def room_for_all_finds_the_best(search, model, source):
 
 
 # %% [markdown]
-# Our house is one case. To have many, we draw translators at random: three words, at most three of
-# them in a sentence, and a new random p after each prefix. Each has 39 sentences.
+# The house is one case. To have many, draw translators at random. Each knows three words, writes
+# sentences of at most three words, and has a new random p after each prefix. So each has 39
+# sentences.
 
 
 # %%
@@ -354,21 +355,21 @@ assert all(len(every_sentence(one.p)) == 39 for one in randoms)
 
 # %%
 def kept_laws(search):
-    """For how many of the random translators a search keeps each law."""
+    """For how many of the random translators a search obeys each law."""
     first = sum(width_1_is_greedy(search, one, source) for one in randoms)
     second = sum(claims_are_the_models_own(search, one, source, 3) for one in randoms)
     third = sum(bool(room_for_all_finds_the_best(search, one, source)) for one in randoms)
     return [first, second, third]
 
 
-print(f"the right search keeps the laws in {kept_laws(plain_beam)} of {len(randoms)} translators")
+print(f"the correct search obeys the laws in {kept_laws(plain_beam)} of {len(randoms)} translators")
 assert kept_laws(plain_beam) == [len(randoms)] * 3
 
 # %% [markdown]
-# ### How bugs look
+# ### What bugs look like
 #
-# Now four bugs, each in one line. `with_bug` exchanges a piece of the text of `plain_beam`. Which
-# law will catch which? A hint: one of the four passes all three laws.
+# Here are four bugs, each in one line. `with_bug` replaces a piece of the code of `plain_beam`.
+# Which law will catch which bug? A hint: one of the four passes all three laws.
 
 # %%
 bugs = {
@@ -389,12 +390,13 @@ for name, search in bugs.items():
     assert (min(held) == len(randoms)) == (name == "the past not counted")
 
 # %% [markdown]
-# No law catches everything. Law 1 is silent about all four: with one place there is nothing to mix
-# up. *The ended forgotten* and *the worst first* make true claims about the wrong sentences, so
-# only law 3 speaks. And *the past not counted* ranks by the last word alone, but with room for
-# everything nothing is ranked out. It needs a law of its own: question 2.
+# No law catches everything. Law 1 passes all four bugs, because with one slot there is nothing to
+# mix up. *The ended forgotten* and *the worst first* make true claims about the wrong sentences, so
+# only law 3 catches them. *The past not counted* ranks prefixes by their last word alone. With room
+# for everything, no prefix is dropped, so even law 3 passes it. It needs a law of its own: question
+# 2.
 #
-# Does law 2 lead to the line? Its report for *rows put in order*, on the house:
+# Does law 2 lead you to the line? Here is its report for *rows put in order*, on the house:
 
 
 # %%
@@ -410,15 +412,15 @@ def report_claims(search, model, width):
 report_claims(bugs["rows put in order"], house, 2)
 
 # %% [markdown]
-# *la* and *casa* are right, `</s>` is the first that is not. So the third call of `next` was asked
-# about something else than *la casa*. Two lines come before it: `rows`, and `take`. By hand we
-# found the rows [1, 0]; put in order they are [0, 1]. So *casa* went to the state of *el*: the
-# model predicted what comes after *el casa*, which nobody wrote: the end.
+# *la* and *casa* are right, and `</s>` is the first word that is not. So the third call of `next`
+# did not predict what follows *la casa*. The two lines before that call are `rows` and `take`. By
+# hand we found the rows [1, 0]. Put in order, they are [0, 1], so *casa* went to the state of *el*.
+# The model predicted what follows *el casa*, which nobody wrote, and its answer was `</s>`.
 #
 # ### Is a wider beam always at least as good?
 #
-# With room for everything, yes: law 3. In between? Guess, then count. First for the translators
-# above, then for larger ones, of eight words and sentences of five.
+# With room for everything, yes, by law 3. And in between? Guess, then count, first for the
+# translators above, then for larger ones with eight words and sentences of up to five.
 
 # %%
 larger = [random_translator(seed, known=8, longest=5) for seed in range(60)]
@@ -429,14 +431,14 @@ for name, translators in (("those above", randoms), ("larger ones", larger)):
     print(f"{name}: one place more is worse in {worse.sum()} of {worse.size} cases")
 
 # %% [markdown]
-# So 300 cases without an exception were no proof. A prefix that the narrow beam follows to its good
-# end can be pushed out of the wide one by better beginnings. It is no mistake, and no law forbids
-# it. Which is why law 3 asks for room for *everything*.
+# So 300 cases without an exception proved nothing. In a wide beam, better beginnings can push out a
+# prefix that a narrow beam follows to its good end. That is why law 3 asks for room for
+# *everything*.
 #
-# ## Chance
+# ## Sampling
 #
-# A search always gives the same sentence. To get *different* ones, draw each word. Three knobs
-# change what it is drawn from:
+# A search always gives the same sentence. To get *different* ones, sample each word. Three knobs
+# change the distribution that it is sampled from:
 #
 #     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: the most probable word
 #                                                         τ = 1: the model's own p; τ → ∞: any word
@@ -444,17 +446,18 @@ for name, translators in (("those above", randoms), ("larger ones", larger)):
 #     nucleus          the fewest most probable words whose p add up to at least top_p
 #                      (Holtzman et al. 2020, section 3.1)
 #
-# How fast does temperature spread the choice? Its measure is the entropy H = −Σ q log q. With β =
-# 1/τ and Z = Σ exp(β l) we have log q = β l − log Z. One line at a time, ⟨l⟩ for the mean Σ q l:
+# How fast does temperature spread the choice? Measure the spread by the entropy H = −Σ q log q. Let
+# β = 1/τ and Z = Σ exp(β l), so that log q = β l − log Z. Write ⟨l⟩ for the mean Σ q l, and take
+# one derivative per line:
 #
 #     ∂log Z/∂β = Σ l exp(β l) / Z = ⟨l⟩
-#     ∂q_v/∂β   = q_v (l_v − ⟨l⟩)                     of log q, the line before
+#     ∂q_v/∂β   = q_v ∂log q_v/∂β = q_v (l_v − ⟨l⟩)
 #     ∂⟨l⟩/∂β   = Σ q (l − ⟨l⟩) l = ⟨l²⟩ − ⟨l⟩² = Var(l)
-#     H         = log Z − β ⟨l⟩
+#     H         = −Σ q (β l − log Z) = log Z − β ⟨l⟩
 #     ∂H/∂β     = ⟨l⟩ − ⟨l⟩ − β Var(l) = −β Var(l)
 #     ∂H/∂τ     = ∂H/∂β · (−1/τ²) = Var(l) / τ³
 #
-# A variance is never negative: a higher temperature spreads the choice, unless all p are equal.
+# A variance is never negative, so a higher temperature spreads the choice, unless all p are equal.
 
 # %%
 logs = np.log([0.6, 0.3, 0.1])        # l, of each word
@@ -484,8 +487,8 @@ for value in (0.5, 1.0, 2.0):
           f"as measured {numeric[0]:.6f}")
 
 # %% [markdown]
-# The other two knobs cut. `cut` gives the distribution that a word is drawn from, all three at
-# once: first the temperature, then the top_k most probable, then the nucleus of what is left.
+# The other two knobs cut. `cut` applies all three: first the temperature, then top-k, then the
+# nucleus of what is left.
 #
 # > **Exercise.** Write both cuts: `numpy-attention exercise start sampling-cut`.
 
@@ -506,8 +509,9 @@ ways = {"τ = 1": {}, "τ = 0.5": {"temperature": 0.5}, "top-k 3": {"top_k": 3},
         "nucleus 0.7": {"top_p": 0.7}}
 
 # %% [markdown]
-# The library's `choose` draws one word. We draw 10,000 of eight for each knob and hold the shares
-# against our q: none may be off by more than five standard deviations.
+# The library's `choose` samples one word. Sample 10,000 times from eight words with each knob, and
+# compare the share of each word with our q. No share may be off by more than five standard
+# deviations.
 
 # %%
 DRAWS = 10_000
@@ -523,10 +527,10 @@ for name, how in ways.items():
 # %% [markdown]
 # ## A translator to search with
 #
-# RNNsearch (lesson 06) on clauses of the Bible of up to seven tokens, English to Spanish, three
-# epochs: about half of the lesson's time. For the test we take only clauses of which it knows every
-# word, on both sides: what it makes of others is no question for a search. First the check: our
-# two searches are the library's, word for word.
+# Now train RNNsearch (lesson 06) on clauses of the Bible of up to seven tokens, English to Spanish,
+# for three epochs. The test uses only clauses in which the model knows every word, on both sides,
+# because no search can make up for unknown words. First check that our two searches give the same
+# as the library's, word for word.
 
 # %% tags=["training"]
 SEED = 1
@@ -546,7 +550,7 @@ def bleu(ids_of_each):
 
 
 def search(width, never=NEVER):
-    """The hypotheses of each test clause, which is what the library calls prefixes that ended."""
+    """The hypotheses of each test clause: the library's name for prefixes that have ended."""
     return beam_search(model, batch.source, batch.source_mask, width, never=never)
 
 
@@ -568,13 +572,13 @@ print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all that 
 # %% [markdown]
 # ## Does BLEU find it?
 #
-# Now the question from the beginning. We let two of the four bugs translate all clauses. Guess for
-# both: is its BLEU below greedy's, between greedy's and the right beam's, or above that?
+# Now the question from the beginning. Let two of the four bugs translate all clauses. Guess for
+# each: is its BLEU below greedy's, between greedy's and the correct beam's, or above both?
 
 
 # %% tags=["training"]
 def false_claims(found, one):
-    """How many of a clause's hypotheses claim what the model does not give."""
+    """How many of a clause's hypotheses claim a log p that is not the model's."""
     return sum(not np.allclose(each.terms, own_terms(model, one, each.ids), atol=1e-3)
                for each in found)
 
@@ -592,10 +596,10 @@ for name in ("right", "rows put in order", "the past not counted"):
 assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu + 5
 
 # %% [markdown]
-# The bug that mixes up states would have been published: it beats greedy, and without a correct
-# beam to compare with, you would see a nice gain. Yet most of its beams claim what no model gave,
-# and law 2 finds that in a moment. (Why so mild? Perhaps because all states have read the same
-# source.)
+# The bug that mixes up states could have been published. It beats greedy, and without a correct
+# beam to compare with, you would report a nice gain. Yet most of its beams make false claims, and
+# law 2 finds them at once. (Why is the damage so mild? Perhaps because all states have read the
+# same source.)
 #
 # BLEU is not blind: *the ended forgotten* costs more than ten points (question 8). But a score
 # tells you that something works, not that it is what you meant.
@@ -607,7 +611,7 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 
 # %% tags=["training"]
 def best(found, a=0.0):
-    """Of each clause's hypotheses the one with the largest score: log p, for a = 0 (question 9)."""
+    """Each clause's hypothesis with the largest score, which is log p for a = 0 (question 9)."""
     return [max(some, key=lambda one: one.score(a)) for some in found]
 
 
@@ -636,12 +640,13 @@ for n in np.argsort(-gain)[:3]:
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
 
 # %% [markdown]
-# A wider beam finds more probable sentences, and shorter ones; BLEU does not follow for ever. And
-# in three clauses beam 5 is *less* probable than greedy, as we saw with the toy models. (Libraries
-# divide log p by a **length penalty** to favour longer sentences: question 9. In some, a finished
-# hypothesis frees its slot: question 1.)
+# A wider beam finds more probable sentences, and shorter ones. But from 5 to 10, BLEU hardly moves.
+# Could beam 5 be *less* probable than greedy, as with the larger toy models? On one processor it
+# was in three clauses, on another in none. (Libraries divide log p by a **length penalty** to
+# favour longer sentences: question 9. In some, a finished hypothesis frees its slot: question 1.)
 #
-# One more number, the most surprising: how probable are the *reference translations* to the model?
+# The last number is the most surprising. How probable are the *reference translations* to the
+# model?
 
 # %% tags=["training"]
 of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
@@ -653,13 +658,15 @@ assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
 # So this is not a **search error** but a **model error**: the model prefers its own sentences to
-# the reference, and a better search would only prefer them more. The model must change.
+# the reference, and a better search would only find sentences that it prefers even more. The model
+# must change.
 #
 # ## One beam, drawn as a tree
 #
-# Of the clauses that the beam translates as the book does, the one where greedy loses most log p.
-# Each edge has the log p of its word. Ended ones are green, with their sum; what led nowhere is
-# white and dotted. Follow greedy, the largest number each time. Where does it stop being kept?
+# Among the clauses that the beam translates exactly as the book does, take the one where greedy
+# loses most log p. Each edge shows the log p of its word. Ended prefixes are green and show their
+# total. Dropped prefixes are white and dotted. Follow greedy, which takes the largest number each
+# time. Where is it dropped?
 
 # %% tags=["training"]
 of_five = best(ended[5])
@@ -669,18 +676,20 @@ steps = []
 won = plain_beam(model, alone[shown], 5, NEVER, steps)[0]
 lost = greedy_found[shown]
 show(draw_tree(steps, won, tokens, f"“{' '.join(test[shown].source)}”, width 5: the winner has "
-               f"log p {won.total:.2f}, what greedy writes {lost.log_probability:.2f}"), "10_beam")
-print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join(decode(lost.ids))}”")
+               f"log p {won.total:.2f}, greedy {lost.log_probability:.2f}".replace("-", "−")),
+     "10_beam")
+ever_kept = {prefix.ids[1:] for step in steps for prefix in step}
+long = sum(tuple(lost.ids[:n]) in ever_kept for n in range(1, len(lost.ids) + 1))
+print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join(decode(lost.ids))}”; "
+      f"the beam keeps the first {long} of greedy's {len(lost.ids)} words")
 
 # %% [markdown]
-# The beam keeps greedy's words for five steps. Then three have ended, two places are left, and
-# both go to others.
+# ## What sampling chooses from
 #
-# ## What is drawn from
-#
-# Top-k and nucleus look alike until you see them at two places: the first words of two clauses. For
-# one the model is nearly sure (of all clauses, its entropy is the nearest to 0.6), for the other it
-# is in doubt (the nearest to 3). How many words will each of the two rules keep at each place?
+# Top-k and nucleus look alike until you compare them in two situations. Take the first words of two
+# clauses. For one clause, the model is nearly sure (among all clauses, its entropy is the nearest
+# to 0.6). For the other, it is in doubt (its entropy is the nearest to 3). How many words will each
+# of the two rules keep in each case?
 
 # %% tags=["training"]
 starts = []
@@ -696,20 +705,19 @@ doubt = starts[abs(spreads - 3).argmin()]
 # %% tags=["training"]
 cuts = {way: [cut(sure, **how), cut(doubt, **how)] for way, how in ways.items()}
 few, many = [int((q > 0).sum()) for q in cuts["nucleus 0.7"]]
-title = (f"Top-k keeps three words at both places; the nucleus {few} where the model is sure, and "
-         f"{many} where it is in doubt")
+title = (f"Top-k keeps three words in both cases; the nucleus keeps {few} where the model is sure, "
+         f"and {many} where it is in doubt")
 show(draw_cuts(cuts, tokens, ("sure", "in doubt"), title), "10_sampling")
 print(f"words left by the nucleus: {few} and {many}")
 assert few < 3 < many
 
 # %% [markdown]
-# Three words are too many where one is right, and too few where many are. The size of the nucleus
-# depends on how sure the model is.
+# Three words are too many where one is right, and too few where many are.
 #
-# ## Side by side
+# ## Searching and sampling compared
 #
-# All clauses, drawn four times with each knob. *Different* is the share of clauses whose first two
-# draws differ.
+# Translate every clause four times with each knob. *Different* is the share of clauses whose first
+# two samples differ.
 
 # %% tags=["training"]
 print(f"  {'':<14} BLEU   mean log p   different")
@@ -728,21 +736,20 @@ print(f"  {'the book':<14} {'':>4} {of_book.mean():12.2f}")
 assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.mean())
 
 # %% [markdown]
-# A draw at τ = 1 is the model's own distribution, and its BLEU is far below greedy's: many small
-# chances of a bad word add up to one somewhere. The other three trade variety for quality.
+# Sampling at τ = 1 follows the model's own distribution, and its BLEU is far below greedy's. At
+# each step there is a small chance of a bad word, and a sentence has many steps. The other three
+# settings trade variety for quality.
 #
-# But look at the log p. The book has nearly that of a plain draw, and nothing that a search finds
-# comes near it. If a model is well **calibrated** (as uncertain as it has reason to be), the
-# reference looks to it like one more sample. The most probable sentence (the **mode**) is not a
-# typical one. For one good translation, search; for many, draw.
+# But look at the log p. The book's is close to that of samples at τ = 1, and far from that of
+# anything that a search finds. If a model is well **calibrated** (as uncertain as it has reason to
+# be), then the reference looks to it like one more sample. The most probable sentence (the
+# **mode**) is not a typical one. For one good translation, search. For many, sample.
 
 # %% [markdown]
 # ## What others call it
 #
 # | here | elsewhere |
 # |---|---|
-# | prefix | **hypothesis**, partial translation |
-# | the book | **reference translation** |
 # | width | beam width, beam size, k, B |
 # | search finds something more probable than the book | model error, not search error |
 # | a division by the length | length normalization, **length penalty** |
@@ -754,35 +761,36 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 #
 # | from the package | what it is |
 # |---|---|
-# | `metrics` | BLEU: how many runs of one to four words a translation shares with the book's |
+# | `metrics` | BLEU: how many runs of one to four words a translation shares with the reference |
 # | `plotting` | diagrams, colours |
 # | `pair_batch` | sentences as one array of ids |
 # | `BOS` | the id of `<s>` |
 # | `EOS` | the id of `</s>` |
 # | `PAD` | the id of `<pad>` |
-# | `UNK` | the id of `<unk>`, for every word outside of the vocabulary |
+# | `UNK` | the id of `<unk>`, for every word outside the vocabulary |
 # | `beam_search` | the library's beam search, for comparison |
 # | `greedy` | its greedy search |
-# | `choose` | draws one word |
+# | `choose` | samples one word |
 # | `numeric_gradient` | central differences |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Let an ended prefix free its place, so that the beam stays full. When may the search stop and
+# 1. Let an ended prefix free its slot, so that the beam stays full. When may the search stop and
 #    still return what it would return if it went on for ever?
-# 2. *The past not counted* passes all three laws. Find a fourth that catches it.
-# 3. How wide must a beam be, so that it surely finds the best sentence of any small translator? Is
-#    39 needed?
-# 4. Let p of a next word depend on its place only, not on the words before. Prove that greedy finds
-#    the best sentence if all have the same length. Where does `</s>` break the proof?
-# 5. Derive ∂⟨l⟩/∂τ. Is the expected log p of a drawn word always lower at a higher temperature?
-# 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalise them in
+# 2. *The past not counted* passes all three laws. Find a fourth law that catches it.
+# 3. How wide must a beam be to find the best sentence of every such small translator? Is 39 needed?
+# 4. Let p of the next word depend on its position only, and not on the words before it. Prove that
+#    greedy finds the best sentence if all sentences have the same length. Where does `</s>` break
+#    the proof?
+# 5. Derive ∂⟨l⟩/∂τ. Is the expected log p of a sampled word always lower at a higher temperature?
+# 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalize them in
 #    `plain_beam`. Which law breaks? Do the winners change?
-# 7. Draw 20 translations of each clause and keep the most probable. Is that as good as a beam of 5?
-# 8. Another bug gives every prefix the first row's state. Has its BLEU to be lower than the right
+# 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
+#    5?
+# 8. Another bug gives every prefix the first row's state. Must its BLEU be lower than the correct
 #    beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which bugs does BLEU find?
-# 9. Each further word adds a negative number, so short sentences have a head start. Wu et al.
-#    (2016, equation 14) divide log p(y | x) by f(|y|)^a, f(n) = (5 + n) / 6, where `</s>` counts.
-#    Prove that of the same sentences a larger a never makes a shorter one win. Then rank the beams
-#    of 5 and of 10 with a = 0, 1, 2 and 4 (`best` takes a): does BLEU rise?
+# 9. Each further word adds a negative number, so short sentences have an advantage. Wu et al.
+#    (2016, equation 14) divide log p(y | x) by f(|y|)^a with f(n) = (5 + n) / 6, where `</s>`
+#    counts. Prove that for a fixed set of sentences, a larger a never makes a shorter one win. Then
+#    rank the beams of 5 and of 10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?

@@ -6,17 +6,17 @@
 #
 # **Needs:** lessons 03 and 06. **Time:** 45 minutes to read, about a minute to run.
 #
-# Read ten letters, then twenty dots, then say the ten letters again. For you that is easy: you look
-# back. A recurrent network cannot. All that it knows of a text must be in one vector, h_t, and it
-# writes over that vector at every dot. Yet h_1 … h_{t−1} were all computed. They are thrown away
-# only because nobody asks for them.
+# Read ten letters, then twenty dots, and then repeat the ten letters. That is easy for you, because
+# you can look back. A recurrent network cannot. Everything that it knows of a text must fit into
+# one vector, h_t, and every dot overwrites that vector. Yet h_1 … h_{t−1} were all computed. They
+# are thrown away only because nobody asks for them.
 #
-# Salton, Ross & Kelleher (2017) ask: before each prediction, a softmax over *all earlier states*
-# decides which of them to read again. You will derive that, and let two scores and an LSTM of the
-# same size copy letters. Guess now how many of the ten the LSTM gets right.
+# Salton, Ross & Kelleher (2017) do ask. Before each prediction, a softmax over *all earlier states*
+# decides which of them to read again. You will derive this. Then two versions of it and an LSTM of
+# the same size will copy letters. Guess now how many of the ten the LSTM gets right.
 #
-# After that win comes a sober second text, the Bible, and a question that is asked too rarely: *is
-# the attention used?* You will meet bugs of which every gradient is right.
+# After that win comes a sobering second text, the Bible, and a question that is asked too rarely:
+# *is the attention used?* You will also meet bugs that leave every gradient right.
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -44,26 +44,26 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One step
 #
-# An LSTM (lesson 03) has read t words and stands in state h_t. Its earlier states are the rows of a
-# memory M. Its own state is not among them: that one goes to the prediction anyway. To predict word
-# t + 1 it does four things:
+# An LSTM (lesson 03) has read t words, and its state is h_t. Its earlier states are the rows of a
+# memory M. (h_t is not in M, because it goes to the prediction anyway.) To predict word t + 1, the
+# model does four things:
 #
-#     e_s = v · tanh(h_s W_s + h_t W_q)     how well does state s serve now?     for s < t
+#     e_s = v · tanh(h_s W_s + h_t W_q)     score: how useful is state s now?     for s < t
 #     α   = softmax(e)                      weights: positive, they add up to 1
-#     c   = Σ_s α_s h_s                     the context: what was found
-#     y   = tanh(h_t W_x + c W_r + b)       state and context meet; y predicts the word
+#     c   = Σ_s α_s h_s                     context vector: what was fetched
+#     y   = tanh(h_t W_x + c W_r + b)       combines state and context; y predicts the word
 #
-# The paper calls this score *combined*. Its other one, *single*, leaves h_t W_q out: how much has
-# state s to say, whoever asks? (The paper writes the last line tanh(W_c [h; c] + b).)
+# The paper calls this score *combined*. Its other score, *single*, leaves out h_t W_q: it rates
+# each state without knowing the question. (The paper writes the last line tanh(W_c [h; c] + b).)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | h_t | (H,) | the state that asks |
+# | h_t | (H,) | the present state, which asks |
 # | M, its rows h_s | (S, H) | the states before it |
 # | k_s, q | (A,) | h_s W_s and h_t W_q: key and query |
 # | x_s | (A,) | tanh(k_s + q), the score's hidden layer, as in lesson 06 |
 # | e, α | (S,) | scores, weights |
-# | c | (H,) | context |
+# | c | (H,) | **context vector** |
 # | y | (K,) | what the output layer reads |
 # | W_s, W_q, v | (H, A), (H, A), (A,) | parameters of the score |
 # | W_x, W_r, b | (H, K), (H, K), (K,) | parameters of the last line; W_x reads h_t, not x_s |
@@ -82,17 +82,19 @@ boxes = {
 arrows = [("M", "e", "keys"), ("h", "e", "query"), ("e", "a"), ("a", "c"),
           ("M", "c", "values", 0.1), ("c", "y"), ("h", "y", "predicts"), ("y", "p"),
           ("h", "next", "step")]
-show(plotting.diagram(boxes, arrows, title="What is found goes to the word, and never back into "
-                      "the LSTM"), "11_architecture")
+show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, and never back "
+                      "into the LSTM"), "11_architecture")
 
 # %% [markdown]
 # ## Forward
 #
-# Three states of three numbers. The first number says which letter was read: 1 for f, −1 for g. The
-# other two say at which place: (1, 0) for the first, (0, 1) for the second. A dot has no place.
+# Take three states of three numbers. The first number says which letter was read: 1 for f, −1 for
+# g. The other two say at which place: (1, 0) for the first, (0, 1) for the second. A dot has no
+# place.
 #
-# Suppose the asking state is (0, 1, 0): it wants the first letter again. W_q was chosen such that
-# the query lowers what is at the *other* place. Which weight will be the largest?
+# The present state is (0, 1, 0): it asks for the first letter. W_q turns it into the query (0, −3).
+# Added to the keys, this query lowers every score, but most of all that of a state at the *second*
+# place. Which weight will be the largest?
 
 
 # %%
@@ -125,28 +127,29 @@ for sign, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
 print("the context is", c)
 
 # %% [markdown]
-# The context's first number is 0.761, where an f alone would give 1 and a g alone −1: it found the
-# f. Now let somebody ask who wants the second letter. And then ask with *single*, which has no
+# The context's first number is 0.761. An f alone would give 1 and a g alone −1, so the model has
+# found the f. Next, a state asks for the second letter. Then both ask with *single*, which has no
 # query.
 
 
 # %%
 def context(now, W_q):
-    """c (H,) for a state that asks."""
+    """c (H,) for the state that asks."""
     return softmax(np.tanh(M @ W_s + now @ W_q) @ v) @ M
 
 
 wants_second = np.array([0.0, 0.0, 1.0])
 no_query = np.zeros_like(W_q)
-print("combined: the first wants", context(h_t, W_q), " the second", context(wants_second, W_q))
-print("single:   the first gets ", context(h_t, no_query), " the second",
+print("combined: to the first question", context(h_t, W_q), " to the second",
+      context(wants_second, W_q))
+print("single:   to the first question", context(h_t, no_query), " to the second",
       context(wants_second, no_query))
 assert context(h_t, W_q)[0] > 0.5 and context(wants_second, W_q)[0] < -0.5
 assert (context(h_t, no_query) == context(wants_second, no_query)).all()
 
 # %% [markdown]
-# *single* is combined with W_q = 0. It gives the same to everybody. Remember that when the heatmaps
-# come. The last line makes of state and context what the output layer reads.
+# *single* is combined with W_q = 0. It gives every state the same answer, which you will see in the
+# heatmaps. The last line combines state and context:
 
 # %%
 W_x = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
@@ -158,16 +161,16 @@ print("y =", y)
 # %% [markdown]
 # ## Backward
 #
-# The layer above hands us dy = ∂L/∂y, here two numbers w, as if L were w · y. We walk up the lines,
-# and after each a central difference says whether we are still right. `L(c=…)` is the loss with
-# that much added to c.
+# The layer above hands us the **upstream gradient** dy = ∂L/∂y. Here it is a vector w of two
+# numbers, as if L were w · y. We go through the lines in reverse, and compare each result with a
+# central difference. `L(c=…)` is the loss after something is added to c.
 
 # %%
 w = np.array([1.0, -2.0])
 
 
 def L(a=0, c=0, alpha=0, e=0, z=0):
-    """w · y, where each of the intermediates has been moved by what is given."""
+    """w · y, after adding the given arrays to the intermediates."""
     hidden = np.tanh(M @ W_s + h_t @ W_q + z)
     weights = softmax(hidden @ v + e) + alpha
     found = weights @ M + c
@@ -175,7 +178,7 @@ def L(a=0, c=0, alpha=0, e=0, z=0):
 
 
 def check_gradient(name, ours, loss, array):
-    """Hold our gradient against the central difference of loss, which reads the array."""
+    """Compare our gradient with the central difference of loss, which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name:<7} {ours.ravel()}   as measured: {numeric.ravel()}")
@@ -211,14 +214,14 @@ moved("z", dz)
 # %% [markdown]
 # ### Four roles
 #
-# Now the states. h_t was used twice: it **predicts** (in a) and it **asks** (in q). Each h_s was
-# used twice as well: it is **found** (k_s, its key) and it is **said** (in c, its value). The query
-# met every key, so dq is a sum:
+# h_t was used twice: it **predicts** (in a) and it **asks** (in q). Each h_s was used twice, too:
+# it is **found** (by its key k_s) and it is **fetched** (as a value, in c). The query met every
+# key, so dq is a sum:
 #
-#     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks         with dq = Σ_s dz_s
-#     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is said      with dk_s = dz_s
+#     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
+#     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is fetched    with dk_s = dz_s
 #
-# Parameters as always: what stood before the matrix, times what comes back.
+# The gradient of each matrix is, as always, its input times the gradient of its output.
 
 # %%
 dq = dz.sum(0)                                  # (A,)
@@ -233,23 +236,27 @@ print("one step: every gradient is what the central difference measures")
 # %% [markdown]
 # ## All words at once
 #
-# A translator asks one question after another: what it found goes into its next state. Here c goes
-# into y, and *never back into the LSTM*. So let the LSTM read the text to its end. Then all states
-# are there, all that ask and all that may be found.
+# A translator must ask its questions one after another, because each context goes into its next
+# state. Here c goes into y, and *never back into the LSTM*. So the LSTM can first read the text to
+# its end. Then all states exist, and all questions can be asked at once.
 #
-# The questions t are the rows of one matrix, the places s its columns. "Only what came before" is a
-# triangle of ones, the **causal mask**: visible_ts = (s < t). The first row is empty: the first
-# word has no past, so its weights and its c are 0.
+# The questions t are the rows of one matrix, and the places s are its columns. "Only what came
+# before" is a triangle of ones, the **causal mask**: visible_ts = (s < t). The first row is empty:
+# the first word has no past, so its weights and its c are 0.
 #
 # Now each state has all four roles, in different questions: h_3 asks at step 3, and is found and
-# said at 4, 5, 6, … So dk_s and the value's term are sums over all *later* steps t. The value's
-# term is the one to remember: it takes the loss at t to h_s in **one** step, however far apart.
+# fetched at steps 4, 5, 6, … So dk_s and the value's term are sums over all *later* steps t. The
+# value's term is the one to remember. It takes the loss at t to h_s in **one** step, however far
+# apart they are.
+#
+# > **Exercise.** Write the backward pass before you read on:
+# > `numpy-attention exercise start causal`.
 
 
 # %% tags=["plain"]
 @dataclass(eq=False)
 class PlainReader(Module):
-    """What the states say of the next words, with the score combined; single: W_q = 0."""
+    """From states to what the output layer reads, with the score combined; single: W_q = 0."""
 
     W_s: Array  # (H, A)
     W_q: Array  # (H, A)
@@ -294,18 +301,18 @@ class PlainReader(Module):
         return self.four_roles(da, dq, dk.swapaxes(0, 1), dvalues.swapaxes(0, 1))
 
     def four_roles(self, da, dq, dk, dvalues):
-        """What comes back to each state from all that it was used for."""
+        """The gradient of each state: one term for each of its roles."""
         dh = da @ self.W_x.T                    # it predicts
         dh += dq @ self.W_q.T                   # it asks
         dh += dk @ self.W_s.T                   # it is found
-        dh += dvalues                           # it is said
+        dh += dvalues                           # it is fetched
         return dh
 
 
 # %% [markdown]
 # ## Check
 #
-# First against the lines of one step, with a memory that grows. Then the gradients, as always
+# First compare with the lines of one step, with a memory that grows. Then check the gradients
 # against central differences.
 
 # %%
@@ -340,7 +347,7 @@ def one_by_one(reader, states):
 # %%
 y, alpha, _ = plain.forward(h, mask)
 assert np.allclose(y[:, 0], one_by_one(plain, h[:, 0]), rtol=0, atol=1e-13)
-print("weights of the first text, a row a step:")
+print("weights of the first text, one row per step:")
 print(alpha[:, 0])
 print("all at once gives what one by one gives")
 
@@ -353,7 +360,7 @@ def check(reader):
 print(check(plain))
 
 # %% [markdown]
-# Last against the library's reader, which shares no code with ours.
+# Last, compare with the library's layer, which shares no code with ours.
 
 # %%
 W_s, W_q, v, W_x, W_r, b = arrays
@@ -364,12 +371,10 @@ check_same(PlainReader(W_s, np.zeros_like(W_q), v, W_x, W_r, b), single, h, mask
 print("combined and single: outputs, weights and all gradients are the library's")
 
 # %% [markdown]
-# > **Exercise.** Write it yourself: `numpy-attention exercise start causal`.
+# ### What a bug looks like
 #
-# ### How a bug looks
-#
-# Four roles, and somewhere a gradient is not added up. Read the report before you read the code.
-# Which roles survive?
+# In each state four gradients meet, and here they are added up wrongly. Read the report before you
+# read the code. Which roles survive?
 
 
 # %%
@@ -387,20 +392,21 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# All six parameters are right, so da, dc, de, dk and dq are. Only the input is wrong, and what is
-# left is how its terms meet. The report names the line and the mistake: it *assigns where it is to
-# be added*. What came before, "it predicts" and "it asks", is lost.
+# All six parameters are right, so da, dc, de, dk and dq are right, too. Only the input is wrong, so
+# the mistake is in adding up its terms. The report names the line: it *assigns* where it should
+# add. The terms before it, "it predicts" and "it asks", are lost.
 #
-# Work out by hand what that element should be. It is of the last step, [5, …], which nobody looks
-# back at: it is neither found nor said. So with this bug its gradient is exactly 0.
+# Work out by hand why the reported element is 0. It belongs to the last step, [5, …]. No later step
+# looks back at that state, so it is neither found nor fetched, and with this bug nothing of its
+# gradient is left.
 #
 # ## What no gradient check sees
 #
-# A gradient check proves that `backward` belongs to `forward`. It has no idea whether you wanted
-# *this* forward. Here are two ways to ruin it. The first forgets the triangle, so that each step
-# sees what it is to predict. The second was published: the code that was released with the paper
-# hands its cell to a framework that *traces* it: it runs once, on the first word, and that graph is
-# replayed at every later step. At the first word the past is empty.
+# A gradient check proves that `backward` belongs to `forward`. It cannot know whether you wanted
+# *this* forward pass. Here are two ways to ruin it. The first forgets the triangle, so each step
+# sees the word that it should predict. The second was published. The code released with the paper
+# gives its cell to a framework that *traces* it: the framework runs the cell once, on the first
+# word, and replays the recorded graph at every later step. At the first word, the past is empty.
 
 
 # %%
@@ -412,7 +418,7 @@ class Clairvoyant(PlainReader):
 
 
 class Traced(PlainReader):
-    """Keeps for all steps what the first one may see."""
+    """Keeps the first step's view of the past for all steps."""
 
     def visible(self, mask):
         every = super().visible(mask)
@@ -425,8 +431,8 @@ for name, reader in HISTORY_READOUTS.items():
     print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 
 # %% [markdown]
-# All gradients of all three are right. So ask about the *forward* pass: who depends on whom? Move
-# the state of step s, and see which outputs move.
+# All gradients are right. So test the *forward* pass: which output depends on which state? Change
+# the state of step s, and see which outputs change.
 
 
 # %%
@@ -459,18 +465,18 @@ print("the traced reader's gradient is 0, and right, for", ", ".join(unmoved))
 assert unmoved == ["W_s", "W_q", "v", "W_r"]
 
 # %% [markdown]
-# The second sees the future. The third has only its diagonal: y = tanh(h W_x + b), one layer and no
-# past at all. It *trains*, and well. Code that runs is no proof that its equations do. (A sign to
-# look for in a run of your own: a parameter whose gradient is exactly 0.) We keep the third one: it
-# will be the **control**, the model to compare with.
+# The second layer sees the future. The third is only a diagonal: y = tanh(h W_x + b), one layer and
+# no past at all. It *trains*, and well. Code that runs does not prove that its equations are right.
+# (A sign to look for in your own runs: a parameter whose gradient is exactly 0.) We keep the third
+# one. It will be the **control**, the model to compare with.
 #
 # ## Ten letters, twenty dots
 #
-# Now the task of the beginning. Eight letters, a to h; only the copy is predicted, so chance is one
-# in eight. An arrow ends the dots. There the model says the first letter; then it *reads* the right
-# first letter and says the second, and so on. So h_t can know its place in the copy: the LSTM need
-# only count what came after the arrow. All models get 20,000 parameters and the same 400 batches of
-# 32 sequences, so whoever attends has a smaller state.
+# Now the task from the beginning. There are eight letters, a to h. Only the copy is predicted, so
+# chance is one in eight. An arrow ends the dots. There the model predicts the first letter, then
+# *reads* the correct first letter and predicts the second, and so on. So h_t can know its place in
+# the copy, because the LSTM only has to count what came after the arrow. All models get 20,000
+# parameters and the same 400 batches of 32 sequences, so those with attention have a smaller state.
 #
 # Write down four guesses: the LSTM, the LSTM with a tanh layer (the control), single, combined.
 
@@ -502,16 +508,16 @@ assert 0.9 > right["single"] > right["LSTM"] + 0.2
 assert right["tanh layer"] < 0.5
 
 # %% [markdown]
-# The control is at chance, 12.5 %. The LSTM is little better here, and at chance with three of five
-# seeds (question 3). *combined* gets all letters, with every seed. Where do the two attentive
-# models look? One sequence, a row for each letter that is to be said.
+# The control is at chance, 12.5 %. The LSTM is a little better here, and at chance for three of
+# five seeds (question 3). *combined* gets all letters right for every seed. Where do the two
+# attention models look? The figure shows one sequence, with one row for each letter to predict.
 
 # %% tags=["training"]
 batch = COPY_TEST.batch(0)
 figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
-figure.suptitle("combined asks for one place after the other, single has the same for everybody")
+figure.suptitle("combined asks for one place after another, single gives every question the same")
 for name, ax, vmax in (("combined", axes[0], 1), ("single", axes[1], 0.2)):
-    title = f"{name}: {right[name]:.0%} of the letters right (colours end at {vmax})"
+    title = f"{name}: {right[name]:.0%} of the letters right (colour scale ends at {vmax})"
     draw_copy(copiers[name], batch, ax, title, vmax)
 show(figure, "11_copying")
 weights, _ = copiers["combined"].weights(batch)         # (T, B, S)
@@ -522,23 +528,23 @@ assert on_it > 0.95
 
 # %% [markdown]
 # *combined* draws a diagonal: at each step it asks for another place. *single* has stripes: α_ts is
-# exp(e_s) over a sum, and each state has chosen its e_s once and for all. So everybody gets the
-# same context: some states, and all the letters that these have read, in one vector, which h_t must
-# take apart. That goes well for three letters of four.
+# exp(e_s) over a sum, and e_s does not depend on t. So every step gets the same context, a mean of
+# a few states, and h_t must extract its letter from that mixture. This works for three letters of
+# four.
 #
 # ## Is it used?
 #
-# A diagonal is a picture. A measurement is this: take the trained model, change nothing but what it
-# looks back at, and see what that costs, in *nats*: the unit of −log p, with the natural logarithm.
+# A diagonal is only a picture. To measure, take the trained model, change nothing except what it
+# looks back at, and see how much the loss rises, in *nats* (−log p with the natural logarithm):
 #
 # - **no context**: c = 0;
 # - **equal weights** over all that is visible;
 # - **shuffled**: the states of another text of the batch;
 # - **hard**: all weight on the largest;
-# - **sampled**: one state drawn, with the weights as probabilities.
+# - **sampled**: one state, sampled with the weights as probabilities.
 #
-# Which of the five will cost *combined* nothing? If it were equal weights, the softmax would choose
-# nothing: the package asks that they cost 0.01 nats a word at least before it says *used*.
+# Which of the five will cost *combined* nothing? If equal weights cost nothing, the softmax chooses
+# nothing. So the package calls attention *used* only if they cost at least 0.01 nats a word.
 
 # %% tags=["training"]
 print("\nwhat it costs to change the weights, nats a letter (95 % interval):")
@@ -549,18 +555,18 @@ print(f"the largest weight is {largest.mean():.2f} on average, from {largest.min
 assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 
 # %% [markdown]
-# It is used, very much. To put all weight on the largest costs almost nothing: the largest weight
-# is at the right place. To draw one state by its weight costs far more. That is no contradiction.
-# The largest weight is about three quarters on average, and the rest lies on its neighbours, so a
-# draw misses in about one step of four, and a miss fetches a wrong letter. (For a run that you have
-# trained, `numpy-attention ablate RUN` prints the same.)
+# It is used, very much. Hard weights cost almost nothing, because the largest weight is at the
+# right place. Sampling costs far more. The largest weight is about three quarters on average, and
+# the rest lies on its neighbours. So a sample misses in about one step of four, and a miss fetches
+# a wrong letter. (For a run that you have trained, `numpy-attention ablate RUN` prints the same.)
 #
 # ## The Bible, soberly
 #
-# Real text. Each verse of `bible-en` is a text of its own, and every word is predicted, the first
-# one and </s> too. A vocabulary of 2,000, 200,000 parameters, one pass over some of the verses. The
-# output's bias starts at the logarithm of the words' frequencies, which all would have to learn
-# first. Who wins, the LSTM, the control or combined? And is the attention alive?
+# Now real text. Each verse of `bible-en` is a text of its own, and every word is predicted,
+# including the first one and </s>. The vocabulary has 2,000 words, each model has 200,000
+# parameters, and training is one pass over some of the verses. The output's bias starts at the log
+# frequencies of the words, so that no model has to learn them first. Who wins, the LSTM, the
+# control or combined? And is the attention used?
 
 # %% tags=["training"]
 WORDS = 2000
@@ -593,15 +599,15 @@ for name in ("LSTM", "tanh layer", "combined"):
 
 # %% tags=["training"]
 def beside(name, other):
-    """Nats a word more than the other's, paired by verse."""
+    """How many more nats a word than the other model needs, paired by verse."""
     more = measured[name].total - measured[other].total
     return analysis.mean_interval(more, measured[name].words, np.random.default_rng(4))
 
 
 against_lstm = beside("combined", "LSTM")
 against_control = beside("combined", "tanh layer")
-print(f"combined beside the LSTM:    {told(against_lstm)} nats a word")
-print(f"combined beside the control: {told(against_control)} nats a word")
+print(f"combined minus the LSTM:    {told(against_lstm)} nats a word")
+print(f"combined minus the control: {told(against_control)} nats a word")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 
 # %% tags=["training"]
@@ -610,21 +616,21 @@ assert abs(against_control.mean) < 0.04
 assert bible_ablation.cost("equal weights").more.mean < 0.03
 panels = {"copying letters: it chooses": copy_ablation,
           "the Bible: it adds up (axis 70 times finer)": bible_ablation}
-title = ("What the attention is to the model: equal weights cost "
+title = ("How much the model depends on its attention: equal weights cost "
          f"{copy_ablation.cost('equal weights').more.mean:.2f} nats in copying, "
          f"{bible_ablation.cost('equal weights').more.mean:.3f} in the Bible")
 show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
-# Who wins? The plain LSTM with 50.81, before the control with 52.07 and combined with 52.48. After
-# this minute the layer and the look back have cost more than they gave.
+# Who wins? The plain LSTM with 50.81, ahead of the control with 52.07 and combined with 52.48.
+# After this minute, the layer and the attention have cost more than they gave.
 #
 # Read the Bible's panel slowly; its axis is 70 times finer than the other one. **Equal weights**
-# cost next to nothing: the softmax hardly chooses. (Their 0.010 lies *at* the bar, dotted, and
-# another seed is called used, question 8: read the number, not the word.) A **shuffled** memory
-# costs nearly as much as **no context**, so it is this verse's own past that is used. **Hard**
-# weights cost even more: one state stands badly for all of them. This model reads the mean of a
-# verse so far, something like its subject. It does not point.
+# cost next to nothing: the softmax hardly chooses. (Their 0.010 lies *on* the dotted threshold, and
+# another seed counts as used, question 8. Read the number, not the word.) A **shuffled** memory
+# costs nearly as much as **no context**, so the model uses the past of this verse. **Hard** weights
+# cost even more, because one state cannot replace all of them. This model reads the mean of a verse
+# so far, something like its subject. It does not point.
 #
 # And "no context" costs several times as much as equal weights. Is that what attention is worth
 # here? No! The control never had a context, and predicts no worse. A model leans on what it grew up
@@ -633,10 +639,11 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #
 # ### With more training
 #
-# Does that stay so? The package has records (`results/claims.md`, test perplexity):
+# Does this change with more training? The package has records (`results/claims.md`, test
+# perplexity):
 #
-# - the Bible, read on in chunks of 35 words, at ten times our size: 4 epochs, one seed (the recipes
-#   `bible-lstm`, `bible-readout` and `bible-combined`);
+# - the Bible as running text, in chunks of 35 words, with models ten times as large: 4 epochs, one
+#   seed (the recipes `bible-lstm`, `bible-readout` and `bible-combined`);
 # - the paper's own protocol, the Penn Treebank sentence by sentence: 13 epochs, the mean of two
 #   seeds (`sentences-lstm`, `sentences-no-context` and `sentences-combined`).
 #
@@ -652,19 +659,21 @@ for text, recorded in LONGER.items():
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# On the Bible combined is ahead now, with its one seed, by half a point of perplexity over the
-# layer, and the layer by three over the LSTM. Without the control, attention would have got all the
-# credit. In the paper's own protocol it has earned none yet: combined, with 110.14, is *behind* its
-# control, 106.46, and behind the LSTM, 108.94, in both seeds, by less than the intervals that the
-# text gives each; a third seed must decide. (So must it of the layer's lead there, which is no
-# larger.)
+# On the Bible, combined is now ahead (one seed). It is half a point of perplexity better than the
+# layer, and the layer is three points better than the LSTM. Without the control, attention would
+# have got all the credit.
+#
+# In the paper's own protocol it has earned none yet. Combined, with 110.14, is *behind* its
+# control, 106.46, and behind the LSTM, 108.94, in both seeds. But these differences, and the
+# layer's lead, are smaller than the confidence interval of each perplexity, so a third seed must
+# decide.
 #
 # ## One more silent fault
 #
-# The traced reader's attention was dead, and nothing said so. A fault that no gradient check sees
-# can lie in the counting, too: a **first word that is counted and not predicted**. The paper's
-# released code does that, so each sentence has one word for free. Here is a law that catches it: a
-# model that knows nothing, p = 1/V for every word, has a perplexity of V.
+# The traced model's attention was dead, and nothing reported it. Another fault that no gradient
+# check sees is in the counting: a **first word that is counted but not predicted**. The paper's
+# released code does this, so each sentence gets one word for free. One law catches it: a model that
+# knows nothing, p = 1/V for every word, has a perplexity of V.
 
 # %% tags=["training"]
 total, first, words = measured["LSTM"]
@@ -679,20 +688,19 @@ print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that
 assert flattered < 0.95 * honest
 
 # %% [markdown]
-# For the LSTM alone that looks like progress, larger than any between our three models. (A third
-# fault needs no bug at all, only a fair-looking table: question 7.)
+# For the LSTM alone this looks like progress, larger than any difference between our three models.
 #
-# So, before you believe a figure: **influence**, does each output depend on what it should, and on
-# nothing else? **Ignorance**, does a model that knows nothing get what it must? **Ablation**, what
-# does the model use? **Control**, is it better than the same without?
+# Before you believe a number, ask four questions. **Influence**: does each output depend on what it
+# should, and on nothing else? **Ignorance**: does a model that knows nothing get the score that it
+# must get? **Ablation**: what does the model use? **Control**: is it better than the same model
+# without it?
 
 # %% [markdown]
 # ## What others call it
 #
 # | here | elsewhere |
 # |---|---|
-# | what h_t finds | context vector |
-# | found and said | key and value roles |
+# | found and fetched | key and value roles |
 # | sees only what came before | causal attention |
 # | single, combined | content-only score; additive attention with the query |
 # | counted but not predicted | the first word of each sentence in the released code's perplexity |
@@ -706,8 +714,8 @@ assert flattered < 0.95 * honest
 # |---|---|
 # | `analysis` | is the attention used? intervals for differences |
 # | `plotting` | diagrams, heatmaps, what a change of the attention costs |
-# | `Combined` | the library's score that knows who asks |
-# | `Single` | its score that does not |
+# | `Combined` | the library's score with a query |
+# | `Single` | its score without one |
 # | `KeyValueReadout` | its layer from states to what the output layer reads |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
@@ -718,21 +726,21 @@ assert flattered < 0.95 * honest
 # ## Questions
 #
 # 1. Put h_t into its own memory (s ≤ t). Does the gradient check pass? What does `influence` show?
-#    Which test of this lesson sees it?
+#    Which test of this lesson notices it?
 # 2. Show that for *single* the causal softmax is a ratio of two running sums. What does c_t cost
 #    then, in time and memory?
-# 3. Copy with the seeds 1 to 5. Which of the four results move by more than ten points?
-# 4. Someone writes `de = alpha * dalpha` in `backward`. The report shows element [1, 0, 0] of de,
-#    and that 0 would be right. Why 0? What do W_s, W_q and v learn from a text of two words?
-#    (Exercise `causal`: write it there, and check.)
-# 5. Is it the *gradient* that does not reach back in the LSTM? Measure what arrives of the last
-#    letter's loss with `analysis.gradient_flow`, before training. Guess first.
-# 6. Train *combined* over twenty dots and test it over ten, nineteen and forty. Will it point?
-# 7. Equal parameters sound fair. But word vectors of n numbers cost V n, the most of all there is,
-#    and each role that a mechanism adds must be paid out of n. Lesson 12 cuts a state into one, two
-#    or three parts of n numbers; recorded on the Penn Treebank, at 2 million parameters (the
-#    recipes `daniluk-*`, V = 10,000, one table reads and writes), these have a perplexity of 117,
-#    120 and 127, and a 4-gram with three parts and no attention 126. Ask `within_budget` for the n
-#    of each. Then train the control on the Bible with the n that one, two and three roles leave.
-#    What do the recorded figures show?
-# 8. Repeat the Bible's three models with the seeds 8 and 9. Which sentences of the text hold?
+# 3. Copy with the seeds 1 to 5. Which of the four results change by more than ten points?
+# 4. Suppose `backward` has `de = alpha * dalpha`. The report says that element [1, 0, 0] of de
+#    should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
+# 5. Is it the *gradient* that does not reach back in the LSTM? Measure with
+#    `analysis.gradient_flow`, before training, how much of the last letter's gradient arrives.
+# 6. Train *combined* with twenty dots and test it with ten, nineteen and forty. Will it still
+#    point?
+# 7. Equal parameters sound fair. But word vectors of n numbers take V n parameters, most of the
+#    model, and each role that a mechanism adds makes n smaller. Lesson 12 cuts a state into one,
+#    two or three parts of n numbers. Recorded on the Penn Treebank, at 2 million parameters (the
+#    recipes `daniluk-*`, V = 10,000, one table for input and output), these have a perplexity of
+#    117, 120 and 127, and a 4-gram with three parts and no attention 126. Ask `within_budget` for
+#    the n of each. Then train the control on the Bible with the n of one, two and three roles. What
+#    do the recorded perplexities show?
+# 8. Repeat the Bible's three models with the seeds 8 and 9. Which statements of the text hold?

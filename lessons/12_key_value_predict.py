@@ -11,9 +11,9 @@
 # Daniluk, Rocktäschel, Welbl & Riedel (2017) think so, and give each job its own vector: a key, a
 # value, a predict part.
 #
-# You will derive their models and try them on a task that separate parts learn soon and one small
-# vector learns late. A control then reverses the explanation. At the end you split the gradient of
-# h_t by its jobs. Guess now, and write it down: which two of the four jobs disagree most?
+# You will derive their models and try them on a task. Separate parts learn it much faster than one
+# small vector, but a control reverses the explanation. At the end you split the gradient of h_t by
+# its jobs. Guess now: which two of the four jobs disagree most?
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -67,8 +67,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_Y, W_h, w | (n, n), (n, n), (n,) | parameters of the score |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer |
 #
-# What lesson 11 called W_s, W_q, v and c is W_Y, W_h, w and r here, as in this paper; there is no
-# bias b, and *is said* is now *is fetched*.
+# What lesson 11 called W_s, W_q, v and c is W_Y, W_h, w and r here, as in this paper. There is no
+# bias b.
 
 # %%
 boxes = {
@@ -96,9 +96,9 @@ show(plotting.diagram(boxes, arrows, title="Four jobs, three parts: a state asks
 # ## Forward
 #
 # One step, by eye. The text is *c k f a c*, two pairs of letters, and at the second *c* the model
-# needs the letter that followed the first. So a key should say which letter was *before* (to be
-# found by it) and which is read *now* (to ask with it). We write c = 1, f = −1, and 0 for a letter
-# that begins no pair; the third number of each key is always 1, as a bias.
+# needs the letter that followed the first. So a key should contain the letter *before*, by which
+# the state is found, and the letter read *now*, with which it asks. We write c = 1, f = −1, and 0
+# for a letter that begins no pair; the third number of each key is always 1, as a bias.
 
 # %%
 letters = ["c", "k", "f", "a"]
@@ -114,10 +114,11 @@ k_t = np.array([0., 1, 1])          # the second c: now c
 p_t = np.array([0.5, -0.2, 0.3])
 
 # %% [markdown]
-# How can a tanh see that two numbers are *equal*? W_Y reads *before*, W_h reads *now*, and their
-# sum s is 2 or −2 where they agree. tanh(s − 1) + tanh(−s − 1) is −0.23 there, −1.52 at s = 0 where
-# they are opposite, and −0.96 where nothing was before: a small detector of agreement, made of two
-# units (so here the score has two columns, not n). Which state will get the largest weight?
+# How can tanh detect that two numbers are *equal*? W_Y reads *before* from k_i, W_h reads *now*
+# from k_t, and each unit adds the two: s = before + now. They agree at s = 2 or −2, and are
+# opposite at s = 0. The function tanh(s − 1) + tanh(−s − 1) is largest where they agree, and two
+# units are enough for it (so here the score has two columns, not n). Which state will get the
+# largest weight?
 
 # %%
 for s in (-2, -1, 0, 1, 2):
@@ -153,8 +154,8 @@ assert letters[alpha.argmax()] == "k"
 #
 # ## Backward
 #
-# The lines on the left are lesson 11's. Those on the right are new: each job has a part that gets
-# its gradient. The loss is L = u · y.
+# As in lesson 11, the gradients are on the right. New: each job's gradient goes to its own part of
+# the state. The loss is L = u · y.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = r W_r + p W_x        dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
@@ -208,7 +209,8 @@ print("all four are what the central difference measures")
 # ## All words at once
 #
 # As in lesson 11, a step becomes a row: row t may see column i if 0 < t − i ≤ window. The first row
-# sees nothing; its r is 0. In the code `parts` gives *views*: what is added to dk is added to dh.
+# sees nothing; its r is 0. In the code, `parts` returns *views*, so whatever is added to dk is
+# added to dh.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start key-value-predict`.
 
@@ -293,9 +295,9 @@ for roles in (1, 2, 3):
     print(check(PlainReader, roles))
 
 # %% [markdown]
-# ### How a bug looks
+# ### What a bug looks like
 #
-# One letter of `terms` is changed below. Which of the three models will notice?
+# Below, `terms` uses one wrong variable. Which of the three models will notice?
 
 
 # %%
@@ -323,23 +325,23 @@ print(check(Misfiled, 1))
 report = caught(check, Misfiled, 3)
 
 # %% [markdown]
-# With one part it is no bug: k and v are the same numbers, and a check sees only differences that
-# its example contains. With three parts W_r and W_x are right, so everything from y down to r is.
-# All gradients that come through the score are wrong. The report names the line in between, and the
-# variable: what is *fetched* is v, not k.
+# With one part it is not a bug: k and v are the same numbers, and a check sees only differences
+# that its example contains. With three parts, W_r and W_x are right, so everything from y down to r
+# is right, too. All gradients that come through the score are wrong. The report names the line in
+# between, and the variable: what is *fetched* is v, not k.
 #
 # ## Without attention: the last states speak for themselves
 #
 # The paper finds that attention falls on the last few words. So its fourth model (section 2.4,
-# equation 13) has no score and no softmax. h_t is cut by *when* a part is read, h_t = [h¹; h²; h³],
-# and for N = 4:
+# equation 13), an **N-gram** of states, has no score and no softmax. h_t is cut by *when* a part is
+# read. For N = 4, h_t = [h¹; h²; h³], and
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
 #
-# h² is written one step before it is read, h³ two. With N = 2 only one tanh layer between state and
-# words is left, and no past. That is our **control**: what this layer adds must not be credited to
-# attention.
+# h² is written one step before it is read, and h³ two steps. With N = 2 there is no past, only one
+# tanh layer between state and words. That is our **control**: what this layer adds must not be
+# credited to attention.
 
 
 # %% tags=["plain"]
@@ -378,7 +380,7 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 # %% [markdown]
 # ## The same as the library
 #
-# The library's readers take a batch of texts; `check_same` gives ours one text after another.
+# The library's layers take a batch of texts; `check_same` gives ours one text at a time.
 
 # %%
 W_Y, W_h, w, W_r, W_x = weights
@@ -405,10 +407,10 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# Every model is an LSTM with a reader on top. First the paper's comparison: *every part has 8
-# numbers*. One part means a state of 8, two parts 16, three parts 24. A bar in a name separates
-# parts: in *query, key | value, predict* the first 8 numbers serve as query and key, the others as
-# value and prediction.
+# Every model is an LSTM with such a layer on top, its *reader*. First the paper's comparison:
+# *every part has 8 numbers*. One part means a state of 8, two parts 16, three parts 24. A bar in a
+# name separates parts: in *query, key | value, predict* the first 8 numbers serve as query and key,
+# the others as value and prediction.
 #
 # But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
 # all four jobs, with the same LSTM as two parts. Guess before you run: how many answers will it get
@@ -473,13 +475,13 @@ show(ax, "12_roles_or_room")
 # %% [markdown]
 # The paper's idea works: after 800 steps the models with parts are far ahead of one vector of 8.
 # (The first two stay below 20 %. Most answers are further back than the 4-gram can see, and the
-# LSTM has not even learnt to carry which five letters came second.)
+# LSTM has not even learned to remember the five second letters.)
 #
 # But look at the last column. *One* vector of 16, all jobs mixed, is better than two parts of 8,
-# and even than three. So what helped was **room to learn in**: a state with parts is a longer
-# state. If there is room, nothing is lost by mixing, because each matrix can read the directions
-# that it needs (question 1 proves it). Is it room to *hold* the answers, or to *learn* them soon?
-# (Question 4 has a surprise.)
+# and even than three. So what helped was **room to learn in**, because a state with parts is a
+# longer state. A long vector loses nothing by mixing the jobs, because each matrix can read the
+# directions that it needs (question 1 proves it). Is it room to *hold* the answers, or to *learn*
+# them soon? (Question 4 has a surprise.)
 #
 # ## Do the jobs pull against each other?
 #
@@ -520,7 +522,7 @@ for pair in PAIRS:
     print(f"  {' · '.join(pair):<16}", ", ".join(f"{cosines[pair]:5.2f}" for cosines in at_the_end))
 accused = ("query", "predict")
 worst = np.mean([cosines[accused] for cosines in at_the_end])
-title = f"One pair of six pulls apart: query and predict ({worst:.2f} at the end in 8 numbers)"
+title = f"One pair of six pulls apart: query and predict (−{-worst:.2f} at the end in 8 numbers)"
 show(draw_cosines(seen, accused, title), "12_conflict")
 
 # %% [markdown]
@@ -556,17 +558,17 @@ for name in (*separated, together):
 assert all((right[name] < right[together]).all() for name in separated)
 
 # %% [markdown]
-# The suspicion is refuted: the third is the best of the three, with every seed. When the query has
-# its own part, everything depends on the seed. And within 800 steps a separate predict part is no
-# help. (Why it is behind even one vector of 8, with these three seeds, we do not know.) A negative
-# cosine says that two jobs disagree about the next small step, not that a vector has no room for
-# both in the end.
+# The suspicion is refuted: the third is the best of the three, with every seed. With a separate
+# query, the result depends on the seed. A separate predict part does not help within 800 steps. (We
+# do not know why it is behind even one vector of 8 with these three seeds.) A negative cosine says
+# that two jobs disagree about the next small step, not that a vector has no room for both in the
+# end.
 #
-# What could name the jobs that need separate parts? Ask what each must *contain* here. Query and
-# value both contain the letter that is read *now*. The key contains the one *before*. And predict
-# has nothing to add, since the answer comes with r. If that is the reason, then a cut by content
-# must be the best of all: query and value in one part, key and predict in the other. Guess before
-# you run how many answers it gets right.
+# How could we have known which jobs need separate parts? Ask what each must *contain* here. Query
+# and value both contain the letter that is read *now*. The key contains the one *before*. And
+# predict has nothing to add, since the answer comes with r. If that is the reason, then a cut by
+# content must be the best of all: query and value in one part, key and predict in the other. Guess
+# before you run how many answers it gets right.
 
 # %% tags=["training"]
 others = np.array([shares for name, shares in right.items() if " | " in name])
@@ -600,11 +602,11 @@ for name, seeds in WIKITEXT.items():
     print(f"  {name:<20}", *(f"{value} ({low} to {high})  " for value, low, high in seeds))
 
 # %% [markdown]
-# With both seeds three parts are ahead of two and of one, as in the paper, but all three are behind
-# the LSTM and the 4-gram. A second seed shifts every model by more than its interval, which covers
-# the choice of test text and not the seed, so compare only within a column (`results/claims.md` has
-# the reason, and other windows). Three epochs and two seeds can neither confirm nor refute the
-# paper's gains of 3 to 9 over an LSTM after training to the end.
+# With both seeds, three parts are ahead of two and of one, as in the paper. But all three models
+# are behind the LSTM and the 4-gram. A second seed shifts every model by more than its interval,
+# which covers the choice of the test text but not the seed. So compare only within a column
+# (`results/claims.md` has the reason, and other windows). Three epochs and two seeds can neither
+# confirm nor refute the paper's gains of 3 to 9 over an LSTM after training to the end.
 
 # %% [markdown]
 # ## What others call it
@@ -628,7 +630,7 @@ for name, seeds in WIKITEXT.items():
 # | `NGramReadout` | its N-gram of states, without attention |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
-# | `AttentiveLanguageModel` | words → LSTM → such a reader → the next word |
+# | `AttentiveLanguageModel` | words → LSTM → reader → the next word |
 # | `Array` | an array, in type hints |
 # | `Module` | a class whose array fields are parameters |
 
@@ -637,10 +639,9 @@ for name, seeds in WIKITEXT.items():
 #
 # 1. Let h be 3n numbers, and three parts of n read them. Prove that one vector of 3n can give the
 #    same y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
-# 2. From one vector of 8 to three parts of 8, by which factor does the reader's number of
-#    parameters grow, and by which the LSTM's? How many numbers may one vector have so that its
-#    model is no larger than that of two parts of 8, and which of the two answers more after 800
-#    steps?
+# 2. From one vector of 8 to three parts of 8, by what factor does the reader's number of parameters
+#    grow, and by what factor the LSTM's? How long may one vector be so that its model is no larger
+#    than that of two parts of 8? Which of the two answers more questions after 800 steps?
 # 3. Four jobs can be cut in two in seven ways, and you have seen five. Which of the other two is
 #    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
 # 4. Train one vector of 8, and the cut that gives predict its own part, four times as long. Did the
@@ -650,8 +651,8 @@ for name, seeds in WIKITEXT.items():
 #    two numbers where the gradients of two jobs are at right angles in each state and their overlap
 #    is 1. Then measure the trained vectors of 8 and of 16. Which job is left alone where there is
 #    room?
-# 6. The planted bug passes with one part. With two, which gradients are wrong? Say it before you
-#    run `caught(check, Misfiled, 2)`.
+# 6. The planted bug passes with one part. With two, which gradients are wrong? Predict, then run
+#    `caught(check, Misfiled, 2)`.
 # 7. Sequences with one pair read *c k c*, and after the second *c* the 4-gram must predict *k*.
 #    Which of h¹, h², h³ was written while *k* was read? How many steps back may the answer lie with
 #    five pairs, at most?

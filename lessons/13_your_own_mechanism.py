@@ -6,15 +6,16 @@
 #
 # **Needs:** lessons 06 and 07. **Time:** 40 minutes to read, about a minute to run.
 #
-# The scores that you have met multiply query and word, or add them and look through a tanh; one
-# does not look at the word at all. Here is another idea. Put query and words as points on a map,
-# and look at what is *near*. A score should then be a distance. No paper of this course has it, so
-# nobody has derived it for you, checked it, or tried it.
+# The scores that you have met multiply query and word, or add them and apply a tanh. One does not
+# look at the word at all. Here is another idea. Put query and words as points on a map, and attend
+# to what is *near*. A score should then be a distance. No paper of this course has it, so nobody
+# has derived it for you, checked it, or tried it.
 #
 # This lesson goes the whole way with it: from the idea to numbers on paper, to a backward pass, to
-# a class that the library trains as if it were its own, to a comparison, and to a verdict. The last
-# step is the hardest. Two guesses before you start: will attention by distance be sharper than
-# additive attention, will its largest weights be larger? And if so, is distance the reason?
+# a class that the library trains like its own, to a comparison, and to a verdict. The last step is
+# the hardest. Make two guesses before you start. Will attention by distance be sharper than
+# additive attention, that is, will its largest weights be larger? And if so, is distance the
+# reason?
 #
 # Afterwards it is your turn: the guide `docs/custom_mechanisms.md` takes you from an equation of
 # your own to a heatmap.
@@ -53,17 +54,17 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## From an idea to an equation
 #
-# "Look at what is near" is not yet something that can be computed. Four questions make it so.
+# "Attend to what is near" cannot be computed yet. Four questions turn it into an equation.
 #
-# *Near to what?* Query q and annotations h_j may differ in size, and live in different spaces. A
-# matrix W brings the words to the query's map: k_j = h_j W.
+# *Near to what?* The query q and the annotations h_j may differ in size. A matrix W puts the words
+# on the query's map: k_j = h_j W.
 #
-# *Which distance?* The squared one, d_j = ‖q − k_j‖²: it has a slope everywhere. (‖u‖
+# *Which distance?* The squared one, d_j = ‖q − k_j‖², because it has a derivative everywhere. (‖u‖
 # itself has none at u = 0.)
 #
-# *Which way round?* Near must mean a high score: e_j = −d_j.
+# *Which sign?* Near must mean a high score: e_j = −d_j.
 #
-# *How near is near?* That depends on the size of the map. So let it be learnt, as a factor β. It
+# *How near is near?* That depends on the size of the map, so let the model learn a factor β. It
 # must stay positive: β = exp(s), and s may be any number.
 #
 #     k_j = h_j W              d_j = ‖q − k_j‖²           e_j = −β d_j,   β = exp(s)
@@ -73,8 +74,8 @@ np.set_printoptions(precision=3, suppress=True)
 # |---|---|---|
 # | q | (Q,) | the query: the decoder's state |
 # | h_j, all of them H | (D,), (S, D) | annotations of the source words |
-# | k_j, all of them K | (Q,), (S, Q) | keys: where the words stand on the map |
-# | u_j | (Q,) | q − k_j, from the word to the query |
+# | k_j, all of them K | (Q,), (S, Q) | keys: the places of the words on the map |
+# | u_j, all of them U | (Q,), (S, Q) | q − k_j, from the word to the query |
 # | d_j, e_j, α_j | | squared distance, score, weight |
 # | W, s | (D, Q), (1,) | parameters |
 
@@ -99,7 +100,7 @@ show(plotting.diagram(boxes, arrows, title="Attention by nearness: only the oran
 # %% [markdown]
 # ## Forward
 #
-# Three words on a map of two dimensions, and a query. Draw them on paper. Which word is nearest?
+# Put three words and a query on a map of two dimensions. Draw them on paper. Which word is nearest?
 # And which one would the dot product of lesson 07 choose?
 
 # %%
@@ -129,10 +130,10 @@ for j, word in enumerate(words):
 assert alpha.argmax() == 2 and by_dot.argmax() == 1
 
 # %% [markdown]
-# They disagree. For the dot product *blue* is loud, since it stands far out in the direction of the
-# query. Nearness asks for the place. Now move the query over the whole map, and colour each place
-# by the word that wins there. Guess before you look: must the query stand on *student* for
-# *student* to win by dot, and does it win there at all?
+# They disagree. By dot, *blue* wins because it is far out in the direction of the query. By
+# nearness, only the place counts. Now move the query over the whole map, and colour each place by
+# the word that wins there. Guess before you look: by dot, does *student* win if the query is
+# exactly on *student*? Does it win anywhere?
 
 # %%
 side = np.linspace(-3.5, 3.5, 351)
@@ -140,7 +141,7 @@ queries = np.stack(np.meshgrid(side, side), -1)                         # (351, 
 by_place = ((queries[:, :, None] - K)**2).sum(3).argmin(2)
 by_direction = (queries @ K.T).argmax(2)
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.8), layout="constrained", sharey=True)
-figure.suptitle("Which word wins if the query stands here?")
+figure.suptitle("Which word wins if the query is here?")
 for ax, winner in zip(axes, (by_place, by_direction)):
     ax.imshow(winner, origin="lower", extent=(-3.5, 3.5, -3.5, 3.5), alpha=0.35,
               cmap=ListedColormap(plotting.COLOURS[:3]), vmin=0, vmax=2)
@@ -159,16 +160,18 @@ for word, k in zip(words, K):
 assert (K @ K[2]).argmax() == 1
 
 # %% [markdown]
-# By dot *student* does not win where it stands, for *blue* lies in the same direction, and farther.
-# It wins in a wedge below, where it does not stand. By nearness each word has its own surroundings.
+# By dot, *student* does not win at its own place, because *blue* is in almost the same direction,
+# and farther out. It wins in a wedge below, away from its place. By nearness, each word wins in a
+# region around itself.
 #
 # ## Backward
 #
-# One line at a time, in reverse, and after each a central difference. We are given dα, and the loss
-# is L = dα · α. The softmax is lesson 06's: de = α ∘ (dα − α · dα). Then
+# Take one line at a time, in reverse, and compare each result with a central difference. The
+# upstream gradient dα is given, so the loss is L = dα · α. The softmax is lesson 06's: de = α ∘ (dα
+# − α · dα). Then
 #
 #     e_j = −β d_j         dd_j = −β de_j                 dβ = −Σ_j de_j d_j
-#     β   = exp(s)         ds   = β dβ                    an exponential is its own slope
+#     β   = exp(s)         ds   = β dβ                    exp is its own derivative
 #     d_j = ‖u_j‖²         du_j = 2 dd_j u_j              each square: 2 u
 #     u_j = q − k_j        dq   = Σ_j du_j                q met every word
 #                          dk_j = −du_j                   each k_j met q once, with a minus
@@ -178,14 +181,14 @@ dalpha = np.array([0.3, 0.6, -0.9])     # more weight for student would lower th
 
 
 def L(e=0, d=0, U=0):
-    """dα · α, where each of the intermediates has been moved by what is given."""
+    """dα · α, after adding the given arrays to the intermediates."""
     differences = q - K + U
     distances = (differences**2).sum(1) + d
     return dalpha @ softmax(-np.exp(s) * distances + e)
 
 
 def check_gradient(name, ours, loss, array):
-    """Hold our gradient against the central difference of loss, which reads the array."""
+    """Compare our gradient with the central difference of loss, which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name:<3} {ours.ravel()}   as measured: {numeric.ravel()}")
@@ -212,9 +215,9 @@ check_gradient("dq", dq, L, q)
 check_gradient("dK", dK, L, K)
 
 # %% [markdown]
-# Look at what they do. If the points themselves were learnt, the next update would move each
-# *against* its gradient. Which way would *student* go, which should be looked at more, and which
-# way *blue*?
+# What do these gradients do? If the points themselves were learned, the next update would move each
+# of them *against* its gradient. *student* should get more weight. Which way will it go, and which
+# way will *blue* go? (In the figure, a larger weight is a larger dot.)
 
 # %%
 figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
@@ -234,13 +237,14 @@ show(ax, "13_map")
 # %% [markdown]
 # ## What is it, really?
 #
-# Before you spend an hour on an idea, look whether it is an old one in disguise. Square it out:
+# Before you spend an hour on an idea, check whether it is an old one in disguise. Expand the
+# square:
 #
 #     e_j = −β ‖q − k_j‖²  =  2β q · k_j  −  β ‖k_j‖²  −  β ‖q‖²
 #
-# The last term is the same for every word, so the softmax divides it out. The first is *general*
-# from lesson 07, with 2β Wᵀ for its matrix. All that is new is the one in the middle, and it does
-# not contain the query: a word that stands far from the origin is always heard less.
+# The last term is the same for every word, so the softmax cancels it. The first term is *general*
+# from lesson 07, with the matrix 2β Wᵀ. Only the middle term is new, and it does not contain the
+# query: a word far from the origin always gets less weight.
 
 # %%
 likeness = softmax(2 * beta * (K @ q))
@@ -253,8 +257,8 @@ assert np.allclose(product / product.sum(), alpha)
 print("their products, normalised, are the weights by distance")
 
 # %% [markdown]
-# So this is what can be learnt from an experiment: not whether "distance" works, but what this one
-# factor adds to general. Keep that in mind when you see figures.
+# So no experiment can show whether "distance" works. It can show what this one factor adds to
+# general.
 #
 # ## The class
 #
@@ -270,16 +274,15 @@ print("their products, normalised, are the weights by distance")
 # | `score_backward` | each target word, in reverse | adds dK to `dmemory.keys`, returns dq |
 # | `read_backward` | once per sentence | from dK: adds dW to `grads.W`, returns dh |
 #
-# The table in section 2 of `docs/custom_mechanisms.md` adds the two places that this score does not
-# need: `dmemory.values` for a gradient of the values themselves, and `dmemory.defer` for factors
-# whose product is made once per sentence.
+# (Other scores may also need `dmemory.values` and `dmemory.defer`: section 2 of
+# `docs/custom_mechanisms.md` explains them.)
 #
 # > **Exercise.** Write the two backward methods before you read on:
 # > `numpy-attention exercise start nearness`.
 #
 # Now for a batch: q (B, Q) and K (B, S, Q). Compare line by line with what you did by hand.
-# `create` starts with a small β, s = −2: a distance adds up Q squares, and question 1 shows why no
-# softmax should start too sharp.
+# `create` starts with a small β, s = −2. A distance is a sum of Q squares and may be large, and
+# question 1 shows why no softmax should start too sharp.
 
 
 # %% tags=["plain"]
@@ -322,8 +325,8 @@ class Nearness(SoftmaxAttention):
 
 
 # %% [markdown]
-# First against the three words. Then the check of every gradient: two sentences of which one is
-# short, five target words, sizes that all differ.
+# First compare with the three words. Then check every gradient, with two sentences of different
+# lengths and five target words. All sizes differ.
 
 # %%
 mine = Nearness(np.eye(2), s)
@@ -348,10 +351,10 @@ print(check(Nearness))
 # %% [markdown]
 # `input[0]` are the queries, `input[1]` the annotations.
 #
-# ### How a bug looks
+# ### What a bug looks like
 #
-# You will make mistakes in your own. Here is one in this. Find it by eye; then read the report, and
-# see whether you could have found it from that alone.
+# Your own mechanism will have bugs. Here is one in this mechanism. Find it by eye. Then read the
+# report, and see whether you could have found it from that alone.
 
 
 # %%
@@ -368,15 +371,17 @@ class Pushed(Nearness):
 report = caught(check, Pushed)
 
 # %% [markdown]
-# W and the annotations are wrong, s and the queries are right. So dU is right, which dq is made of.
-# What do W and the annotations need that s and q do not? The keys' gradient, and one line makes it.
-# The report names that line and what is wrong with it: the minus of u = q − k.
+# W and the annotations are wrong, s and the queries are right. So dU is right, because dq is
+# computed from it. What do W and the annotations need that s and q do not? The gradient of the
+# keys, and one line computes it. The report names that line and what is wrong with it: the minus of
+# u = q − k.
 #
 # ## A file, and the command
 #
-# Everything so far happened inside of this lesson. In earnest a mechanism is a file of its own.
-# `write_class` (in `own_parts.py`) writes the class above with its imports to `nearness.py`, and
-# the same check that your own will go through runs on it: alone, and within both local windows.
+# So far, everything has happened inside this lesson. But a mechanism that you want to train needs a
+# file of its own. `write_class` (in `own_parts.py`) writes the class above with its imports to
+# `nearness.py`. Then the package's command checks the file, as it will check yours: alone, and with
+# both local windows of lesson 07.
 
 # %%
 path = write_class(Nearness, course.OUTPUTS)
@@ -386,14 +391,15 @@ assert code == 0
 # %% [markdown]
 # ## Is it any good?
 #
-# The task is lesson 07's, English to French with made-up grammar. Three translators, all the same
-# but for the score: additive, general, and ours. Two things keep the comparison fair. All three
-# have the same number of parameters, within one in a thousand. And each is trained three times,
-# from other random numbers: a difference that the next seed reverses is none.
+# The task is lesson 07's, English to French with an invented grammar. We train three translators
+# that differ only in the score: additive, general, and ours. Two things keep the comparison fair.
+# All three have the same number of parameters, within one in a thousand. And each is trained three
+# times, with different random numbers, because a difference that the next seed reverses is no
+# result.
 #
-# We ask for three figures: how many sentences are exactly right; how often the right one of the
-# source words has the largest weight (`</s>` is no candidate); and how sharp the attention is, the
-# mean of its largest weight. Write your guesses down: an order for each.
+# We measure three things: how many sentences are exactly right; how often the right source word has
+# the largest weight (not counting `</s>`); and how sharp the attention is, as the mean of its
+# largest weight. Guess an order for each, and write it down.
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -437,11 +443,11 @@ for name, choice in scores.items():
     for seed in SEEDS:
         translator = train(seed, **choice)
         trained[name, seed] = translator
-        told = f"  {name:<9} seed {seed}: {translator.model.size:,} parameters"
+        line = f"  {name:<9} seed {seed}: {translator.model.size:,} parameters"
         for what, number in zip(MEASURES, measure(translator)):
             figures[what][name].append(number)
-            told += f", {what} {number:.1%}"
-        print(told, flush=True)
+            line += f", {what} {number:.1%}"
+        print(line, flush=True)
 
 
 # %% tags=["training"]
@@ -463,27 +469,28 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # %% [markdown]
 # ## The verdict
 #
-# First guess: sharper than additive? Yes, with each of the three seeds. A paper could be written at
-# this point: "distance makes attention sharp". But general is as sharp, and there is no distance in
-# it. So sharpness does not need distance. Without general beside it you would have believed it did.
+# First guess: is nearness sharper than additive? Yes, for each of the three seeds. You could write
+# a paper at this point: "distance makes attention sharp". But general is as sharp, and there is no
+# distance in it. So sharpness does not need distance. Without general as a control, you would have
+# believed that it does.
 #
-# Then what keeps additive soft? An explanation suggests itself: the tanh. No |e| can exceed the sum
-# of |v_a|, while a product of query and key grows as large as W makes it. Readings are cheap, but
-# this one can be tested. How far apart are the two largest scores, mostly? And how far apart would
-# the bound let them be? Guess whether it is tight. (A difference of scores is the logarithm of the
-# quotient of their weights.)
+# Then what keeps additive soft? One explanation suggests itself: the tanh. In e = v_a · tanh(…), no
+# |e| can exceed the sum of |v_a|, while a product of query and key can grow with W. Explanations
+# are cheap, but this one can be tested. How far apart are the two largest scores, typically? And
+# how far apart does the bound let them be? Guess whether it is tight. (The difference of two scores
+# is the logarithm of the ratio of their weights.)
 
 
 # %% tags=["training"]
 def lead(translator):
-    """The median, over all words but </s>, of the largest score less the second."""
+    """The median, over all words except </s>, of the largest score minus the second."""
     two = np.concatenate([np.sort(rows[:-1], 1)[:, -2:] for rows in translator.attend(test)])
     logs = np.log(np.maximum(two, 1e-30))
     return np.median(logs[:, 1] - logs[:, 0])
 
 
 def over_seeds(number, name):
-    """Lowest to highest of what number gives for a score's translators."""
+    """Lowest to highest of number(translator), over the seeds of one score."""
     numbers = [number(trained[name, seed]) for seed in SEEDS]
     return f"{min(numbers):.2f} to {max(numbers):.2f}"
 
@@ -492,16 +499,15 @@ def over_seeds(number, name):
 for name in scores:
     print(f"the largest score leads by {over_seeds(lead, name)}: {name}")
 bounds = [2 * abs(trained["additive", seed].model.attention.v_a).sum() for seed in SEEDS]
-print(f"the bound lets additive's scores be {min(bounds):.0f} apart, or more")
+print(f"the bound lets additive's scores be {min(bounds):.0f} or more apart")
 assert min(bounds) > 2 * max(lead(trained["general", seed]) for seed in SEEDS)
 betas = over_seeds(lambda one: np.exp(one.model.attention.s[0]), "nearness")
-print(f"β began at {np.exp(-2):.2f} and has learnt to be {betas}")
+print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 
 # %% [markdown]
 # The bound is not the reason. It would let additive be sharper than either of the others, and
 # additive stays far below it. Whether the tanh holds it down in another way, this lesson does not
-# know. What it does know: nearness wants to be sharper than it began, for β has grown with each
-# seed.
+# know. What it does know is that nearness became sharper in training: β has grown for each seed.
 #
 # And the sentences? Compare the differences between the scores with those between the seeds.
 
@@ -523,24 +529,24 @@ exact = figures["exactly right"]
 between_seeds = max(max(numbers) - min(numbers) for numbers in exact.values())
 means = [np.mean(numbers) for numbers in exact.values()]
 orders = {tuple(np.argsort(one_each)) for one_each in itertools.product(*exact.values())}
-print(f"who trains each score with one of the seeds can find {len(orders)} of the 6 orders")
+print(f"with one seed for each score, {len(orders)} of the 6 orders are possible")
 print(f"exactly right: the means differ by {max(means) - min(means):.1%} at most, the seeds of one "
       f"score by up to {between_seeds:.1%}")
 assert max(means) - min(means) < between_seeds
 
 # %% [markdown]
-# The means of the three scores lie closer together than the seeds of one of them. With three seeds
-# nothing can be said about who translates best, and who trains each score once can report nearly
-# any order. As to pointing, general is ahead with all three. Three is not many: question 7 has
-# three more.
+# The means of the three scores are closer together than the seeds of one of them. With three seeds,
+# you cannot say which score translates best. If you train each score only once, you can report
+# nearly any order. In pointing, general is ahead for all three seeds. Three is not many: question 7
+# has three more.
 #
-# One number stands out: nearness with seed 3 points at far fewer of the right words. A number that
-# stands out is looked at before it is reported. Which words does it miss?
+# One number stands out: nearness with seed 3 points at far fewer of the right words. Look at such a
+# number before you report it. Which words does it miss?
 
 
 # %% tags=["training"]
 def missed(translator):
-    """{target word: how often the largest weight, </s> left out, is not on its sure link}"""
+    """{target word: how often the largest weight, not counting </s>, is not on its sure link}"""
     found = Counter()
     for pair, rows in zip(test, translator.attend(test)):
         places = rows[:, :len(pair.source)].argmax(1)
@@ -552,13 +558,13 @@ links = sum(len(pair.sure) for pair in test)
 for seed, right in zip(SEEDS, figures["points right"]["nearness"]):
     of_words = missed(trained["nearness", seed])
     assert np.isclose(of_words.total(), (1 - right) * links)
-    told = ", ".join(f"{number} × {word}" for word, number in of_words.most_common(3))
-    print(f"nearness, seed {seed}: {of_words.total()} links missed, of which {told}")
+    most = ", ".join(f"{number} × {word}" for word, number in of_words.most_common(3))
+    print(f"nearness, seed {seed}: {of_words.total()} links missed, of which {most}")
 
 # %% [markdown]
-# Nearly all that seed 3 misses is two habits: the full stop, and *ne* or *n'*. See where they look
-# instead, in the first sentence that has a negation and a swapped adjective, beside general. (In
-# the pictures and their titles `</s>` counts as a source word, too.)
+# Nearly all that seed 3 misses is two habits: the full stop, and *ne* or *n'*. Where do they look
+# instead? The figure compares general and nearness on the first sentence with a negation and a
+# swapped adjective. (Here and in the titles, `</s>` counts as a source word.)
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -575,22 +581,21 @@ for name, ax in zip(("general", "nearness"), axes):
 show(figure, "13_attention")
 
 # %% [markdown]
-# In both the full stop looks at `</s>`, which the measure does not let it. What little is left lies
-# on the right word with general, and anywhere with nearness. And *ne* looks at *do*, a link that is
-# marked as possible, not as sure. Neither seems to do harm: of nearness's three seeds this one
-# translates best. A low share of links may be a habit and no mistake.
+# In both models the full stop looks at `</s>`, which the measure does not count. The little weight
+# that is left is on the right word for general, and anywhere for nearness. And *ne* looks at *do*,
+# a link that is marked as possible, not as sure. Neither seems to do harm: of the three seeds of
+# nearness, this one translates best. A low share of links may be a habit and not a mistake.
 #
 # That is the usual end of a new mechanism. It works, its gradients are right, it translates, it
-# points, and it is not better. Say so. That distance is not needed to be sharp you know only
-# because a control ran beside the idea.
+# points, and it is not better. Say so. And only a control next to the idea could show you that
+# sharpness does not need distance.
 #
 # ## Yours
 #
-# Open `docs/custom_mechanisms.md` and make one: an equation that you have not seen anywhere, a
-# file, the command
-# `numpy-attention gradcheck mine.py:Name` until it is content, then `train`, `heatmap`, and
-# `compare` beside what it should beat. Before you train, square it out, or whatever it takes, and
-# say which old score it is in disguise, what is new, and which control would tell.
+# Open `docs/custom_mechanisms.md` and make one: an equation that you have not seen anywhere, in a
+# file. Run `numpy-attention gradcheck mine.py:Name` until it passes. Then `train` it, look at a
+# `heatmap`, and `compare` it with what it should beat. Before you train, take your equation apart.
+# Say which old score is in it, what is new, and which control would show the difference.
 
 # %% [markdown]
 # ## What others call it
@@ -600,7 +605,7 @@ show(figure, "13_attention")
 # | nearness | negative squared distance, RBF or Gaussian kernel attention |
 # | general | bilinear attention |
 # | sharp | low entropy of the weights |
-# | a seed | a training run from other random numbers |
+# | a seed | a training run with different random numbers |
 # | control | baseline under equal conditions |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
@@ -612,7 +617,7 @@ show(figure, "13_attention")
 # | `metrics` | how many translations are right, and whether attention points at the right word |
 # | `plotting` | diagrams, colours, heatmaps |
 # | `Memory` | what an attention reads from: values, keys, mask |
-# | `SoftmaxAttention` | everything of an attention but its score |
+# | `SoftmaxAttention` | everything of an attention except its score |
 # | `load_parallel` | draws sentence pairs of a corpus |
 # | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
 # | `gradcheck` | compares a backward pass with central differences |
@@ -625,23 +630,24 @@ show(figure, "13_attention")
 # | `Translator` | a model with its two vocabularies |
 # | `TranslatorTraining` | its training's settings |
 # | `Adam` | the optimizer |
-# | `LinearDecay` | a learning rate that falls in a straight line |
+# | `LinearDecay` | a learning rate that falls linearly |
 # | `Trainer` | the training loop |
 
 # %% [markdown]
 # ## Questions
 #
 # 1. What do the weights become as s → −∞ and as s → ∞? What does ds become in both limits?
-# 2. Move q and all k_j by the same vector. Which weights change, those by nearness or those by dot?
-#    And if the map is turned round the origin?
-# 3. Where must the words stand on the map, so that nearness and general give the same weights for
+# 2. Add the same vector to q and to all k_j. Which weights change, those by nearness or those by
+#    dot? And if you rotate the map about the origin?
+# 3. Where on the map must the words be, so that nearness and general give the same weights for
 #    *every* query? Show it with numbers.
-# 4. Somebody writes `grads.s -= (dscores * d).sum()`, checks with s = 0, and every gradient is
-#    right. What is wrong, and what in our `check` catches it?
+# 4. Suppose `score_backward` has `grads.s -= (dscores * d).sum()`. A check with s = 0 passes for
+#    every gradient. What is wrong, and what in our `check` catches it?
 # 5. Let each coordinate have its own scale: e_j = −Σ_i exp(s_i) u_ji². Which lines change, forward
-#    and backward? Write the class and check it. Does W already do that?
-# 6. Take the factor exp(−β ‖k‖²) away, e_j = 2β q · k_j, and train it with the seeds 1 to 6. What
+#    and backward? Write the class and check it. Can W already do that?
+# 6. Remove the factor exp(−β ‖k‖²), so that e_j = 2β q · k_j, and train with the seeds 1 to 6. What
 #    did the factor do?
-# 7. Train all three scores with the seeds 4 to 6 as well. Which sentences of the verdict stay?
-# 8. Take Σ_i |u_ji| for the distance. Derive dU. At which points is there no derivative, and will
-#    the check stumble over them?
+# 7. Train all three scores with the seeds 4 to 6 as well. Which statements of the verdict still
+#    hold?
+# 8. Use the distance Σ_i |u_ji|. Derive dU. At which points is there no derivative, and will the
+#    check notice them?

@@ -4,18 +4,18 @@
 # **You will be able to** find where the time of a training step goes, and remove it without
 # changing what is computed.
 #
-# **Needs:** lesson 03. **Time:** 70 minutes to read, about a minute to run.
+# **Needs:** lesson 03. **Time:** 60 minutes to read, about a minute to run.
 #
-# Write a training step of an LSTM language model as you read it, one time step after the other,
-# and it is right, and slow. Where does the time go? And how fast *could* it be?
+# Write the training step of an LSTM language model directly from its equations, one time step after
+# the other. It will be correct, and slow. Where does the time go? And how fast *could* it be?
 #
-# The second question has an answer. The matrix products must be made, whoever makes them. Made
-# alone, on arrays of the right shapes, they take a time that no rewriting of the rest can beat: a
-# *floor*. You will write the step as one would first write it, then change one thing at a time,
-# hold each version equal to the one before, and see how far each falls.
+# The second question has an answer. Every version has to compute the matrix products. Time them
+# alone, on arrays of the same shapes, and you get a *floor*: a time that no rewriting of the rest
+# can beat. You will write the obvious version first. Then you will make one change at a time, check
+# that each version computes the same as the one before, and measure how much time it saves.
 #
-# Guess now. How many times as long as its products does the first version take: one and a half,
-# two, five, ten times? And there will be seven changes:
+# Guess now. How many times as long does the first version take as its products alone: one and a
+# half times, two, five, ten? These will be the seven changes:
 #
 # | change | what it is |
 # |---|---|
@@ -27,16 +27,13 @@
 # | 6 | softmax, loss and gradient in one pass, in place |
 # | 7 | the update in one pass |
 #
-# Which one is worth most, and which least? Write it down.
-#
-# (`course.py` and `speed_parts.py` in the same folder have a clock, its statistics and the plots.)
+# Which one saves most, and which least? Write it down.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from course import caught, show
@@ -58,18 +55,18 @@ from numpy_attention.training.threads import keep_freed_memory
 # %% [markdown]
 # ## The step
 #
-# The model is lesson 03's, with one layer; its sizes are those of Zaremba et al. (2014), the small
-# one, with a smaller vocabulary. A step reads T words of each of B texts, and learns from them.
+# The model is lesson 03's with one layer. Its sizes are those of the small model of Zaremba et al.
+# (2014), with a smaller vocabulary. A step reads T words of each of B texts, and learns from them.
 #
 # | letter | here | what it is |
 # |---|---|---|
 # | V | 3,000 | words |
 # | H | 200 | numbers in a word's row, and in a state |
 # | T | 20 | time steps |
-# | B | 20 | texts side by side |
+# | B | 20 | texts, side by side in a batch |
 #
-# The words are drawn at random. Nothing is learnt here, and a product takes as long for words that
-# make no sense.
+# The words are random. Nothing is learned here, and a product takes the same time whether or not
+# its words make sense.
 
 # %%
 V = 3000
@@ -88,16 +85,16 @@ boxes = {
     "h": ("gates: cₜ, hₜ", 3.6, 1), "z": ("hₜ Sᵀ + d", 5.6, 1, 0),
     "L": ("softmax, loss", 7.5, 1), "w": ("update", 9.5, 1),
 }
-arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3), ("h", "u", "", -0.3, True), ("h", "z"),
-          ("z", "L"), ("L", "w", "gradient")]
-title = "Products are blue; only the dashed way, from h to the next h, must go in steps"
+arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
+          ("h", "z"), ("z", "L"), ("L", "w", "gradient")]
+title = "Matrix products are blue; only the dashed loop must run step by step"
 show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 
 # %% [markdown]
 # ## Forward
 #
-# As one would first write it. A step of the LSTM, its gates one line each, and the same lines
-# backwards (lesson 03 derives them):
+# The obvious version comes first: a step of the LSTM with one line per gate, and the same lines
+# backward (lesson 03 derives them).
 
 
 # %%
@@ -132,8 +129,9 @@ def gates_backward(dh, dc, kept):
 # %% [markdown]
 # ## Backward
 #
-# The recurrence is a loop over time, and a loop back. Count its products: two a step forward, four
-# a step backward, one for each factor.
+# The recurrence is one loop forward in time and one loop backward. Count its products: two per step
+# forward and four per step backward, because each product has two factors, and each factor needs a
+# gradient.
 
 
 # %% tags=["plain"]
@@ -176,7 +174,8 @@ class Recurrence(Module):
 
 
 # %% [markdown]
-# Checked by itself, tiny and in float64. (`numpy-attention step 14` shows every array of it.)
+# Check the recurrence alone, with tiny sizes and in float64. (`numpy-attention step 14` shows every
+# array of it.)
 
 # %%
 xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # 4 steps, 3 texts, 2 numbers
@@ -185,19 +184,20 @@ randomize(small, np.random.default_rng(5))
 print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
-# Around it, words become rows, and states become a softmax over all V words, with the loss −log p
-# of the word that came. `scale` is what the loss is divided by, one over B. Then the update: the
-# gradient's norm is clipped (lesson 02), and the weights go one step down.
+# The whole step adds three things. Words become rows of E. States become a softmax over all V
+# words, with the loss −log p of the word that came next; `scale` is 1/B, so the gradient is that of
+# the loss per text. The update clips the gradient's norm (lesson 02) and takes one step of gradient
+# descent.
 
 
 # %% tags=["plain"]
 @dataclass(eq=False)
 class FirstWritten(Recurrence):
-    """The whole training step."""
+    """The whole training step, as one would first write it."""
 
-    E: Array  # (V, H)      a row for each word that is read
+    E: Array  # (V, H)      a row for each word as input
     d: Array  # (V,)
-    S: Array  # (V, H)      a row for each word that is said
+    S: Array  # (V, H)      a row for each word as output
 
     def softmax_loss(self, z, wanted, scale):
         """z (N, V) without its bias → Σ −log p[wanted], ∂(scale · loss)/∂z."""
@@ -227,7 +227,7 @@ class FirstWritten(Recurrence):
         hs, cache = self.forward(self.E[inputs])
         loss, dhs = self.predict(hs, targets, 1 / inputs.shape[1], grads)
         dxs = self.backward(dhs, cache, grads)
-        np.add.at(grads.E, inputs, dxs)              # a word may stand there twice
+        np.add.at(grads.E, inputs, dxs)              # a word may occur twice
         return loss
 
     def train_step(self, inputs, targets, grads):
@@ -242,8 +242,8 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# Tiny sizes in float64, all of them different, and every gradient. This must be right before
-# anything is made fast.
+# Check every gradient with tiny sizes, all different, in float64. The first version must be right
+# before anything is made fast.
 
 
 # %%
@@ -275,10 +275,10 @@ def check(kind):
 print(check(FirstWritten))
 
 # %% [markdown]
-# From here on one check a version is enough: **it must give what the version before gave**, the
-# loss, every gradient, and the weights after two steps. (One step would not show a gradient that is
-# never set back to 0.) In float32, which trains, "the same" means to rounding: sums in another
-# order differ in the last digits.
+# From here on, one check per version is enough: **each version must give what the previous version
+# gave**. That means the loss, every gradient, and the weights after two steps. (One step would not
+# reveal a gradient that is never reset to 0.) Training uses float32, so "the same" means up to
+# rounding: sums in another order differ in their last digits.
 
 
 # %%
@@ -308,18 +308,18 @@ def check_same(kind, before):
 
 
 # %% [markdown]
-# ## 1. What does not wait: the input products
+# ## 1. The input products do not need the state
 #
-# x_t W needs no state. So it need not stand in the loop: all T · B rows of x go through W in one
-# product, before the first step. Only h_{t−1} U must wait, for h_{t−1}.
+# x_t W does not depend on the state, so it can leave the loop: all T · B rows of x go through W in
+# one product, before the first step. Only h_{t−1} U has to wait for h_{t−1}.
 #
-# The multiplications are as many as before. Then what is there to win? A product of 20 rows fetches
-# all of W, and uses each number 20 times before the next one comes. One of 400 rows fetches it
-# hardly more often, and uses it 400 times.
+# The number of multiplications stays the same. So what is there to gain? A product of 20 rows
+# fetches all of W, and uses each number 20 times. A product of 400 rows fetches W hardly more
+# often, and uses each number 400 times.
 #
-# Predict before you run: how many times as fast is a row among 1,000 as a row among 20? And in the
-# backward pass, `da @ U.T`: does it matter that U.T is a *view*, U read across its rows, and not an
-# array with its own memory?
+# Predict before you run: per row, how many times as fast is a product of 1,000 rows as one of 20?
+# And does it matter in the backward pass that `U.T` is only a *view*, which reads U column by
+# column, and not an array with its own memory?
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -333,7 +333,7 @@ KINDS = {"h @ U": (states, U), "da @ U.T, a view": (slopes, U.T), "da @ U_T, a c
 
 # %%
 def repeats(rows):
-    """How often a product of few rows is made, so that the clock can measure it."""
+    """How often to repeat a product, so that the clock can measure it."""
     return max(1, 100 // rows)
 
 
@@ -357,14 +357,12 @@ def listed(rates):
 
 # %% [markdown]
 # `in_turns` runs all of them round after round, in a new random order each round, so that a machine
-# that is busy for a while slows all of them alike. It counts the processor's time, in one thread. A
-# product of n rows is 2 n · H · 4H operations: one multiplication and one addition for each entry
-# of U.
+# that is busy for a while slows all of them alike. It measures processor time, in one thread. A
+# product of n rows takes 2 n · H · 4H operations: one multiplication and one addition per row and
+# entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
-# The speed depends on the *BLAS*, the library that makes NumPy's products, and on its *kernels*,
-# the inner loops written for one kind of processor. OpenBLAS looks at the processor and chooses.
-# (Unless the variable OPENBLAS_CORETYPE forces kernels for another one. People set it and forget
-# it.)
+# The speed depends on the *BLAS*, the library that computes NumPy's products, and on its *kernels*,
+# inner loops written for one kind of processor.
 
 # %%
 print(blas_in_use())
@@ -379,19 +377,18 @@ show(draw_rates(rates, title, "rows of the product"), "14_rows")
 # %%
 of_h = rates["h @ U"]
 at_20 = {name: curve[20] for name, curve in rates.items()}
-print(f"a row among 1,000 goes {of_h[1000] / of_h[20]:.1f} times as fast as among 20, "
-      f"and {of_h[1000] / of_h[10]:.1f} times as fast as among 10")
+print(f"per row, a product of 1,000 rows is {of_h[1000] / of_h[20]:.1f} times as fast as one of "
+      f"20, and {of_h[1000] / of_h[10]:.1f} times as fast as one of 10")
 print(f"at 20 rows the copy is {at_20['da @ U_T, a copy'] / at_20['da @ U.T, a view']:.1f} times "
       "as fast as the view")
-print(f"U has {U.nbytes / 1e3:.0f} KB, S will have {4 * V * H / 1e6:.1f} MB")
+print(f"U takes {U.nbytes / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 
 # %% [markdown]
-# If you guessed twenty times, look at the size of U. Where it fits into a core's own cache, it is
-# fetched from there and not from memory, and there is much less to win. So expect little from this
-# change. S is larger: keep that in mind for change 3. Why few rows are slow at all, and the view
-# slower than the copy, is a puzzle that change 4 will solve.
+# If you guessed twenty times, look at the size of U. It may fit into a core's **cache**, a small
+# and fast memory. Then fetching it is cheap, and this change saves little. Change 4 solves two
+# puzzles that remain: why are few rows slow at all, and why can a view be slower than a copy?
 #
-# Now the change itself. One line leaves the loop:
+# Now the change itself. One product leaves the loop:
 
 
 # %% tags=["plain"]
@@ -411,25 +408,25 @@ class InputsAtOnce(FirstWritten):
         return hs[1:], (xs, hs, kept)
 
     def laid_out(self, W, rows):
-        """W for products x W with this many rows; change 4 will do better than nothing."""
+        """W for products x W with this many rows: unchanged, until change 4."""
         return W
 
 
 check_same(InputsAtOnce, FirstWritten)
 
 # %% [markdown]
-# ## 2. What nobody waits for: the weights' gradients
+# ## 2. The weight gradients can wait
 #
-# In the backward pass, only da_t Uᵀ is waited for, by the step before. The other products can be
-# made after the loop, if every da_t is kept:
+# In the backward pass, the loop needs only one product at once: step t − 1 needs da_t Uᵀ. If every
+# da_t is kept, the other products can be computed after the loop:
 #
 #     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all steps, row under row
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# The sum over t disappears into the product. What disappears with it is traffic: `grads.W += …` in
-# the loop makes an array as large as W, reads it again, reads grads.W, and writes it back, in each
-# of the T steps.
+# Now the product computes the sum over t. This also saves memory traffic: `grads.W += …` in the
+# loop makes an array as large as W, reads it again, reads grads.W, and writes it back, in each of
+# the T steps.
 #
 # > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
@@ -461,9 +458,9 @@ class WeightsAtOnce(InputsAtOnce):
 check_same(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# Here sits the bug that everyone writes once. In the loop `hs[t].T @ da` was easy to read: the
-# state that step t began with. Taken out of the loop, which of the T + 1 states belong to the T
-# rows of da? Someone takes the last T:
+# Here is the bug that everyone writes once. In the loop, `hs[t].T @ da` was easy to read: hs[t] is
+# the state that step t began with. After the loop there are T + 1 states, but da has only T steps.
+# Which states belong to them? Suppose you take the last T:
 
 
 # %%
@@ -485,15 +482,15 @@ def check_recurrence(kind):
 report = caught(check_recurrence, OneOff)
 
 # %% [markdown]
-# Only U is wrong, and the report names its line. A model trained with this learns, and learns
-# worse; no shape is wrong and nothing crashes. Every change that is made for speed needs such a
-# check.
+# Only U is wrong, and the report names its line. A model trained with this bug still learns, only
+# worse. All shapes are right, and nothing crashes. Every change for speed needs such a check.
 #
 # ## 3. All words at once
 #
-# h_t Sᵀ is waited for by nobody at all, neither forward nor backward. So the output layer can have
-# all T · B states at once. S is the largest array that a product reads here, and its gradient is as
-# large. In the loop, each of the T steps makes an array of that size and adds it to `grads.S`.
+# No time step needs the result of h_t Sᵀ, neither forward nor backward. So the output layer can
+# take all T · B states at once. S is the largest matrix that is multiplied here, and its gradient
+# is just as large. In the loop, each of the T steps makes an array of that size and adds it to
+# `grads.S`.
 
 
 # %%
@@ -508,32 +505,29 @@ class WordsAtOnce(WeightsAtOnce):
 
 check_same(WordsAtOnce, WeightsAtOnce)
 moved = 4 * T * 4 * V * H       # a step writes dzᵀ h, reads it and grads.S, writes grads.S; 4 bytes
-print(f"the sum over t alone moved {moved / 1e6:.0f} MB a training step")
-print(f"z (T · B, V) has {4 * T * B * V / 1e6:.1f} MB")
+print(f"the sum over t alone moved {moved / 1e6:.0f} MB per training step")
+print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 
 # %% [markdown]
-# It has a price: z of all steps is in memory at once. (With a large vocabulary that is the largest
-# array of all; the library makes it in blocks of 512 rows.)
+# The price is memory: z of all steps exists at once. (With a large vocabulary, z would be the
+# largest array of all. The library computes it in blocks of 512 rows.)
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# The loop still multiplies only 20 rows at a time, forward by U and backward by Uᵀ. (If two threads
-# shared the batch, each would have ten.) The first picture shows what that costs. Why does a
-# product of ten rows run at a fraction of the speed of a thousand? The arithmetic of a row is the
-# same, and so is U.
+# The loop still multiplies only 20 rows at a time, forward by U and backward by Uᵀ. The plot in
+# section 1 shows what that costs. Why does a product of ten rows run at a fraction of the speed of
+# a thousand? The arithmetic per row is the same, and so is U.
 #
-# Look at how a product is made. BLAS does not read U where it is. It first copies U, block by
-# block, into the order in which its inner loop wants to read it. This is called *packing*. Packing
-# moves each of the K · N entries of a matrix once. The product then uses each entry B times, once
-# for each row. A thousand rows pay for the copy. Ten do not. And packing a view costs more, because
-# it reads across the rows.
+# BLAS does not read U where it is. It first copies U, block by block, into the order in which its
+# inner loop reads it. This is called *packing*. It takes the same time for any number of rows, so a
+# thousand rows can afford it and ten cannot. Packing a view may take longer, because it reads
+# across the rows of U.
 #
-# If this is the reason, the time of a product is a straight line over its rows:
+# If this is the reason, the time of a product is a straight line in its number of rows:
 #
-#     time = packing + B · time of one row
+#     time = packing + rows · time per row
 #
-# Draw the line through two points, 20 rows and 1,000. Then let it predict the points between and
-# below.
+# Draw the line through two points, 20 rows and 1,000, and let it predict the others.
 
 # %%
 time_of = {n: np.median(seconds["h @ U", n]) / repeats(n) for n in ROWS}
@@ -548,15 +542,15 @@ for n in (200, 50, 10, 5):
 # %% [markdown]
 # The line is crude, but it should get the fall from 200 rows to 10 roughly right. Now look at five
 # rows. On the machine where this was written (AMD EPYC, OpenBLAS with its SkylakeX kernels), five
-# rows were far *faster* than the line allows, and faster than ten. A product cannot beat its own
-# packing. So somebody must have left the packing out.
+# rows were much *faster* than the line allows, and faster than ten. That is possible only if five
+# rows are not packed.
 #
-# OpenBLAS does so on purpose. For processors with AVX-512 it has *small-matrix kernels*, which read
-# a matrix where it is. It uses them when a product is small: rows × inner × columns of at most 10⁶.
-# Five rows through U are 5 · 200 · 800 = 800,000 multiplications. Ten are 1,600,000.
+# OpenBLAS does this on purpose. For processors with AVX-512 (instructions for 16 float32 numbers at
+# once) it has *small-matrix kernels*, which read a matrix where it is. It uses them for products of
+# at most 10⁶ multiplications. Five rows through U are 5 · 200 · 800 = 800,000. Ten are 1,600,000.
 #
-# That is a claim, and a claim can be tested. Take ten rows, a matrix with 200 rows, and more and
-# more columns. At how many columns must the speed drop?
+# This claim can be tested. Multiply ten rows by a matrix with 200 rows and more and more columns.
+# At how many columns must the speed drop?
 
 # %%
 WIDTH = 64          # columns of a panel, see below
@@ -566,27 +560,26 @@ sides = {n: products_of(states[:10], np.ascontiguousarray(U[:, :n])) for n in CO
 seconds = in_turns(sides, 15, np.random.default_rng(7))
 print("ten rows, columns: GFLOP/s   ",
       listed({n: rate(seconds[n], 10, H * n) for n in COLUMNS}))
-print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 are "
+print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are "
       f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as fast as 512")
 
 # %% [markdown]
-# If the speed falls off a cliff at 500 columns, your BLAS has small-matrix kernels. If that last
-# factor is near 1, it has none, or other limits. OpenBLAS's Haswell kernels, for example, pack
-# every product. Then panels will not make your products faster, and may make them a little slower.
-# A whole training step will hardly change either way. You will see it in your own figures.
+# If the speed falls off a cliff at 500 columns, your BLAS has small-matrix kernels. If the last
+# factor is near 1, it has another limit or no such kernels: OpenBLAS's Haswell kernels, for
+# example, pack every product. In that case panels will not speed up your products, and may slow
+# them a little.
 #
-# The cliff suggests a trick. Cut W into *panels* of 64 columns. The columns of a product do not
-# depend on each other, so each panel gives its own columns of the result:
+# The cliff suggests a trick. Cut W into *panels* of 64 columns. Each column of a product depends on
+# one column of W only, so each panel gives its own columns of the result:
 #
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
-# Each product x W_p is small: 20 · 200 · 64 is 256,000. Stack the panels into one array (P, K, 64),
-# and one call of `np.matmul` makes all P products. Every panel is laid out contiguously, so that a
-# small-matrix kernel reads it from end to end.
+# Each product x W_p is small: 20 · 200 · 64 is 256,000 multiplications. Stack the P panels into one
+# array (P, K, 64), each of them contiguous, and one call of `np.matmul` computes all P products.
 #
-# Laying out the panels is a copy of W, too. It is packing by hand. But BLAS packs U for each of the
-# T products, since it cannot know that U will be the same next time. We know: U does not change
-# within a training step. So we pack it once.
+# Making the panels copies W, too: it is packing by hand. But BLAS packs U for each of the T
+# products, since it cannot know that U will be the same next time. We know that U does not change
+# within a training step, so we pack it once.
 
 
 # %%
@@ -601,17 +594,17 @@ y = np.matmul(x, in_panels(W))                      # 12 results (B, 64)
 assert np.allclose(y.transpose(1, 0, 2).reshape(B, -1), x @ W, rtol=1e-4, atol=1e-4)
 
 # %% [markdown]
-# Two details are missing. U has 800 columns, twelve panels and a half, so the columns that are left
-# over get a product of their own. And da Uᵀ has an inner dimension of 4H. Its panels need
-# 20 · 800 · 64 = 1,024,000 multiplications, just too many. Cut such panels across as well, and add
-# the products of the parts:
+# Two details are missing. U has 800 columns, twelve panels and a half, so the remaining columns get
+# a product of their own. And Uᵀ has 4H = 800 rows, so each of its panels would need 20 · 800 · 64 =
+# 1,024,000 multiplications, just too many. Cut the rows of such panels into parts, too, and add the
+# products of the parts:
 #
-#     x W = [x₁ x₂] [W₁; W₂] = x₁ W₁ + x₂ W₂          W₁ above W₂
+#     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 
 
 # %% tags=["plain"]
 class Panels:
-    """W (K, N), laid out for products x @ Panels(W, B) with x (B, K)."""
+    """W (K, C), laid out for products x @ Panels(W, B) with x (B, K)."""
 
     __array_ufunc__ = None                          # NumPy then leaves x @ panels to __rmatmul__
 
@@ -636,8 +629,8 @@ class Panels:
 
 
 # %% [markdown]
-# `x @ Panels(W, B)` must be `x @ W`, for U and for the view U.T, here and in a larger model with
-# 1,024 numbers in a state:
+# `x @ Panels(W, B)` must equal `x @ W`, for U and for the view U.T, here and in a larger model with
+# H = 1,024:
 
 # %%
 LARGE = 1024
@@ -653,13 +646,13 @@ for size, matrix in ((H, U), (LARGE, large)):
             panels = Panels(W, n)
             y = x[:n] @ W
             assert np.abs(x[:n] @ panels - y).max() < 1e-5 * np.abs(y).max()
-    print(f"H = {size}: panels give the plain products; at {B} rows U.T is cut into "
-          f"{len(Panels(matrix.T, B).parts)} parts across")
+    print(f"H = {size}: panels give the plain products; at {B} rows the panels of U.T have "
+          f"{len(Panels(matrix.T, B).parts)} parts")
 
 # %% [markdown]
-# Now measure again. The layout is made before the clock starts, because a training step makes it
-# once and uses it T times. Predict the shape of the new curve before you look. And where should it
-# cross the old one?
+# Now measure again. The panels are made before the clock starts, because a training step makes them
+# once and uses them T times. Predict the new curves before you look. Where should they cross the
+# old ones?
 
 # %%
 def with_and_without(matrix, h, da):
@@ -689,15 +682,13 @@ show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
 # With small-matrix kernels, ten rows should now come much closer to the speed of hundreds, and the
-# larger matrix should gain more. Towards the right the advantage goes: many rows pay for their
-# packing, and panels that are cut across into many parts cost a pass over the result for each part.
-# One row has little to gain either, because BLAS does not pack for a product with a vector. Five
-# rows of H = 200 make a small product without panels: 5 · 200 · 800 = 800,000. So a program has to
-# choose by size. The library does this in `few_rows` (`numpy_attention/products.py`). Its `Panels`
-# are the ones you just saw.
+# larger matrix should gain more. With many rows the advantage is lost: they can afford the packing,
+# and each part of a panel costs one more pass over the result. With one row there is little to
+# gain, because BLAS does not pack for a product with a vector. So the library, which has the same
+# `Panels`, chooses by size (`few_rows` in `numpy_attention/products.py`).
 #
-# The change itself is one line. How much will it bring? Count the products in the loop before you
-# guess: with H = 200 they are little more than a tenth of all operations.
+# The change itself is one line. How much time will it save? Before you guess: with H = 200, the
+# products in the loop are little more than a tenth of all operations.
 
 
 # %%
@@ -711,13 +702,12 @@ check_same(UInPanels, WordsAtOnce)
 # %% [markdown]
 # ## 5. One compiled loop for all gates
 #
-# Count what NumPy does for the gates of one step. σ alone is four calls: −a, its exponential, 1 + …
-# and 1 / …. Each call is looked up by Python, makes a new array, and goes through memory once from
-# end to end. Forward and backward it is some fifty calls a step, on arrays of B · H numbers, which
-# is little work for so much asking.
+# Count what NumPy does for the gates of one step. σ alone takes four calls: one each for −a, exp,
+# the sum with 1, and the division. Each call makes a new array. Forward and backward, a step makes
+# some fifty calls, each for only B · H numbers.
 #
-# A compiled loop does all of it for one number, then for the next, and what lies between stays in
-# the processor's registers. `lstm` in `numpy_attention/kernels/gates.py` is these lines, for row b:
+# A compiled loop does all of it for one number, then for the next. Intermediate results stay in the
+# processor's registers. For row b, `lstm` in `numpy_attention/kernels/gates.py` is these lines:
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
@@ -725,8 +715,8 @@ check_same(UInPanels, WordsAtOnce)
 #         c_next[j] = f[j] * c[j] + i[j] * g[j]
 #         h_next[j] = o[j] * tanh(c_next[j])
 #
-# It is Python, made into machine code by numba. The arrays of all steps are made before the loop,
-# and step t writes its places in them.
+# This is Python that numba compiles to machine code. The arrays of all steps are made before the
+# loop, and step t writes its part of them.
 
 
 # %% tags=["plain"]
@@ -758,17 +748,12 @@ class CompiledGates(UInPanels):
 check_same(CompiledGates, UInPanels)
 
 # %% [markdown]
-# (Could the new dc be written over the old one, and save an array? It would be right. But a
-# processor takes eight or sixteen numbers at once only if what it writes is not among what it is
-# still to read. The compiled loop looks whether its arrays overlap, and if they do, goes number by
-# number: question 9.)
-#
 # ## 6. Softmax and loss in one pass
 #
 # `softmax_loss` goes through arrays as large as z again and again: z + d, its maximum, the
-# difference, e, its sum, p, the copy, the product with scale. They are far larger than a core's own
-# cache, so each goes out to memory and comes back. The kernel takes a row of z, which does fit,
-# does all of it, and leaves the gradient where z was. No second array is ever made.
+# difference, e, its sum, p, the copy, the product with scale. They are much larger than a core's
+# cache, so each one goes out to memory and comes back. The kernel takes a row of z, which does fit,
+# does all of it, and overwrites the row with its gradient. It never makes a second array.
 
 
 # %%
@@ -784,10 +769,10 @@ check_same(OnePassSoftmax, CompiledGates)
 # %% [markdown]
 # ## 7. One pass for the update
 #
-# The update of the first version sets g to 0, squares it into a new array, adds that up, makes a
-# clipped copy, multiplies it by the rate into another one, and subtracts that. Two passes are
-# enough. The first gives the norm. The second reads w and g once, writes w, and leaves 0 in g for
-# the next step, where it has g at hand anyway. The clipping is a factor of the rate.
+# The first version sets g to 0, squares it into a new array, adds that up, makes a clipped copy,
+# multiplies it by the rate into another copy, and subtracts that. Once the norm is known, one pass
+# is enough: it reads w and g, writes w, and leaves 0 in g for the next step. Clipping only changes
+# the rate.
 
 
 # %%
@@ -806,13 +791,13 @@ check_same(OnePassUpdate, FirstWritten)
 print(check(OnePassUpdate))
 
 # %% [markdown]
-# The last version is held to the first one, too: seven small differences could have added up. And
-# its gradients are checked in float64 by themselves.
+# The last version is also compared with the first, because seven small differences could have added
+# up.
 #
 # ## The library, and the floor
 #
 # The library's `LanguageModel` makes the same changes. It has the same six arrays under other
-# names, so that its weights can be ours:
+# names, so it can be given our weights:
 
 
 # %%
@@ -840,9 +825,9 @@ for name, gradient in by_our_names(theirs).items():
 print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
-# The floor: the products of a step, and nothing else. For each product y = x W there are two
-# backward, dx = dy Wᵀ and dW = xᵀ dy. Every factor is laid out as the product likes it best, those
-# of the loop in panels, and a large result goes to an array that exists already.
+# The floor is the products of a step and nothing else. Each product y = x W needs two more in the
+# backward pass, dx = dy Wᵀ and dW = xᵀ dy. All factors have the fastest layout, which is panels for
+# those in the loop. Large results go into arrays that already exist.
 
 
 # %%
@@ -856,7 +841,7 @@ def shapes_of_products(B):
 
 
 def products(B):
-    """A function that makes them."""
+    """A function that computes them."""
     normal = np.random.default_rng(8).standard_normal
     once = []
     for rows, inner, columns in shapes_of_products(B)[:7]:
@@ -868,14 +853,11 @@ def products(B):
 
 
 # %% [markdown]
-# ## Memory that comes back
+# ## The waterfall
 #
-# One thing before we measure. A large array that is freed is handed back to the operating system,
-# and the next one is fetched anew, page by page, each page set to 0 first. A step that makes and
-# frees the same arrays every time pays for that every time. The C library on Linux can be asked to
-# keep what is freed. (Elsewhere `keep_freed_memory` does nothing. And where large arrays have come
-# and gone for a while, the library keeps some by itself. Then both numbers agree.) Which of the
-# three versions below has most to gain? Think of what each makes anew.
+# Nine versions and the floor run in turns. After each time, the output says how many times as fast
+# this version is as the one before: the median of the rounds, and the middle half of the rounds in
+# brackets. If the brackets include 1, this run cannot tell the two apart, and the bar is grey.
 
 
 # %% tags=["training"]
@@ -886,23 +868,7 @@ def step_of(kind):
     return lambda: model.train_step(inputs, targets, grads)
 
 
-three = {kind.__name__: step_of(kind) for kind in (FirstWritten, WordsAtOnce, OnePassUpdate)}
-handed_back = medians(in_turns(three, 9, np.random.default_rng(9)))
-keep_freed_memory()
-kept_there = medians(in_turns(three, 9, np.random.default_rng(9)))
-for name in three:
-    print(f"{name}: memory handed back {handed_back[name]:.1f} ms, kept {kept_there[name]:.1f} ms")
-
-# %% [markdown]
-# Arrays that are never made need not be fetched. From here on all versions have their memory kept,
-# the first one, too: what follows is the worth of the changes alone.
-#
-# ## The waterfall
-#
-# Nine versions and the floor, in turns. Beside each time stands how many times as fast it is as the
-# version before: the middle round, and in brackets the middle half of the rounds. Where the
-# brackets hold 1, this run cannot tell the two apart; such a bar is grey.
-
+keep_freed_memory()     # else versions that make many arrays pay for fetching their memory again
 
 # %% tags=["training"]
 def step_of_library():
@@ -933,8 +899,7 @@ steps["the library's own"] = step_of_library()
 versions = list(steps)
 
 # %% [markdown]
-# What is left of the last version beside its products? Its kernels run alone in the same rounds,
-# and the products of half of the rows, for a question about two threads.
+# What does the last version do besides its products? Its kernels run alone in the same rounds.
 
 
 # %% tags=["training"]
@@ -969,16 +934,15 @@ def update():
 
 # %% tags=["training"]
 parts = {"products": products(B), "softmax": softmax(), "update": update(), "gates": all_gates()}
-sides = steps | parts | {"half of the rows": products(B // 2)}
-seconds = in_turns(sides, 35, np.random.default_rng(10))
+seconds = in_turns(steps | parts, 35, np.random.default_rng(10))
 ms = medians(seconds)
 before = None
 for name in versions:
-    told = f"{name:<22} {ms[name]:6.1f} ms"
+    line = f"{name:<22} {ms[name]:6.1f} ms"
     if before:
-        told += f"   {ratio(seconds[name], seconds[before])} times as fast as the one before: "
-        told += verdict(seconds[name], seconds[before])
-    print(told)
+        line += f"   {ratio(seconds[name], seconds[before])} times as fast as the one before: "
+        line += verdict(seconds[name], seconds[before])
+    print(line)
     before = name
 print(f"{'the products alone':<22} {ms['products']:6.1f} ms")
 
@@ -997,59 +961,24 @@ title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the 
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# Compare with what you wrote down. On the machine where this was written, with OpenBLAS's SkylakeX
-# kernels, the first version took two and a half times as long as its products. That is not ten
-# times: most of the work was in BLAS from the start, and NumPy called in a loop is not a slow
-# program. One change, the words at once, was worth about as much as all others together. The rest
-# came in small pieces, a few per cent each. And each of those was small only because the output
-# layer is large: the worth of a change is a share of *this* step. Question 5 asks for another one.
+# Compare with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
+# kernels, the first version took less than three times as long as its products. That is not ten
+# times, because BLAS did much of the work from the start. One change, all words at once, saved
+# about as much as all the others together. The others saved about a tenth each or less, and the
+# first of them hardly anything.
 #
-# The bars also depend on their order. A change that removes traffic is worth more while the rest is
-# slow memory work, and a loop that is gone cannot be made faster any more (question 1).
+# These shares belong to *this* step, whose output layer is large. In a larger model the loop counts
+# for more. With H = 1,024 and ten texts, the panels alone took off more than a third of the time
+# (question 5). The shares also depend on the order of the changes, since a loop that is gone cannot
+# be made faster (question 1).
 #
-# ## Panels in a larger model
-#
-# Change 4 is a small bar, because the loop is a small part of this model. Zaremba's larger models
-# have 650 and 1,500 numbers in a state. The operations in the loop grow with H², those of the
-# output layer with H. And with small-matrix kernels, panels gain more on a larger matrix. So take
-# H = 1,024, with all 20 texts, and with the ten that one of two threads would have. The version to
-# compare with has a contiguous copy of Uᵀ, which is what a program without panels should have.
-
-
-# %% tags=["training"]
-class WithoutPanels(OnePassUpdate):
-    def laid_out(self, W, rows):
-        return np.ascontiguousarray(W)              # copies U.T, and returns U itself
-
-
-check_same(WithoutPanels, OnePassUpdate)
-sides = {}
-for kind in (WithoutPanels, OnePassUpdate):
-    model = created(kind, V, LARGE)
-    grads = model.zeros_like()
-    for texts in (B // 2, B):
-        batch_of = inputs[:, :texts], targets[:, :texts]
-        sides[kind.__name__, texts] = partial(model.train_step, *batch_of, grads)
-
-# %% tags=["training"]
-large_seconds = in_turns(sides, 9, np.random.default_rng(11))
-large_ms = medians(large_seconds)
-for texts in (B // 2, B):
-    names = ("OnePassUpdate", texts), ("WithoutPanels", texts)
-    one, other = (large_seconds[name] for name in names)
-    print(f"H = {LARGE}, {texts} texts: {large_ms[names[1]]:.0f} ms without panels, "
-          f"{large_ms[names[0]]:.0f} ms with panels: {ratio(one, other)} times as fast, "
-          f"{verdict(one, other)}")
-
-# %% [markdown]
-# One page of NumPy, and no new kernel. But it depends on a limit inside OpenBLAS, which another
-# BLAS need not have, and which the next version may move. Such a change has to be measured again on
-# every machine that matters. It can never make a result wrong: it is held equal to the plain
-# product, whatever its speed.
+# The panels rely on a limit inside OpenBLAS that its next version may move. Measure such a change
+# again on every machine that matters.
 #
 # ## What is left
 #
-# The last version less its products is what could be won at most, by whatever means:
+# The time of the last version minus that of its products is the most that could still be saved:
+
 
 # %% tags=["training"]
 of_last = ms["7 update in one pass"]
@@ -1057,47 +986,22 @@ shares = {name: ms[name] / of_last for name in parts}
 shares["the rest"] = rest_of(shares)
 check_parts_add_up(1, shares.values())
 print("of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()), "in all 100 %")
-print(f"if everything but the products took no time at all, it would be "
+print(f"if everything except the products took no time, it would be "
       f"{of_last / floor:.2f} times as fast")
 
 # %% [markdown]
-# *The rest* is what nobody has measured by itself: rows of E taken and added to, sums over rows,
-# arrays made, Python between the calls; and products that find less in the cache than they do when
-# they run alone. (In a noisy run it can be anything, for it is a difference.) The share of the
-# products is the number to know about a program such as this. Once it is near 1, only fewer or
-# smaller products help: another model, not another way to write it.
-#
-# ## Two threads
-#
-# A second core could take half of the texts: the loss is a sum over rows, and so is its gradient.
-# Would two threads be twice as fast? Each still fetches all of U, W and S, for half as many rows.
-# How long one thread takes for half of the rows can be measured with one thread:
-
-# %% tags=["training"]
-bound = ratio(seconds["half of the rows"], seconds["products"])
-print(f"two threads, half of the rows each: the products at best {bound} times as fast")
+# *The rest* is everything that was not measured alone: rows of E looked up and added to, sums over
+# rows, new arrays, Python between the calls, and products that find less in the cache than when
+# they run alone. The share of the products is the number to know about such a program. Once it is
+# near 1, only fewer or smaller products help: another model, not another way to write it.
 
 # %% [markdown]
-# That is the bound for products that get in nobody's way. Then each thread needs a gradient of its
-# own, and the two must be added: one more pass over all parameters. They share memory, some of the
-# cache, and Python's lock between two calls. Small steps lose by it, and so the library's `Trainer`
-# chooses the number of threads by the size of a step. This lesson keeps to one, for a second reason
-# as well: on two cores a second thread would measure whatever else the machine is doing.
+# ## What did not help
 #
-# ## What did not pay
-#
-# Before the panels we tried something else: a product of our own, written for just this shape. It
-# was a numba kernel that took four rows by four or eight columns at a time. On an AMD EPYC, in one
-# thread, with 12 rows and a matrix of 200 × 800, it made 73 to 83 GFLOP/s, where OpenBLAS with its
-# Haswell kernels and a contiguous matrix made 67 to 79. From 64 rows on OpenBLAS made 95 to 97, and
-# ours 80. That was worth one or two per cent of a step, for a page of code that the next processor
-# might not like. We threw it away.
-#
-# The panels came from a better question. Instead of "can we write a faster product?" we asked "why
-# is this product slower than that one?". The answer was in the library all along.
-#
-# Most ideas about speed end as the first one did. The remedy is the same as in lesson 13: a floor,
-# a version to compare with, and turns. Measure first, and stop when the floor is near.
+# Before the panels, we wrote our own product for just this shape, as a numba kernel. It saved one
+# or two per cent of a step, for a page of code that the next processor might not like. We threw it
+# away. The panels came from a better question. Instead of "can we write a faster product?" we asked
+# "why is this product slower than that one?". The answer was in the library all along.
 
 # %% [markdown]
 # ## What others call it
@@ -1108,7 +1012,6 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 # | the floor | roofline; the time of the matrix products alone |
 # | panels | packed or blocked weights |
 # | gates in one loop | kernel fusion |
-# | two threads, half of the rows each | data parallelism |
 # | a row among many | arithmetic intensity |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
@@ -1136,26 +1039,24 @@ print(f"two threads, half of the rows each: the products at best {bound} times a
 # %% [markdown]
 # ## Questions
 #
-# 1. Make change 6 right after the first version, in the loop, with 20 rows a call. Is it worth more
-#    or less there than at its place in the ladder? Why is "this change brings so much" no property
-#    of a change?
-# 2. Why can h_{t−1} U never be made for all steps at once, while a Transformer's products can? And
-#    which of the products of lesson 06's decoder have to stay in its loop?
-# 3. Count the operations of a training step from `shapes_of_products`. Which share has the output
-#    layer, and which share stands in the loop? For which V are the two equal?
-# 4. What does version 7 keep in memory for its backward pass? Which of it grows with T, and which
-#    with V? Where would you cut first, with 10,000 words and 500 steps?
-# 5. Take V = 200 in place of 3,000: letters, not words. Predict first: how far is the first version
-#    from its floor now, and which change is worth most?
+# 1. Make change 6 right after the first version, in the loop, with 20 rows per call. Does it save
+#    more or less there than at its place in the ladder? Why is "this change saves so much" not a
+#    property of the change alone?
+# 2. Why can h_{t−1} U never be computed for all steps at once, while a Transformer's products can?
+#    And which products of lesson 06's decoder have to stay in its loop?
+# 3. Count the operations of a training step from `shapes_of_products`. What share does the output
+#    layer have, and what share is in the loop? For which V are the two equal?
+# 4. What does version 7 keep in memory for its backward pass? Which of these arrays grow with T,
+#    and which with V? Where would you cut first, with 10,000 words and 500 steps?
+# 5. Take V = 200 instead of 3,000: letters, not words. Predict first: how far is the first version
+#    from its floor now, and which change saves most? Then take H = 1,024. How much do the panels
+#    save, with 20 texts and with ten?
 # 6. `check_same` passes for all seven changes. Name a mistake that it cannot see, and one that it
 #    sees and a gradient check does not.
-# 7. In the first picture, look at one row and at five. Is the copy faster than the view there, too?
-#    What does a product of one row wait for?
-# 8. Someone hoists boldly, and takes `da @ U_T` of all steps out of the loop as well. What does
-#    `check_same` say, and why must it?
-# 9. Let `lstm_backward` write its new dc over the old one. Are the gradients the same, to the last
-#    digit? How long do the T steps of both kernels take then?
-# 10. How many products must use a layout before it has paid for itself? Measure how long
-#    `Panels(U, 10)` takes, and a product of ten rows with and without. Is the answer the same for
-#    H = 1,024? And what does it say about writing a text one word at a time, where weights never
-#    change?
+# 7. In the first plot of speeds, look at one row and at five. Is the copy faster than the view
+#    there, too? What does a product of one row wait for?
+# 8. Suppose you also take `da @ U_T` of all steps out of the loop. What does `check_same` say, and
+#    why must it?
+# 9. How many products must use a layout before it has paid for itself? Measure `Panels(U, 10)`, and
+#    a product of ten rows with and without it, also for H = 1,024. What does the answer mean for
+#    writing a text word by word, where the weights never change?

@@ -1,4 +1,4 @@
-"""What lesson 11 needs beside what it teaches: the copying task, verses in batches, comparisons."""
+"""Helpers of lesson 11: the copying task, verses in batches, comparisons."""
 
 from typing import NamedTuple
 
@@ -26,10 +26,9 @@ COPY_VOCABULARY = 14
 
 
 class Copying:
-    """Batches of the task: n letters, a gap of dots, an arrow; then the letters are to be said.
+    """Batches of the task: n letters, a gap of dots, an arrow; then the model repeats the letters.
 
-    While they are said, each letter that was right is read before the next is predicted. Nothing
-    else is predicted.
+    There it reads the correct letter before it predicts the next one. Nothing else is predicted.
     """
 
     def __init__(self, batches, rng, size=32, n=10, gap=20):
@@ -55,7 +54,7 @@ class Copying:
 
 
 def letters_right(model, batch):
-    """Of each place in the copy, the share of sequences whose letter is said right, (n,)."""
+    """The share of sequences whose letter is right, at each place of the copy, (n,)."""
     asked = (batch.targets != PAD).all(1)
     y, _, _ = model.forward(batch)
     said = [model.output.logits(row).argmax(1) for row in y[asked]]
@@ -63,12 +62,12 @@ def letters_right(model, batch):
 
 
 def signs(ids):
-    """Letters, dots and the arrow, as they are written."""
+    """Ids as letters, dots and arrows."""
     return [SIGNS[one] for one in ids]
 
 
 def draw_copy(model, batch, ax, title, vmax):
-    """The weights of the first sequence, a row for each of ten letters that are to be said."""
+    """The weights of the first sequence, one row for each of the ten letters to predict."""
     weights, _ = model.weights(batch)                       # (T, B, S)
     plotting.history_heatmap(weights[-10:, 0], signs(batch.inputs[:, 0]),
                              signs(batch.targets[-10:, 0]), ax=ax, title=title, vmax=vmax)
@@ -94,9 +93,9 @@ class Verses:
 
 
 def create(attention, seed, vocabulary, budget, init):
-    """The largest model of so many parameters; attention: None, or a reader's name.
+    """The largest model with at most `budget` parameters; attention: None, or its name.
 
-    tied: one table of word vectors reads the words and writes them.
+    tied: input and output share one table of word vectors.
     """
     shared = {"layers": 1, "tied": True, "forget_bias": 1.0, "init": init}
     sizes, _ = within_budget(budget, vocabulary, attention, **shared)
@@ -107,7 +106,7 @@ def create(attention, seed, vocabulary, budget, init):
 
 
 def train(model, batches, rate, seed):
-    """One epoch with Adam, whose rate falls in a straight line."""
+    """One epoch with Adam, whose rate falls linearly."""
     trainer = Trainer(model, Adam(rate), batches, rng=np.random.default_rng(seed), clip=1.0,
                       average="token", threads=1, progress=False,
                       schedule=LinearDecay(len(batches), 0.05))
@@ -129,24 +128,24 @@ def ablated(name, model, batches):
 
 
 def draw_costs(ablations, finer, title):
-    """What each change costs, a panel a text, {head: Ablation}; finer: of the axes; → Figure."""
+    """What each change costs, one panel per text {head: Ablation}; finer: of axes; → Figure."""
     figure, axes = plt.subplots(1, len(ablations), figsize=(12, 3.9), layout="constrained")
     figure.suptitle(title)
     for ax, scale, (head, found) in zip(axes, finer, ablations.items()):
         costs = {change: found.cost(change).more for change in analysis.CHANGES}
         plotting.costs({"combined": costs}, ax, head)
         ax.set_xlim(-0.35 / scale, 7.7 / scale)
-    axes[-1].axvline(0.01, color="grey", linestyle=":")         # what is asked for
+    axes[-1].axvline(0.01, color="grey", linestyle=":")         # the threshold for "used"
     return figure
 
 
 def draw_influence(found):
-    """Which outputs move when a state does, {name of a reader: (T, T)}; → Figure."""
+    """Which outputs change when a state does, {name of a layer: (T, T)}; → Figure."""
     figure, axes = plt.subplots(1, len(found), figsize=(9.5, 3.6), layout="constrained")
-    figure.suptitle("Who depends on whom: three readers that all pass their gradient check")
+    figure.suptitle("Which output depends on which state: all three pass their gradient check")
     for ax, (name, moved) in zip(axes, found.items()):
         ax.imshow(moved, cmap="Blues", vmin=0, vmax=1.4)
-        ax.set(title=name, xlabel="state s is moved", ylabel="output t moves (blue)")
+        ax.set(title=name, xlabel="state s is changed", ylabel="output t changes (blue)")
         steps = range(len(moved))
         ax.set_xticks(steps, [t + 1 for t in steps])
         ax.set_yticks(steps, [t + 1 for t in steps])
@@ -172,7 +171,7 @@ def losses(model, batches):
 
 
 def check_same(plain, library, h, mask):
-    """Hold lesson 11's PlainReader against a KeyValueReadout of the same weights.
+    """Compare lesson 11's PlainReader with a KeyValueReadout of the same weights.
 
     AssertionError: y, the weights, dh, or the gradient of a parameter of the library's differs.
     """

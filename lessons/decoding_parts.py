@@ -28,9 +28,9 @@ LOOKS = {               # of a node of the tree: face, edge, line of the edge to
 
 
 def with_bug(function, right, wrong):
-    """The function with one place of its text exchanged; it can be exchanged again.
+    """The function with one piece of its source replaced; more can be replaced in turn.
 
-    AssertionError: there is no such place, or there are several.
+    AssertionError: the piece does not occur, or occurs more than once.
     """
     text = inspect.getsource(function)
     assert text.count(right) == 1, f"{right!r} occurs in {function.__name__} {text.count(right)} ×"
@@ -43,7 +43,7 @@ def with_bug(function, right, wrong):
 
 
 def clause_translator(seed, epochs=3):
-    """Train RNNsearch on the clauses of CORPUS; → Translator, the test pairs it knows wholly."""
+    """Train RNNsearch on the clauses of CORPUS; → Translator, test pairs without unknown words."""
     pairs = load_parallel(split="train", **CORPUS)
     training = TranslatorTraining(epochs, min_count=6, seed=seed)
     translator = Translator.create(pairs, "rnnsearch", SIZES, training, CORPUS)
@@ -133,7 +133,7 @@ def _label(ax, column, line, text, look):
 
 
 def draw_cuts(cuts, words, places, title):
-    """The ten most probable words of each place, a column a way to cut; → Figure.
+    """The ten most probable words of each place, one column per way to cut; → Figure.
 
     cuts: {way: [q (V,) of each place]}.
     """
@@ -145,7 +145,7 @@ def draw_cuts(cuts, words, places, title):
             top = np.argsort(-next(iter(cuts.values()))[row])[:10]
             ax = axes[row, column]
             ax.barh(range(10), q[top], color=plotting.COLOURS[6])
-            ax.set(title=way, ylim=(9.6, -0.6), xlabel="probability of the draw")
+            ax.set(title=way, ylim=(9.6, -0.6), xlabel="probability q")
             ax.set_yticks(range(10), [""] * 10 if column else [words[id] for id in top])
             if not column:
                 ax.set_ylabel(f"first word, {places[row]}")

@@ -1,5 +1,4 @@
-"""What lesson 13 needs beside what it teaches: a class as a file, a command, dots of several runs.
-"""
+"""Helpers of lesson 13: a class as a file, a command, dots of several runs."""
 
 import ast
 import importlib.util
@@ -50,7 +49,7 @@ def class_in(path, name):
 
 
 def run_command(*words, folder):
-    """Run `numpy-attention WORDS` in a folder, and print the command and what it says; → its exit
+    """Run `numpy-attention WORDS` in a folder, and print the command and its output; → its exit
     code.
     """
     print("$ numpy-attention", *words, flush=True)
@@ -62,17 +61,18 @@ def run_command(*words, folder):
 
 
 def draw_runs(figures, names, title):
-    """A dot a run: figures {measure: {name: [a number a seed]}}, an axis a measure; → Figure."""
+    """One dot per run, one axis per measure: figures {measure: {name: [one number per seed]}}."""
     figure, axes = plt.subplots(1, len(figures), figsize=(3.6 * len(figures), 3.6),
-                                layout="constrained")
+                                layout="constrained", sharey=True)
     for (measure, of_names), ax in zip(figures.items(), axes):
         for place, name in enumerate(names):
             ax.plot([place] * len(of_names[name]), of_names[name], linestyle="none",
                     marker=plotting.MARKERS[place], color=plotting.COLOURS[place], markersize=8,
                     alpha=0.7)
         ax.set_xticks(range(len(names)), names)
-        ax.set(title=measure, xlabel="score", xlim=(-0.5, len(names) - 0.5), ylabel="share in %")
+        ax.set(title=measure, xlabel="score", xlim=(-0.5, len(names) - 0.5))
         ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
         ax.grid(axis="y", alpha=0.3)
+    axes[0].set_ylabel("share in %")
     figure.suptitle(title)
     return figure

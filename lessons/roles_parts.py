@@ -21,7 +21,7 @@ ASKED = 3       # of them are asked
 
 class Pairs:
     """Batches of the task: five pairs of ten different letters; then, three times, the first
-    letter of a pair, whose second is to be predicted.
+    letter of a pair, after which the model must predict the second.
     """
 
     def __init__(self, rng, batches, size=32):
@@ -59,7 +59,7 @@ def answered(model, batch):
 
 
 def train_pairs(model, seed, steps=800, every=100, look=None):
-    """Train on Pairs; → [(step, look(model))] before and after every so many steps."""
+    """Train on Pairs; → [(step, look(model))] before training and every `every` steps."""
     rng = np.random.default_rng([seed, 1])
     trainer = Trainer(model, Adam(0.02), Pairs(rng, steps), rng=rng, average="token", clip=1.0,
                       threads=1, progress=False, schedule=LinearDecay(steps, 0.05))
@@ -116,7 +116,7 @@ def draw_cosines(seen, accused, title):
 
 
 class Bible:
-    """The World English Bible in streams: so many steps to learn from, 20,000 words held out."""
+    """The World English Bible in streams: enough for `steps` steps, and 20,000 words held out."""
 
     def __init__(self, words, steps, streams=32):
         train = load("bible-en", "train")
@@ -129,7 +129,7 @@ class Bible:
         self.log_shares = np.log(counts / counts.sum())         # of the words
 
     def train(self, model, seed):
-        """One epoch, begun at the words' shares; → perplexity on the words held out."""
+        """One epoch, starting from the words' frequencies; → perplexity on the words held out."""
         model.output.b[...] = self.log_shares
         Trainer(model, Adam(0.01), self.batches, rng=np.random.default_rng(seed), average="token",
                 clip=1.0, threads=1, progress=False,
@@ -141,7 +141,7 @@ class Bible:
 
 
 def largest_state(create, parameters, parts):
-    """The largest multiple of parts for which create(hidden) has at most so many parameters."""
+    """The largest multiple of parts for which create(hidden) has at most `parameters`."""
     hidden = parts
     while create(hidden + parts).size <= parameters:
         hidden += parts
@@ -152,7 +152,7 @@ def largest_state(create, parameters, parts):
 
 
 def check_same(plain, package, h):
-    """Hold a plain reader of one text against the library's of a batch: h (T, B, H).
+    """Compare a plain reader of one text with the library's of a batch: h (T, B, H).
 
     AssertionError: y, dh or the gradient of a parameter differs.
     """

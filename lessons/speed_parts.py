@@ -30,9 +30,8 @@ def blas_in_use():
 def in_turns(sides, rounds, rng):
     """{name: function} → {name: its seconds, one number a round}.
 
-    In every round each side runs once, in an order of its own, after one run that does not count.
-    So a machine that has something else to do for a while takes from all alike. BLAS has one
-    thread.
+    In every round each side runs once, in a random order, after one run that does not count.
+    So a machine that is busy for a while slows all of them alike. BLAS has one thread.
     """
     seconds = {name: np.empty(rounds) for name in sides}
     names = list(sides)
@@ -54,13 +53,13 @@ def medians(seconds):
 
 
 def ratio(one, other):
-    """How often `one` fits into `other`: by rounds, the middle one and the middle half."""
+    """`other` divided by `one`, round by round: the median, and the middle half in brackets."""
     low, middle, high = np.quantile(other / one, (0.25, 0.5, 0.75))
     return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def verdict(one, other):
-    """Whether the rounds tell `one` from `other`, in words."""
+    """Whether `one` is faster than `other` in the middle half of the rounds, in words."""
     low, high = np.quantile(other / one, (0.25, 0.75))
     if low > 1:
         return "faster"
@@ -68,15 +67,16 @@ def verdict(one, other):
 
 
 def falls(milliseconds, names):
-    """What each step takes away from the one before → {name: ms}; with the last they add up to
-    the first.
+    """How much faster each version is than the one before: {name: ms}.
+
+    Together with the time of the last version they add up to that of the first.
     """
     return {name: milliseconds[before] - milliseconds[name]
             for before, name in zip(names, names[1:])}
 
 
 def rest_of(shares):
-    """What is missing in {name: share} to 1."""
+    """1 minus all shares of {name: share}."""
     return 1 - sum(shares.values())
 
 
@@ -99,8 +99,8 @@ def draw_waterfall(seconds, names, floor, title):
     label(ax, 0, first, f"{first:.1f} ms")
     for row, (name, fall) in enumerate(taken.items(), 1):
         after = milliseconds[name]
-        told = verdict(seconds[name], seconds[names[row - 1]])
-        ax.barh(row, fall, left=after, color=COLOURS[told])
+        words = verdict(seconds[name], seconds[names[row - 1]])
+        ax.barh(row, fall, left=after, color=COLOURS[words])
         ax.plot([after, after], [row - 0.4, row + 1.4], color="0.5", linewidth=0.8)
         label(ax, row, max(after, after + fall), f"{-fall:+.1f} ms".replace("-", "−"))
     last = milliseconds[names[-1]]
@@ -108,9 +108,11 @@ def draw_waterfall(seconds, names, floor, title):
     label(ax, len(names), max(last, floor), f"{last:.1f} ms")
     ax.axvline(floor, color=plotting.COLOURS[5], linestyle="--",
                label=f"the products alone: {floor:.1f} ms")
+    for words, colour in COLOURS.items():
+        ax.barh(0, 0, color=colour, label=words)
     ax.set_yticks(range(len(names) + 1), [*names, "what is left"])
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.12 * max(milliseconds.values())), xlabel="milliseconds a training step",
+    ax.set(xlim=(0, 1.12 * max(milliseconds.values())), xlabel="milliseconds per training step",
            title=title)
     ax.legend(loc="center left")
     return ax

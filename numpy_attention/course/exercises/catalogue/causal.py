@@ -44,7 +44,7 @@ you choose the order of the axes in which you hand it the others.
     unseen=("Without the triangle the model reads what it is to predict, and every gradient is "
             "right."),
     mistakes=(
-        ("        dh += dvalues                           # it is said\n", "",
+        ("        dh += dvalues                           # it is fetched\n", "",
          "you left out the gradient through the context; dh has four terms, because a state "
          "predicts and is query, key and value"),
         ("        dh += dk @ self.W_s.T                   # it is found\n", "",
