@@ -440,7 +440,7 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 # with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# They can: the GRU has fewer parameters, and the difference is no larger than between seeds.
+# They can: the GRU has fewer parameters, and the difference is as small as between seeds.
 #
 # ## Did it find your unit?
 #

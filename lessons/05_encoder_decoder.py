@@ -603,12 +603,12 @@ show(figure, "05_gradient")
 # falls on its way to the front, but that of the *word* does not. (Attention's curve falls as well;
 # its encoder also consists of GRUs.)
 #
-# "The gradient does not reach the first words" is true of a model that has not learnt yet. It is no
-# excuse for one that has.
+# "The gradient does not reach the first words" is true of a model that has not learnt yet. It does
+# not excuse one that has.
 #
 # ## Failing with length
 #
-# After four epochs, here is what the three write, taking the likeliest symbol each time (**greedy
+# After four epochs, here is what the three write, taking the most likely symbol each time (**greedy
 # search**), for the first sequence of 4, of 8 and of 12 symbols. Where do the copies go wrong?
 
 # %% tags=["training"]
@@ -623,9 +623,9 @@ for length in (4, 8, 12):
 # All three copy four symbols. At eight symbols both fixed vectors begin correctly and go wrong
 # after five; at twelve the one with 32 numbers is wrong from the first symbol. How often is a whole
 # copy right? We can count that without decoding. Feed the true symbols, and see whether the true
-# next one is the likeliest each time. If it always is, greedy search writes exactly these symbols;
-# if not, it makes its first mistake at the first symbol that is not. Both ways must give the same
-# count.
+# next one is the most likely each time. If it always is, greedy search writes exactly these
+# symbols; if not, it makes its first mistake at the first symbol that is not. Both ways must give
+# the same count.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])

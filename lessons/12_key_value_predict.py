@@ -640,8 +640,9 @@ for name, seeds in WIKITEXT.items():
 # 1. Let h be 3n numbers, and three parts of n read them. Prove that one vector of 3n can give the
 #    same y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
 # 2. From one vector of 8 to three parts of 8, by what factor does the reader's number of parameters
-#    grow, and by what factor the LSTM's? How long may one vector be so that its model is no larger
-#    than that of two parts of 8? Which of the two answers more questions after 800 steps?
+#    grow, and by what factor the LSTM's? How long may one vector be so that its model has at most
+#    as many parameters as that of two parts of 8? Which of the two answers more questions after 800
+#    steps?
 # 3. Four jobs can be cut in two in seven ways, and you have seen five. Which of the other two is
 #    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
 # 4. Train one vector of 8, and the cut that gives predict its own part, four times as long. Did the

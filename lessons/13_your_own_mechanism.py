@@ -394,8 +394,8 @@ assert code == 0
 # The task is lesson 07's, English to French with an invented grammar. We train three translators
 # that differ only in the score: additive, general, and ours. Two things keep the comparison fair.
 # All three have the same number of parameters, within one in a thousand. And each is trained three
-# times, with different random numbers, because a difference that the next seed reverses is no
-# result.
+# times, with different random numbers, because a difference that the next seed reverses proves
+# nothing.
 #
 # We measure three things: how many sentences are exactly right; how often the right source word has
 # the largest weight (not counting `</s>`); and how sharp the attention is, as the mean of its

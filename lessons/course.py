@@ -1,4 +1,4 @@
-"""What lessons share beside what they teach: where pictures go, and checks that must fail."""
+"""What lessons share besides what they teach: where pictures go, and checks that must fail."""
 
 import os
 from pathlib import Path

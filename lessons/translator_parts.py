@@ -1,4 +1,4 @@
-"""What lessons 05 and 06 need beside what they teach: clauses, trainings, a shipped model."""
+"""What lessons 05 and 06 need besides what they teach: clauses, trainings, a shipped model."""
 
 import hashlib
 from collections import Counter
@@ -24,7 +24,7 @@ RARE = 15           # a word seen less often is not learnt
 
 
 def trained_translator(pairs, name, settings, epochs, rate, seed=0, folder=None, look=None):
-    """A Translator after so many epochs of Adam, whose rate falls in a straight line.
+    """A Translator after some epochs of Adam, whose rate falls in a straight line.
 
     folder: where its run is kept. look: is called with the translator and the number of steps that
     it has made, before the first epoch and after each.
@@ -63,7 +63,7 @@ def gradient_by_place(translator, length, rng, count=40):
 
 
 def right_when_fed(translator, pairs):
-    """For each pair, whether each of its target ids, </s> last, is the likeliest: (T + 1,) bools.
+    """For each pair, whether each of its target ids, </s> last, is the most likely: (T + 1,) bools.
 
     The decoder is fed the words before from the pair, not its own.
     """
@@ -90,7 +90,7 @@ def bible_clauses():
 
 
 def words_of(pair):
-    """Its words, each with the side on which it stands."""
+    """Its words, each with its side."""
     return [(side, word) for side in ("source", "target") for word in getattr(pair, side)]
 
 

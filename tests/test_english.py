@@ -18,7 +18,6 @@ INSTEAD = {
     "(?<!there )(?:is|are) no(?! (?:longer|more|less|better|worse|other|different))": "is not a"}
 TIC = re.compile(rf"\b(?:{'|'.join(INSTEAD)})(?!\w)", re.IGNORECASE)
 QUOTED = re.compile(r'`[^`]*`|"[^"]*"|\*[^*\n]+\*')     # code, and words that are mentioned
-OPEN = "lessons/"       # until corrected
 TEXTS = {str(path.relative_to(ROOT)): path for glob in (
     "*.md docs/**/*.md results/*.md lessons/**/*.md campaigns/**/*.md lessons/*.py benchmarks/*.py "
     "numpy_attention/**/*.py campaigns/**/*.py tools/**/*.py").split() for path in ROOT.glob(glob)}
@@ -33,8 +32,6 @@ def test_prose(name):
         texts += re.findall("^# (.*)$", text, re.M) if name.startswith("lessons/") else []
         text = "\n".join(texts)
     found = TIC.findall(" ".join(QUOTED.sub("`", text).split()))
-    if found and name.startswith(OPEN):
-        pytest.xfail(", ".join(found))
     assert found == []
 
 

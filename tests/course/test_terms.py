@@ -22,6 +22,15 @@ TERMS = {
            "KV cache", "cross-attention", "logits", "rank collapse"],
     "10": ["hypothesis", "reference translation", "length penalty"],
 }
+# from 06 to 10 a letter has one meaning: words that each table of symbols must have for it
+LETTERS = {
+    "j": "source", "s_t": "decoder's state", "h_j": "annotations of the source",
+    "e": "scores", "α": "weights", "A": "weights", "c": "context vector", "M": "source",
+    "q": "quer", "k": "key", "v": "value", "y": "stream|sentence written",
+    "W_a": "learnt|of a score", "U_a": "learnt|of a score", "v_a": "learnt|of a score",
+    # x is what a model or a layer reads, except in lesson 06, which says so
+    "x": "^input|source|not a word",
+}
 every = pytest.mark.parametrize("number", LESSONS)
 
 
@@ -62,3 +71,20 @@ def test_a_term_is_introduced_in_bold_and_is_in_the_glossary(number, term):
     text = LESSONS[number].replace("\n# ", " ")
     assert f"**{term}" in text or f"**{term.capitalize()}" in text
     assert re.search(rf"^{re.escape(term)}$", GLOSSARY, re.MULTILINE | re.IGNORECASE)
+
+
+def letters_of(number):
+    """[(letter, what it is)] of a lesson's table of symbols."""
+    table = LESSONS[number].partition("# | symbol |")[2].partition("\n#\n")[0]
+    return [(letter, meaning)
+            for symbols, meaning in re.findall(r"^# \| (.+?) \| .*\| (.+) \|$", table, re.MULTILINE)
+            for letter in re.split(r", (?:its \w+ )?| = .*", symbols) if letter]
+
+
+def test_a_letter_has_one_meaning():
+    seen = {number: dict(letters_of(number)) for number in ("06", "07", "08", "09", "10")}
+    found = [letter for table in seen.values() for letter in table]
+    assert {letter for letter in found if found.count(letter) > 1} <= set(LETTERS) <= set(found)
+    for number, table in seen.items():
+        for letter in table:
+            assert re.search(LETTERS.get(letter, ""), table[letter]), (number, letter)

@@ -80,17 +80,17 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
         ("dy = dsum + self", "dy = dz + self",
          "you passed on ∂L/∂z past the feed-forward part; it should be the gradient in front of "
          "LN_2, because y is in that sum"),
-        ("return dsum + dasking + dasked", "return dy + dasking + dasked",
+        ("return dsum + dx_q + dx_kv", "return dy + dx_q + dx_kv",
          "you passed on ∂L/∂y past the heads; it should be the gradient in front of LN_1, "
          "because x is in that sum"),
         ("        dy = dsum + self.feed_forward.backward(dsum, fed, grads.feed_forward)\n"
          "        dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)\n"
-         "        dasking, dasked = self.attention.backward(dsum, looked, grads.attention)\n"
-         "        return dsum + dasking + dasked",
+         "        dx_q, dx_kv = self.attention.backward(dsum, looked, grads.attention)\n"
+         "        return dsum + dx_q + dx_kv",
          "        dy = self.feed_forward.backward(dsum, fed, grads.feed_forward)\n"
          "        dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)\n"
-         "        dasking, dasked = self.attention.backward(dsum, looked, grads.attention)\n"
-         "        return dasking + dasked",
+         "        dx_q, dx_kv = self.attention.backward(dsum, looked, grads.attention)\n"
+         "        return dx_q + dx_kv",
          "you left out both residual connections; each sum should pass its gradient on "
          "unchanged, too, because x and y are in it"),
         ("self.norm_1.backward(dy, normed_1", "self.norm_1.backward(dsum, normed_1",
