@@ -11,7 +11,7 @@
 # mat" with the same care. Attention does the same in arithmetic: it takes a question, gives each
 # word a score, and averages the words so that those with high scores count most.
 #
-# You will do it once with a pencil, in ten minutes, on six words of three numbers. Nothing is
+# You will do it once with a pencil, in ten minutes, on six words of three numbers each. Nothing is
 # learnt or derived here. The rest of this course, up to the Transformer, is the same calculation
 # with larger vectors and learnt numbers. Bahdanau, Cho & Bengio (2015) first used the idea for
 # translation (lesson 06).
@@ -113,8 +113,8 @@ for word, weight, x in zip(words, weights, X):
 print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context[2]:.2f}")
 
 # %% [markdown]
-# The context is mostly about "where". It has a bit of "who", because a mat is a thing and because a
-# little of the cat came with it, and hardly anything of what is done.
+# The context is mostly about "where". It is about half as much about "who", because a mat is a
+# thing and a little of the cat came with it, and hardly at all about what is done.
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -188,7 +188,7 @@ for place, label in ((1, "cat"), (5, "mat"), (3, "on"), (0, "the, sat")):
 ax.set_xlabel("t: from who? (0) to where? (1)")
 ax.set_ylabel("weight")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-ax.set_title(f"half way, mat has {moved[50, 5]:.2f}: it answers both questions")
+ax.set_title(f"halfway, mat has {moved[50, 5]:.2f}: it answers both questions")
 show(ax, "00_moving_query")
 
 # %%
@@ -198,8 +198,8 @@ print(f"mat overtakes cat at t = {crossing:.2f}; at t = 1/2 mat has {moved[50, 5
 assert 0 < crossing < 0.5
 
 # %% [markdown]
-# A pencil finds it exactly. The score of "cat" is 3 · 2 (1 − t) and that of "mat" is 3 · ((1 − t) +
-# 2 t). They are equal if 2 − 2 t = 1 + t, so at t = 1/3. (The run steps by hundredths.)
+# A pencil finds the crossing exactly. The score of "cat" is 3 · 2 (1 − t) and that of "mat" is
+# 3 · ((1 − t) + 2 t). They are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run steps by hundredths.)
 #
 # Nothing jumps. A small change of the question makes a small change in every weight, and so in the
 # context. That is the whole reason for the softmax: what changes smoothly has a derivative, and
@@ -251,8 +251,8 @@ print("the context is the same:", shuffled.round(2))
 #
 # Sometimes a word must not be read, because it is only padding, or because it comes later and the
 # model has to guess it. So we set its *score* to −∞, and exp(−∞) is 0. The other words share its
-# weight. It would be wrong to set its *weight* to 0 after the softmax, because the others would
-# then no longer add up to 1.
+# weight. It would be wrong to set its *weight* to 0 after the softmax, because the other weights
+# would then add up to less than 1.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start attend`.
 
@@ -297,8 +297,8 @@ ax.set_ylabel("word that asks")
 show(ax, "00_every_word")
 
 # %% [markdown]
-# This is *self-attention*. A Transformer adds ways to learn what each word should ask, what it
-# should be found by, and what it should say.
+# This is *self-attention*. A Transformer also learns what each word should ask (its query), how it
+# is found (its key), and what it says (its value).
 #
 # ## A dictionary that never raises a KeyError
 #
@@ -372,10 +372,10 @@ print("weight of mat · (mat − context):         ", (weights[5] * (X[5] - cont
 assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 
 # %% [markdown]
-# A higher score pulls the context towards its word: the slope is the way from the context to the
-# word, times the weight that the word already has. Why is that so? And how does a loss at the far
-# end of a model tell every score whether to go up or down? The course derives both, line by line,
-# beginning with lesson 01.
+# A higher score pulls the context towards its word: the slope is the word minus the context, times
+# the weight that the word already has. Why is that so? And how does a loss at the far end of a
+# model tell every score whether to go up or down? The course derives both, line by line, beginning
+# with lesson 01.
 
 # %% [markdown]
 # ## What others call it

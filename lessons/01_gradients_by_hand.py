@@ -11,8 +11,8 @@
 # five lines forward, five backward, and for every X a dX.
 #
 # You will measure each gradient as soon as it is derived, by nudging numbers. Then you plant bugs,
-# to see how they look and where they hide. In the end the model learns, down to a floor that we
-# know in advance, by counting.
+# to see how they look and where they hide. In the end the model learns, and comes close to a floor
+# that counting gives us in advance.
 #
 # (From `course.py` in the same folder: `show` saves a figure, and `caught` prints the report of a
 # check that must fail.)
@@ -134,8 +134,8 @@ show(figure, "01_pull")
 # All scores should fall except that of "d". (To *lower* L we go against the gradient, so the bars
 # show −dz.) The more the model had expected a wrong letter, the harder its score is pulled down.
 #
-# **z = W h + b.** With indices, z_v = Σ_d W_vd h_d + b_v. Each gradient is dz_v times the slope of
-# z_v, summed over all z_v that use the number:
+# **z = W h + b.** With indices, z_v = Σ_d W_vd h_d + b_v. The gradient of a number is the sum of
+# dz_v times the slope of z_v, over all z_v that use it:
 #
 #     db_v  = dz_v
 #     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
@@ -202,7 +202,7 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
-# A fourth asks for a softmax with any dp above it, because attention will need one. Write p_j =
+# A fourth asks for the softmax alone, given any dp, because attention will need it. Write p_j =
 # u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. z_k changes only u_k and Z, both with the slope u_k,
 # so the quotient rule gives
 #
@@ -311,10 +311,10 @@ for name, array in tiny.named_parameters():
 
 # %% [markdown]
 # The library's `gradcheck` does the same for any Module. It uses a difference of four points, with
-# an error of O(ε⁴). It draws the **upstream gradient**, the one that arrives from what comes after
-# (here dloss), at random. (If the output is an array, it draws one number for each element.) It
-# divides each error by the element, or by a thousandth of the largest element, if that is more. The
-# result must stay below 1e-6 for every layer of this course.
+# an error of O(ε⁴). The **upstream gradient**, which arrives from what comes after (here dloss), is
+# drawn at random, one number for each element of the output. Each error is divided by the element,
+# or by a thousandth of the largest element if that is larger. The result must stay below 1e-6 for
+# every layer of this course.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -322,8 +322,8 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # %% [markdown]
 # The library has the parts of a Bigram: `Embedding` looks up a row, and `Output` computes the
 # scores and the cross-entropy. `Output` keeps W in an Embedding too, called `words`, so that a
-# model can use one matrix at both ends (question 5). One call returns the sum of all −log p and its
-# gradient times a given factor, here 1/N, so that the scores need not be kept.
+# model can use one matrix at both ends (question 5). One call returns the sum of all −log p, and
+# its gradient times a given factor (here 1/N). So the scores need not be kept.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -344,7 +344,7 @@ print("the library's Embedding and Output give the same loss and the same gradie
 # %% [markdown]
 # ## How a bug looks
 #
-# This is the most popular bug of such a model. `grads.E[x] += dh` looks right, but if a letter
+# This is the most popular bug in such a model. `grads.E[x] += dh` looks right, but if a letter
 # occurs twice, NumPy adds only the last of its rows. The others are lost.
 
 
@@ -367,10 +367,10 @@ report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
 assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
-# Read the report line by line. Only E is wrong, so dz, which db and dW are made of, is right. That
-# clears every line except the last. Next come that line and its mistake: an id that occurs twice is
-# added once. Last comes one wrong element, to follow with a pencil. Its row is a letter that was
-# read more than once.
+# Read the report line by line. Only E is wrong, so dz, from which db and dW are computed, is right.
+# That clears every line except the last. Next come that line and its mistake: an id that occurs
+# twice is added once. Last comes one wrong element, to follow with a pencil. Its row is a letter
+# that was read more than once.
 #
 # The second bug: the forward pass takes the *mean* of N losses, but this backward pass forgets to
 # divide by N.
@@ -440,8 +440,8 @@ print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.
 
 # %% [markdown]
 # With D = 3 NumPy raises an error at once. With D = V only the check finds the bug, and with W = Wᵀ
-# not even the check. So **choose sizes that all differ.** With W = 0 the right dh is 0 and so is
-# the wrong one, and zeros are popular initial values. So **check at random parameters, biases
+# not even the check does. So **choose sizes that all differ.** With W = 0 the right dh is 0 and so
+# is the wrong one, and zeros are popular initial values. So **check at random parameters, biases
 # too**; `randomize` draws them.
 #
 # The last bug lies deepest. There is no mistake in this backward pass at all: the *forward pass*
@@ -474,7 +474,7 @@ assert said == "PASSES"
 #
 # Its derivative with respect to ε, ε L'''/3 − δ L/2ε², is 0 if ε³ = 3 δ L / (2 L'''). If L and L'''
 # are of similar size, the best ε is near δ^(1/3), a few millionths. The difference of four points
-# has ε⁴ in place of ε². Its best ε is near δ^(1/5), some ten-thousandths, with a smaller error.
+# has ε⁴ in place of ε². Its best ε is near δ^(1/5), a few ten-thousandths, with a smaller error.
 #
 # Here each derivative with respect to W multiplies by one more h, and h is small. So L''' is
 # smaller than L, and both best ε should be a little larger. For float32 δ is 6e-8. Guess what error
@@ -514,7 +514,7 @@ show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# No ε gives a millionth in float32, so even a correct backward pass fails there. **Train in
+# No ε reaches a millionth in float32, so even a correct backward pass fails there. **Train in
 # float32, check in float64.** The flat piece on the left is at exactly 1: adding so small an ε does
 # not even change a float32, so the difference is 0 and all of dW is missing.
 #
@@ -533,7 +533,7 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # Four ids are special (padding, begin, end, unknown); later lessons need them, and no pair of this
 # text has one.
 #
-# exp(L) is the *perplexity*: at 10 a model is as unsure as between 10 equally likely letters. How
+# exp(L) is the *perplexity*: at 10, a model is as unsure as if 10 letters were equally likely. How
 # low can it go? Suppose that we could choose the scores z after a letter x freely. If we add p −
 # onehot over all pairs of the text that begin with x, we get count(x) p(y | x) − count(x, y) for
 # each y. This is 0 if p(y | x) = count(x, y) / count(x). L is convex in z, so this is the minimum.

@@ -15,8 +15,8 @@
 # nothing. The last section shows what that costs. It is the reason for lessons 03 and 04, and in
 # the end for attention.
 #
-# (`course.py`, for pictures and for checks that must fail, and `recurrent_parts.py`, with the
-# letters of the Bible and the task of the last section, are in the same folder.)
+# (In the same folder, `course.py` has functions for pictures and for checks that must fail, and
+# `recurrent_parts.py` has the letters of the Bible and the task of the last section.)
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
@@ -178,8 +178,8 @@ check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # That is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
-# the upstream gradient of h_t, and dlast that of the last state, from whatever continues from it.
-# Go from the last step to the first:
+# the upstream gradient of h_t, and dlast the gradient that the last state receives from whatever
+# comes after. Go from the last step to the first:
 #
 #     dh_t = dy_t + da_{t+1} Uᵀ                          for t = T: dh_T = dy_T + dlast
 #     da_t = dh_t ∘ (1 − h_t²)
@@ -431,8 +431,8 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # A product of many matrices usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al.
 # 1994). Since 1 − h² ≤ 1, no step lengthens the gradient by more than a factor of s, the largest
 # singular value of U. So if s < 1, the gradient must vanish (Pascanu et al. 2013). That bounds a
-# single step. Over many steps, the factor of U per step tends to its largest eigenvalue in absolute
-# value, the *spectral radius* ρ.
+# single step. Over many steps, U's factor per step tends to its *spectral radius* ρ, the largest
+# absolute value of an eigenvalue.
 
 
 # %% tags=["training"]
@@ -450,9 +450,9 @@ def backward_norms(cell, xs, start, dlast):
 
 
 # %% [markdown]
-# We take random U, scaled to larger and larger ρ, and the trained model, with the true loss of the
-# last letter. All read the same held-out letters through the embedding of the trained model. None
-# starts from zeros: each first reads T letters, and the gradient goes back through the next T.
+# We take networks with random U, scaled to larger and larger ρ, and the trained model, with its
+# true loss on the last letter. All read the same held-out letters through the trained embedding.
+# None starts from zeros: each first reads T letters, and the gradient goes back through the next T.
 
 # %% tags=["training"]
 T = 60

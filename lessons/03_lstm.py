@@ -192,7 +192,7 @@ check_gradient("dc_0", dc0, L, c0)
 # overwrote its number, and passes back next to nothing. That is as it should be, and the same f
 # does both: **what keeps the value keeps the gradient.**
 #
-# Then through the gates. σ has the slope σ (1 − σ), tanh has 1 − tanh²:
+# Next come the gates. σ has the slope σ (1 − σ), tanh has 1 − tanh²:
 #
 #     da_i = di ∘ i ∘ (1 − i), likewise f and o          da_g = dg ∘ (1 − g²)
 #
@@ -331,7 +331,7 @@ print("the library's LSTM gives the same states and gradients")
 # ## A bug
 #
 # Suppose you have read both papers, and combine the forward pass of 2000 with the backward pass of
-# 1997, which had no forget gate. One step first. Which gradients will be wrong?
+# 1997, which had no forget gate. Check a single step first. Which gradients will be wrong?
 
 
 # %%
@@ -468,7 +468,7 @@ title = (f"20 steps back: {at_20['LSTM, b_f = 0']:.0e} of the gradient with b_f 
          f"{at_20['LSTM, b_f = 5']:.1f} with b_f = 5")
 _, ax = plt.subplots(figsize=(8.5, 4.2), layout="constrained")
 plotting.gradient_flow(arrives, ax=ax, title=title)
-ax.set_ylabel("share of the last state's gradient (log scale)")
+ax.set(xlabel="k steps back", ylabel="share of the last state's gradient (log scale)")
 ax.set_ylim(1e-9, 30)
 ax.legend(ax.get_legend().legend_handles, list(arrives), loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "03_gradient_flow")
@@ -476,10 +476,10 @@ assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["LSTM, b_f = 3"]
 assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orthogonal"]
 
 # %% [markdown]
-# At first the LSTMs follow σ(b_f)^k: that is the carousel. Farther back more arrives than that,
-# because path (2) is open as well, and with b_f = 5 the gradient even grows. But look at the order
-# of the curves. Elman's network with an orthogonal U is *above* the LSTMs with b_f = 0 and b_f = 1.
-# Is the reason the network, or how U starts? Only two networks with the same start can answer that.
+# At first the LSTMs follow σ(b_f)^k: that is the carousel. Farther back, more arrives, because path
+# (2) is open as well, and with b_f = 5 the gradient even grows. But look at the order of the
+# curves. Elman's network with an orthogonal U is *above* the LSTMs with b_f = 0 and b_f = 1. Is the
+# reason the network, or how U starts? Only two networks with the same start can answer that.
 #
 # ## Recall
 #
@@ -524,8 +524,8 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # same start the LSTM recalls all of them, too. The start made that difference.
 #
 # *The network, with equal starts.* Try three seeds. With an orthogonal U, Elman's network learns n
-# = 8 with all three of them and n = 16 with two (not with this one). The LSTM learns n = 8 with two
-# and n = 16 with none. With a small U both fail at n = 16. So with biases of 0 the LSTM is *no
+# = 8 with all three, and n = 16 with two (but not with the one shown). The LSTM learns n = 8 with
+# two and n = 16 with none. With a small U both fail at n = 16. So with biases of 0 the LSTM is *no
 # better* than Elman's network, and with an orthogonal U it is behind.
 #
 # *The bias, with everything else equal.* With b_f = 5 the LSTM recalls keys over 32 symbols, which
@@ -533,13 +533,13 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # gates alone are not a cure. What helps is a forget gate that starts open, as Gers et al. advised
 # in 2000. (Question 5 has other seeds of the small start.)
 #
-# The lower number of each field is the share of the gradient that arrives, before training, at the
-# state that has just read the key. Among the LSTMs with a small U, this share predicts success: the
-# larger b_f is, the more arrives, and the farther they recall. But it does not decide. Elman's
-# network with a small U learns n = 4 although only 3.7e-03 arrives (training changes the weights,
-# and this share with them). And with b_f = 3 more than half arrives at n = 32, yet that network
-# still guesses. The gradient must not only arrive, but also stand out among those of 32 symbols
-# that do not matter.
+# In the figure, the lower number of each field is the share of the gradient that arrives, before
+# training, at the state that has just read the key. Among the LSTMs with a small U, this share
+# predicts success: the larger b_f is, the more arrives, and the farther they recall. But it does
+# not decide. Elman's network with a small U learns n = 4 although only 3.7e-03 arrives (training
+# changes the weights, and this share with them). And with b_f = 3 more than half arrives at n = 32,
+# yet that network still guesses. Arriving is not enough: the gradient must also stand out among
+# those of 32 symbols that do not matter.
 #
 # ## Dropout, but not along time
 #
@@ -565,8 +565,8 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 #
 # One trap first. A word that occurs only once in the 10,000, or never, becomes `<unk>`, unknown,
 # and that would be the easiest word of all to guess. So the models read it but do not predict it.
-# The held-out words that remain are more frequent ones, which are easier to predict, even by
-# counting words. That is why the held-out curve will begin below the training curve.
+# That takes the rare words out of the held-out text, and leaves those that are easier to predict,
+# even by counting words. That is why the held-out curve will begin below the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14

@@ -48,8 +48,8 @@ np.set_printoptions(precision=4, suppress=True)
 #     h' = (1 − z) n + z h
 #
 # At z = 1 the offer is ignored; at z = 0 nothing of the past is left. A gate is the sigmoid of some
-# number, σ(a) = 1 / (1 + e^{−a}). Let a be 6 at every letter and −6 at a quotation mark, where the
-# offer is +1 for an opening mark and −1 for a closing one.
+# number, σ(a) = 1 / (1 + e^{−a}). Let a be −6 at a quotation mark and 6 at every other letter. The
+# offer is +1 at an opening mark, −1 at a closing one, and 0 elsewhere.
 
 # %%
 VERSE = "god said , “ let there be light , ” and there was light ."
@@ -83,8 +83,8 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
 #
 # Now let a network find the gates: H units read x and the state h, and each gate is a layer. The
 # candidate reads the past as well. Sometimes it must not: a unit that counts the letters of a word
-# has to start again at a space. So there is a second gate, the **reset gate** r. Where r = 0, it
-# hides the past from the candidate. ∘ multiplies element by element.
+# has to start again at a space. So there is a second gate, the **reset gate** r. If r = 0, it hides
+# the past from the candidate. ∘ multiplies element by element.
 #
 #     a_r, a_z, a_n = x W + b             the input's part of all three
 #     r  = σ(a_r + h U_r)                 reset gate
@@ -95,7 +95,7 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x; h, h' | (I,); (H,) | the input; the state before and after |
+# | x, h, h' | (I,), (H,), (H,) | the input, the state before and the state after |
 # | r, z | (H,) | reset gate and **update gate**, between 0 and 1 |
 # | W, b | (I, 3H), (3H,) | three blocks of H columns, for r, z, n |
 # | U | (H, 3H) | likewise U_r, U_z, U_n |
@@ -116,7 +116,7 @@ boxes = {
     "after": ("h' = (1 − z) ∘ n + z ∘ h", 8.6, 2.4),
 }
 arrows = [("a_z", "z"), ("h", "z"), ("h", "after", "keep"), ("h", "s"), ("h", "r"), ("a_r", "r"),
-          ("s", "n"), ("r", "n"), ("a_n", "n"), ("n", "after", "take"), ("z", "after", "which?")]
+          ("s", "n"), ("r", "n"), ("a_n", "n"), ("n", "after", "take"), ("z", "after", "how much?")]
 show(plotting.diagram(boxes, arrows, title="h is used four times: it is kept, and z, s, r read it"),
      "04_diagram")
 
@@ -376,7 +376,7 @@ class PlainGRU(Module):
 # %% [markdown]
 # ## Check
 #
-# Three sequences of 4, 2 and 3 steps, in all four conventions, and compared with the library's GRU.
+# We check sequences of 4, 2 and 3 steps in all four conventions, and against the library's GRU.
 
 # %%
 rng = np.random.default_rng(4)
@@ -440,13 +440,13 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 # with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# They can: the GRU has fewer parameters, and the difference is as small as between seeds.
+# They can: the GRU has fewer parameters, and the two differ about as little as two seeds do.
 #
 # ## Did it find your unit?
 #
 # Look for a unit whose *state* distinguishes inside (+1) from outside (−1), as yours did. In the
-# first half of 60,000 held-out letters, choose the unit whose state has the strongest correlation
-# with this, of either sign. (Only verses that close what they open count.) The best of 128 is
+# first half of 60,000 held-out letters, choose the unit whose state correlates most with these ±1,
+# with either sign. (We count only verses that close every quotation they open.) The best of 128 is
 # partly chance, so the numbers below are from the second half. The *gate* of the unit played no
 # part in the choice. If this is a hold unit, what must z do? (Some units react one letter after the
 # mark, so we take the lower z of the two letters.)
@@ -517,7 +517,7 @@ assert loud > 2 * quiet > 0
 # From a random U_n the reset gate seems to be worth almost half a bit. Most of that comes from
 # making the past quieter: if the past starts quiet, about a fifth of the gain is left (with three
 # other seeds, at most a third). *That* is what choosing when is worth here. The first column alone
-# would have credited the choice with both.
+# would have credited it with both effects.
 
 # %% [markdown]
 # ## What others call it
