@@ -173,9 +173,9 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 #
 # Two things are new. The cell is lesson 04's GRU. And before the softmax there is one more layer,
 # the **deep output**, which combines the state, the previous word, and c. It ends in **maxout**,
-# which keeps the larger number of each pair. Like tanh it makes the layer nonlinear, but the number
-# that is kept gets its gradient undiminished. The source and the target are one sentence each. The
-# parameters are those of `model`, the library's `EncoderDecoder`; the passes are ours.
+# which keeps the larger number of each pair. Like tanh it makes the layer nonlinear, but it passes
+# the whole gradient to the number that it keeps. The source and the target are one sentence each.
+# The parameters are those of `model`, the library's `EncoderDecoder`; the passes are ours.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
@@ -187,8 +187,8 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 #     L   = −Σ_i log p_i[y_i]
 #
 # t_i Oᵀ + b_O are the **logits**. (Bahdanau et al. 2015 call this model RNNenc and compare theirs
-# with it.) In training, step i reads the true y_{i−1}, whatever the model would have written:
-# **teacher forcing**.
+# with it.) In training, step i reads the true y_{i−1}, whatever the model would have written. This
+# is **teacher forcing**.
 #
 # The first argument of `gru` is the input's term a = x W + b, to which the decoder adds c C. Its
 # backward pass is lesson 04's, line by line, but what lesson 04 calls s is called m here. In the
@@ -273,8 +273,8 @@ def read_out_backward(cache, model, grads):
 # Now the whole model. c enters the decoder through C_o and C at every word, and through W_s once.
 # As you read, find these three terms of dc. Then find the line dh = dc. It is the **bottleneck**:
 # the only connection between the two halves. `word_backward` is the backward pass of one target
-# word. It is a separate function, for a planted bug. The parameters' gradients are added up in
-# `grads`; dc is handed from word to word, and each word adds to it.
+# word. It is a separate function, so that we can plant a bug in it later. The parameters' gradients
+# are added up in `grads`; dc is handed from word to word, and each word adds to it.
 
 
 # %% tags=["plain"]
@@ -384,8 +384,8 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradient
 # ### How a bug looks
 #
 # c is used by every word, so dc is a sum. A common mistake is `=` for `+=`: each word *sets* dc,
-# and the terms of the words before it in the backward pass are lost. Which gradients will be
-# correct even so?
+# and the terms of the later words, which the backward pass reaches first, are lost. Which gradients
+# will be correct even so?
 
 
 # %%
@@ -459,11 +459,11 @@ show(ax, "05_heard")
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
 # At the start all activations are small: z and r are about 1/2, n about 0, the last term about 0.
-# U_n begins as a rotation, which changes no length. So a gradient is multiplied by about ½ + ¼ · (a
-# rotation). For a random vector the two terms are nearly at right angles, and its length is
-# multiplied by √(½² + ¼²). For a vector that the rotation hardly turns, the factor is up to ½ + ¼.
-# A gradient is a sum of both kinds. The second kind survives longer, so from step to step the
-# factor should creep up from the first value towards the second:
+# U_n begins as a rotation, which keeps the length of every vector. So a gradient is multiplied by
+# about ½ + ¼ · (a rotation). For a random vector the two terms are nearly at right angles, and its
+# length is multiplied by √(½² + ¼²). For a vector that the rotation hardly turns, the factor is up
+# to ½ + ¼. A gradient is a sum of vectors of both kinds. The second kind survives longer, so from
+# step to step the factor should creep up from the first value towards the second:
 
 # %%
 rng = np.random.default_rng(6)
@@ -480,11 +480,11 @@ print(f"what arrives: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}
 
 # %% [markdown]
 # There are eleven such steps between twelve words. Now we train three models to copy: one with a
-# fixed vector of 64 numbers, one with 32, and lesson 06's, with attention, where each target word
-# has a direct path to each source word. They have nearly the same number of parameters, since the
-# model with the smaller vector gets larger embeddings. We measure ∂L/∂(embedded word) at each
-# position, before training and after one epoch. Does the derivation hold for the untrained model?
-# And what will training do to the curve of the fixed vector? Draw your guess.
+# fixed vector of 64 numbers, one with 32, and one with lesson 06's attention, which gives each
+# target word a direct path to each source word. They have nearly the same number of parameters,
+# since the model with the smaller vector gets larger embeddings. We measure ∂L/∂(embedded word) at
+# each position, before training and after one epoch. Does the derivation hold for the untrained
+# model? And what will training do to the curve of the fixed vector? Draw your guess.
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -582,17 +582,17 @@ for when, ax in zip(("before training", "after one epoch"), axes):
 # %% tags=["training"]
 axes[0].set_ylabel("share of Σ ‖∂L/∂(embedded word)‖ (log scale)")
 axes[0].set_title("Fixed vector, before training:\n"
-                  f"the first word gets 1/{before[-1] / before[0]:.0f} of the last")
+                  f"the first word's gradient is 1/{before[-1] / before[0]:.0f} of the last one's")
 axes[1].set_title("Fixed vector, after one epoch:\n"
-                  f"the first word gets {after[0] / after[-1]:.1f} times the last")
+                  f"the first word's gradient is {after[0] / after[-1]:.1f} times the last one's")
 axes[1].legend()
 show(figure, "05_gradient")
 
 # %% [markdown]
 # Before training everything is as derived: the first word gets very little, while through attention
-# all words get nearly the same. (The first factor of the derivation, the smallest, is missing here:
-# it belongs to the step from `</s>` back to the last word.) But one epoch reverses the curve of the
-# fixed vector! Two things have been learnt.
+# all words get nearly the same. (The first and smallest of the eleven factors above is missing
+# here: it belongs to the step from `</s>` back to the last word.) But one epoch reverses the curve
+# of the fixed vector! Two things have been learnt.
 #
 # First, less is lost on the way back: half of dc reaches h_1. It is tempting to say that the update
 # gates now carry it, as they were invented to do. Question 8 tests that.
@@ -624,8 +624,8 @@ for length in (4, 8, 12):
 # after five; at twelve the one with 32 numbers is wrong from the first symbol. How often is a whole
 # copy right? We can count that without decoding. Feed the true symbols, and see whether the true
 # next one is the most likely each time. If it always is, greedy search writes exactly these
-# symbols; if not, it makes its first mistake at the first symbol that is not. Both ways must give
-# the same count.
+# symbols. Otherwise its first mistake is at the first true symbol that is not the most likely. Both
+# ways must give the same count.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -736,12 +736,12 @@ show(figure, "05_by_length")
 # ## Attention, or the second direction?
 #
 # The comparison above was not fair. The model with attention has an encoder that reads in both
-# directions, the fixed vector has one that only reads forwards, as in the papers. So which of the
-# two differences helps? Train all four combinations, and each difference has its control. The
-# package has records (`results/claims.md`): BLEU (100 is best) for English to Spanish, clauses of
-# at most 12 tokens, 3 million parameters, six epochs, the mean of three seeds each; the recipes
-# `clauses-fixed`, `fixed-two-directions`, `additive-one-direction` and `clauses-additive`. Guess:
-# how much is a second direction worth, without attention and with it?
+# directions. That of the fixed vector reads forwards only, as in the papers. So which of the two
+# differences helps? If you train all four combinations, each difference has its control. The
+# package has records of them (`results/claims.md`; the recipes `clauses-fixed`,
+# `fixed-two-directions`, `additive-one-direction` and `clauses-additive`): BLEU (100 is best) for
+# English to Spanish, clauses of at most 12 tokens, 3 million parameters, six epochs, the mean of
+# three seeds. Guess: how much is a second direction worth, without attention and with it?
 
 # %% tags=["training"]
 RECORDED = {

@@ -10,15 +10,15 @@
 #
 # Lesson 05 pressed a sentence into one vector, and long sentences did not fit. Bahdanau, Cho &
 # Bengio (2015) keep a vector for *every* source word, and let the decoder **attend** to all of them
-# again before it writes a word. The model computes where it looks, so that choice has a gradient
-# and can be learnt. The training data are pairs of sentences. No one has to mark which word
-# translates which (the **alignment** of the two sentences).
+# again before it writes a word. The model computes where to look, so the choice has a gradient and
+# can be learnt. The training data are pairs of sentences. No one has to mark which word translates
+# which (the **alignment** of the two sentences).
 #
-# You will derive it with three words and a pencil, check each line, and put it into a translator of
-# clauses from the Bible. Scholars have marked which Hebrew or Greek word each English and Spanish
-# word translates; the model never sees these links. Guess now: for how many of the links is the
-# largest weight on the right word? (If you always point at the same relative position, the third
-# word of six for the second of four, you are right for a little more than half.)
+# You will derive attention with three words and a pencil, check each line, and put it into a
+# translator of clauses from the Bible. Scholars have marked which Hebrew or Greek word each English
+# and Spanish word translates; the model never sees these links. Guess now: for how many of the
+# links is the largest weight on the right word? (Always pointing at the same relative position,
+# such as the third word of six for the second of four, is right for a little more than half.)
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -53,7 +53,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 #     a_j = q W_a + h_j U_a       (A,)   query and annotation are *added*, hence the name
 #     x_j = tanh(a_j)             (A,)   a hidden layer
-#     e_j = x_j · v_a             ()     the score: how well does word j serve now?
+#     e_j = x_j · v_a             ()     the score: how useful is word j now?
 #     α   = softmax(e)            (S,)   weights: positive, they add up to 1
 #     c   = Σ_j α_j h_j           (D,)   the context vector, an average of annotations
 #
@@ -94,8 +94,8 @@ show(plotting.diagram(boxes, arrows, title=title), "06_architecture")
 # ## Forward
 #
 # Three words, three numbers each. We choose what the numbers mean: how much a word names a *thing*,
-# a *quality*, or only serves *grammar*. A real encoder learns its own meanings. The query has two
-# numbers: how much a thing is wanted, and how much a quality.
+# how much a *quality*, and how much it serves only *grammar*. A real encoder learns its own
+# meanings. The query has two numbers: how much a thing is wanted, and how much a quality.
 
 # %%
 words = ["the", "white", "house"]
@@ -110,7 +110,7 @@ U_a = np.array([[2.0, 0.0], [0.0, 2.0], [-1.0, -1.0]])      # (D, A)
 v_a = np.array([2.0, 2.0])                                  # (A,)
 
 # %% [markdown]
-# The Spanish sentence is *la casa blanca*, and *la* is written. Now a thing is wanted, q = (1, 0).
+# The Spanish is *la casa blanca*, and *la* has been written. Now a thing is wanted, q = (1, 0).
 # Take a pencil and compute the row of "house": q W_a is the first row of W_a, h_j U_a is nearly the
 # first row of U_a. Which of the two hidden units is above 0? (All of W_a is negative, so the query
 # pushes both units down: the one for things by 1, the one for qualities by 3. A word that names a
@@ -141,9 +141,9 @@ x, alpha, c = attend(q)
 print("  c =", c, " most of it from", words[alpha.argmax()])
 
 # %% [markdown]
-# Only at "house" is the first unit positive: "a thing is wanted, and here is one". Now *casa* is
-# written too, and a quality is wanted: q = (0, 1). The annotations are the same, so their products
-# with U_a need not be computed again. Only the query has changed:
+# Only at "house" is the first unit positive: "a thing is wanted, and here is one". Now *casa* has
+# been written too, and a quality is wanted: q = (0, 1). The annotations are the same, so their
+# products with U_a need not be computed again. Only the query has changed:
 
 # %%
 _, alpha_then, c_then = attend(np.array([0.0, 1.0]))
@@ -194,7 +194,7 @@ def check_intermediate(name, ours):
 #     dα_j = h_j · dc
 #     dh_j = α_j dc               its first term; h_j was used in the score, too
 #
-# The annotation of a word with a small weight hardly changes here, because α_j scales its gradient.
+# Here α_j scales the gradient, so the annotation of a word with a small weight hardly changes.
 
 # %%
 dc = w
@@ -278,8 +278,8 @@ print("one word: every gradient is what the central difference measures")
 #     read_backward   once per sentence: the sum for the keys goes through U_a
 #
 # `memory` holds values, keys and mask. `dmemory` begins as zeros of the same shapes, and every step
-# adds to it. `t` counts the target words (for lesson 07). `dweights` is ∂L/∂α of a loss that reads
-# α itself, such as the gradient check's. In training it is usually None.
+# adds to it. `t` is the position of the target word, which only lesson 07 needs. `dweights` is
+# ∂L/∂α of a loss that reads α itself, such as the gradient check's. In training it is usually None.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start additive`.
@@ -420,10 +420,10 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 #
 # Our models are small and train for seconds, so three things differ from the paper: the GRU's reset
 # gate comes after the product (lesson 04), P(y_t) is read from s_t (in the paper from s_{t−1}), and
-# the initial values are others. What do the paper's settings cost a small model? We trained four
-# models for six epochs on 75,000 clauses of the Bible: one with the paper's settings, one with each
-# of two changes *alone*, and one with both. Their BLEU is recorded in the package (recipes
-# `appendix`, `appendix-init-modern`, `appendix-adam`, one seed; `clauses-additive`, three):
+# the initial values differ. What do the paper's settings cost a small model? We trained four models
+# for six epochs on 75,000 clauses of the Bible: one with the paper's settings, one with each of two
+# changes *alone*, and one with both. Their BLEU is recorded in the package (recipes `appendix`,
+# `appendix-init-modern`, `appendix-adam`, one seed; `clauses-additive`, three):
 
 # %%
 RECORDED = {
@@ -453,9 +453,9 @@ print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ou
 # When the weights α_t are computed, y_t is *not yet chosen*: the query is s_{t−1}. If two words
 # could come next, the best it can do is to attend to both. So α_t says where word t may come from,
 # before anyone knows which word it will be. It does not say where the word written in the end came
-# from. Heatmaps in papers are often read that way.
+# from, though heatmaps in papers are often read as if it did.
 #
-# Once the word is written, Bayes' rule can say it. Take α as a prior over positions, and ask the
+# Once the word is written, Bayes' rule answers that. Take α as a prior over positions, and ask the
 # decoder how likely y_t is if all of the weight is on position j (Shankar & Sarawagi 2019):
 #
 #     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
@@ -487,9 +487,9 @@ def given_word(translator, pair):
 #
 # First a task about which we know everything: read three to eight digits, write them in reverse.
 # The first word of the target *is* the last one of the source, and so on, so the right weights form
-# the other diagonal. The model sees sequences only. How many steps of 64 sequences will it need
-# until its largest weight is on the right digit? And which comes first, attending to the right
-# digit or writing it?
+# the diagonal from top right to bottom left. The model sees sequences only. How many steps of 64
+# sequences will it need until its largest weight is on the right digit? And which comes first,
+# attending to the right digit or writing it?
 #
 # > **Exercise.** Write the measure: `numpy-attention exercise start pointing`.
 
@@ -629,12 +629,12 @@ before, after, alone = looks
 # %% [markdown]
 # *Before*, attention is hardly better than the diagonal, and with some seeds worse. That is the
 # answer to the guess at the beginning, and it is what a heatmap of this model shows. *After*, with
-# the word known, the same weights point right for about four links of five. So the model knew which
+# the word known, the largest weight is right for about four links of five. So the model knew which
 # words belong together. It did not know what would come next.
 #
 # How did it know? *The word alone* points as well as the product, so for the largest weight the
-# prior α adds nothing (it does for its neighbours, question 8). The knowledge is in the
-# annotations as *values*, in the words that they make likely. It is not in how they are *found*.
+# prior α adds nothing (if near misses count, it does: question 8). The knowledge is in the
+# annotations as *values*, in the words that they make likely, and not in how they are *found*.
 #
 # Is it true that α errs where the model does not know what comes next? Here is a prediction that
 # could fail. Where the model is *sure* of the next word, the weights *before* should be right as
@@ -716,11 +716,11 @@ for name, translator, (its_before, its_after, its_alone) in both_models:
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
 for n, (name, shares) in enumerate(zip(("before", "at random", "the diagonal"), circular)):
     left.plot(range(4), shares, label=name, **plotting.base.curve_style(n))
-left.set_title("sorted by P(yₜ), which reads α: all three rise")
+left.set_title("sorted by P(yₜ), which depends on α: all three rise")
 names = ("before", "after", "at random", "the diagonal")
 for n, (name, shares) in zip((0, 3, 1, 2), zip(names, fair["shipped"])):
     right.plot(range(4), shares, label=name, **plotting.base.curve_style(n))
-right.set_title("sorted without reading α: the diagonal rises most")
+right.set_title("sorted without using α: the diagonal rises most")
 
 # %% tags=["training"]
 for ax in (left, right):
@@ -728,7 +728,7 @@ for ax in (left, right):
     ax.set_xticks(range(4), [1, 2, 3, 4])
 left.legend(fontsize=8)
 right.legend(fontsize=8, loc="center", bbox_to_anchor=(0.5, 0.36), ncols=2)
-left.set_ylabel("share of links pointed at")
+left.set_ylabel("share of links that are right")
 show(figure, "06_surprise")
 
 # %% [markdown]
@@ -784,7 +784,7 @@ bad = held_out[chosen["bad"]]
 log_p, _ = expects(shipped, bad)
 likeliest = shipped.target_vocabulary.decode(log_p.argmax(1)[:-1])
 print(f"the bad one: the reference is {' '.join(bad.target)}\n"
-      f"  the likeliest next words, with teacher forcing: {' '.join(likeliest)}")
+      f"  the most likely next words, with teacher forcing: {' '.join(likeliest)}")
 
 # %% [markdown]
 # Look at the bad one, row by row. The reference begins *vino sobre ellos*, "came on them": the end

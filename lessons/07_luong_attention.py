@@ -10,12 +10,12 @@
 # found went into the new state. Luong, Pham & Manning (2015) reverse the order. First the decoder
 # makes its step. Then the new state is the query, and one small layer joins the state with what was
 # found. So attention becomes a separate part that is easy to replace, and the paper tries many:
-# four scores, two kinds of window, and **input feeding**, which passes on to the next step what was
-# found.
+# four scores, two kinds of window, and **input feeding**, which passes what was found on to the
+# next step.
 #
 # You will build them one at a time, smallest first, and check each before the next. At the end you
-# train four translators. One of them scores positions without reading the words there. Guess now
-# whether it can translate.
+# train four translators. One score rates positions without reading the words there. Guess now
+# whether a model with it can translate.
 
 # %%
 print("Lesson 07: Luong's family of attentions", flush=True)
@@ -52,7 +52,7 @@ np.set_printoptions(precision=3, suppress=True)
 # decoder has made its step to state s_t. To write target word t it computes four things. (Attention
 # to all source words, as here, is **global attention**.)
 #
-#     e_t  = score(s_t, M)            (S,)   how well does each word serve now?
+#     e_t  = score(s_t, M)            (S,)   how useful is each word now?
 #     α_t  = softmax(e_t)             (S,)   weights: positive, they add up to 1
 #     c_t  = α_t M                    (D,)   the context vector, an average of annotations
 #     s̃_t  = tanh(c_t C + s_t W_h)    (K,)   from context and state; s̃_t predicts the word
@@ -72,8 +72,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | p, `reach` | | centre of a window, and how far it extends to each side (the paper's D) |
 #
 # The exercises, and the functions below that they share with this lesson, use other letters: `h`
-# for s_t, `h̃` for s̃_t, `D` for `reach`, `N` for our D. The dashed arrow in the diagram is input
-# feeding, the last part of the derivation.
+# for s_t, `h̃` for s̃_t, `D` for `reach`, and so `N` for our D. The dashed arrow in the diagram is
+# input feeding, the last part of the derivation.
 
 # %%
 boxes = {
@@ -299,8 +299,8 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 
 # %% [markdown]
 # `input[0]` and `input[2]` are wrong, s and W_a; M, U_a and v_a are right. So da, which M and U_a
-# need, must be right. Only s and W_a share one line: `total`. And both are too small by one factor,
-# the number of words: s was used with every word, so its gradients *add up*.
+# need, must be right. Only s and W_a share one line: `total`. And both are too small by the same
+# factor, the number of words: s was used with every word, so its gradients *add up*.
 #
 # ## Location: a score that reads no word
 #
@@ -520,8 +520,8 @@ print("local-p: context, weights and all gradients are the library's")
 #
 # The check needs a p that is not at an *edge*, where the distance to a word is exactly `reach`.
 # When p passes an edge, one word leaves the window and another enters it. The softmax is then over
-# other words, so all of a jumps. The bell still has the height exp(−2) where words enter and leave,
-# so their own weights jump from 0 or to 0. A gradient is the slope on one side of a jump and does
+# other words, so all of a jumps. At an edge the bell is exp(−2) high, so a word that enters jumps
+# up from 0 and one that leaves drops to 0. A gradient is the slope on one side of a jump and does
 # not see the jump. Between the edges everything is smooth. We move p and draw each word's weight.
 
 # %%
@@ -649,7 +649,7 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 # ## The whole decoder next to the library's
 #
 # `LuongTranslator` has such a decoder, with any score and window. `check_same_decoder` gives ours
-# the library's annotations of two sentences, first state and weights, and compares s̃, α and the
+# the library's weights, first state and annotations of two sentences, and compares s̃, α and the
 # gradients of all six parameters.
 
 # %%
@@ -725,7 +725,7 @@ def draw(weights, title, ax=None):
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained")
 draw(dot_weights, "dot: on the words that belong together", axes[0])
-draw(location_weights, "location: along the diagonal, past the swap", axes[1])
+draw(location_weights, "location: along the diagonal, ignoring the swap", axes[1])
 show(figure, "07_attention")
 written, = location.translate([pair.source], beam=1)
 print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)}")
@@ -824,9 +824,9 @@ print("\nrecorded, test perplexity: "
 # %% [markdown]
 # The difference between `general` and `dot` is within the spread of seeds, and `concat` is a little
 # better. Input feeding costs a little, in models of this size. A query that has not read the
-# previous word costs `concat` a whole point of perplexity, more than dot, general and concat
-# differ. So the choice of the query can matter more than the choice of the score. Location, which
-# sees only positions, and local-p, which sees only a window, lose about as much.
+# previous word costs `concat` a whole point of perplexity, more than the differences between dot,
+# general and concat. So the choice of the query can matter more than the choice of the score.
+# Location, which sees only positions, and local-p, which sees only a window, lose about as much.
 
 # %% [markdown]
 # ## What others call it

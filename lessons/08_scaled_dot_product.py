@@ -14,8 +14,8 @@
 #
 # You will compute it for two words by hand, derive it, and meet a bug that no gradient check can
 # see. And you will test a claim that is often repeated: *without the division, the gradient
-# vanishes*. In one case the gradient is three times larger without the division, and yet that model
-# falls behind.
+# vanishes*. In one case the gradient is three times as large without the division, and yet that
+# model falls behind.
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -45,11 +45,11 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## Three roles
 #
-# A dictionary has three parts: what you look up, the headwords, and their explanations. Here they
-# are the query, the keys and the values. Let X have a row for each target word, and M a row for
-# each source word. If M is X, words attend to words of their own sequence: **self-attention**. If
-# not, it is **cross-attention**, as in lessons 06 and 07. In the table q, k and v are matrices with
-# a row for each word; q · k below is one row of q times one row of k.
+# Using a dictionary involves three things: what you look up, the headwords, and their explanations.
+# Here they are the query, the keys and the values. Let X have a row for each target word, and M a
+# row for each source word. If M is X, words attend to words of their own sequence:
+# **self-attention**. If not, it is **cross-attention**, as in lessons 06 and 07. In the table q, k
+# and v are matrices with a row for each word; q · k below is one row of q times one row of k.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -64,8 +64,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | `heads` | | number of heads, h in the paper |
 #
 # (The paper writes Q, K, V for these matrices. The exercises, and the functions below that they
-# share with this lesson, write E for e, N for d_model, h for `heads`, and d for d_k or, where there
-# are many heads, for `heads` · d_k.) Here one word gets its three vectors, from random matrices:
+# share with this lesson, write E for e, N for d_model and h for `heads`. Their d is d_k for one
+# head, and `heads` · d_k for many.) Here one word gets its three vectors, from random matrices:
 
 # %%
 x = np.array([[1.0, 0.2, -0.5, 0.4]])                   # one word (1, d_model)
@@ -99,7 +99,7 @@ show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and v
 # %% [markdown]
 # ## Forward
 #
-# We leave out the matrices W first, and write down q, k and v ourselves. Three source words, *the
+# For now we leave out the matrices W, and write down q, k and v ourselves. Three source words, *the
 # blue student*, have keys of d_k = 2 numbers and values of three. The target word *étudiant* has
 # the query (0.3, 1.6). Which weight will be the largest?
 
@@ -131,7 +131,7 @@ q = np.array([[0.3, 1.6],           # étudiant
 e = q @ k.T / np.sqrt(2)            # (T, S)
 A = softmax(e)                      # (T, S)
 Y = A @ v                           # (T, d_v)
-print(A)
+print("A =", A[0], A[1], sep="\n  ")
 assert np.allclose(e[0], one_e) and np.allclose(Y[0], alpha @ v)
 print("row 0 is equal to what étudiant got by itself")
 
@@ -311,8 +311,8 @@ plain_medians = np.array(medians["q · k"])
 divided_medians = np.array(medians["q · k / √d_k"])
 ratio = (plain_medians / divided_medians)[WIDTHS.index(16)]
 growth = plain_medians[WIDTHS.index(16)] / plain_medians[0]
-print(f"At d_k = 16 the median gradient without the division is {ratio:.1f} times that with it, "
-      f"and {growth:.1f} times its own at d_k = 1.")
+print(f"Without the division, the median gradient at d_k = 16 is {ratio:.1f} times as large as "
+      f"with it, and {growth:.1f} times as large as at d_k = 1.")
 assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
 
 # %%
@@ -322,7 +322,7 @@ for number, (name, values) in enumerate(medians.items()):
               marker=plotting.MARKERS[number])
 ax.minorticks_off()
 ax.set(xlabel="d_k, the size of queries and keys", ylabel="median of ‖∂α/∂q‖",
-       title=f"Without the division: {ratio:.1f} times the gradient at d_k = 16, then hardly any")
+       title=f"Undivided: {ratio:.1f} times the gradient at d_k = 16, hardly any at {WIDTHS[-1]}")
 ax.set_xticks(WIDTHS, WIDTHS)
 ax.legend(loc="lower left")
 show(ax, "08_gradient")
@@ -548,7 +548,7 @@ def leak(layer):
     return np.abs(after - before).max()
 
 
-print(f"a hidden word moves the outputs by {leak(plain):.2f}, scrambled by {leak(scrambled):.2f}")
+print(f"a hidden word moves outputs by {leak(plain):.2f}; scrambled heads: {leak(scrambled):.2f}")
 assert leak(plain) == 0 and leak(scrambled) > 0.01
 
 # %% [markdown]
@@ -663,12 +663,12 @@ show(ax, "08_start")
 
 # %% [markdown]
 # The two models that start with variance 1 behave alike. Undivided scores train as well as divided
-# ones if they *begin* small, and the division helps scores that begin large only a little. So a
-# vanishing gradient is hardly what makes the difference at d_k = 16; the random queries had led us
-# to expect that. What is wrong with a large start, then? Look at the largest α. In all four models
-# it ends close to 1: a translator *learns* a saturated softmax here. But the two bad ones begin
-# with a largest α of about 0.7, on random words, and they must undo that before they can learn
-# where to attend.
+# ones if they *begin* small, and the division helps scores that begin large only a little. So at
+# d_k = 16 a vanishing gradient hardly explains the difference, and the random queries had already
+# cast doubt on it. What is wrong with a large start, then? Look at the largest α. In all four
+# models it ends close to 1: a translator *learns* a saturated softmax here. But the two bad ones
+# begin with a largest α of about 0.7, on random words, and they must undo that before they can
+# learn where to attend.
 #
 # Two questions remain. Does the sharp start do the harm, or do larger matrices W_q and W_k change
 # more slowly (question 3)? And does only the start matter at d_k = 256, where the gradient does
@@ -734,10 +734,10 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
       f"all links, {negation(by_library):.0%} of ne and pas.")
 
 # %% [markdown]
-# Compare the titles with the last line of the output, for *ne* and *pas*. When it writes one of
-# them, head 1 nearly always attends to *not*, head 2 half of the time, the other two hardly ever.
-# The mean of all four is right for half. So the mean, which a heatmap of the layer shows, hides
-# what one head knows. Which head it is depends on the seed. Look at heads one by one.
+# Compare the titles with the last line of the output, for *ne* and *pas*. When the model writes one
+# of them, head 1 nearly always attends to *not*, head 2 half of the time, and the other two hardly
+# ever. The mean of all four is right for half. So the mean, which a heatmap of the layer shows,
+# hides what one head knows. Which head it is depends on the seed. Look at heads one by one.
 
 # %% [markdown]
 # ## What others call it
@@ -780,12 +780,12 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # 1. Keys have no bias, because b_k would change no weight. What does b_q do? Can it go, too?
 # 2. Show that one head's scores are those of lesson 07's general, and say which W_a it is. Which
 #    matrices W_a can it not have?
-# 3. Multiply W_q and W_k by two each and divide all scores by four more, so that W_q and W_k are
+# 3. Multiply W_q and W_k by two each and divide all scores by four again, so that W_q and W_k are
 #    large but the scores start with variance 1. Does the model train like variance 1 or like 16?
 # 4. Train the undivided model with variance 16 for eight epochs. Does it catch up?
 # 5. Repeat the four models with d_k = 256, variances 1 and 256. Does only the start matter?
 # 6. In `leak` move a *query* instead: the outputs of other words must not move. Does this law find
-#    the scrambled layer? And this one: if source words and the columns of `visible` change their
-#    order, outputs stay the same?
+#    the scrambled layer? And does this one: if source words and the columns of `visible` are
+#    reordered alike, the outputs stay the same?
 # 7. Change W_q and W_k of a head so that no output changes. How many numbers can you choose?
 # 8. Do four heads of 16 translate better than one of 64? Three epochs, five seeds.

@@ -6,10 +6,10 @@
 #
 # **Needs:** lesson 08. **Time:** 40 minutes to read, about a minute to run.
 #
-# Vaswani et al. (2017) asked what a translator needs besides the heads of lesson 08, and answered:
-# no recurrence at all. Every word attends to every other (**self-attention**), and no step waits
-# for the one before. But recurrence also kept the words in order and hid those to come. Positions
-# and a mask now do that.
+# Vaswani et al. (2017) asked whether a translator that has the heads of lesson 08 still needs
+# recurrence. It does not. Every word attends to every other (**self-attention**), and no step waits
+# for the one before. But recurrence also kept the words in order and hid the words to come.
+# Positions and a mask now do that.
 #
 # Guess now: which bug lets a decoder read the answer, while every gradient check passes?
 
@@ -89,8 +89,8 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
                       "Curved arrows: residual connections"), "09_architecture")
 
 # %% [markdown]
-# This is Figure 1 of the paper. The next encoder layer reads z as its x, the next decoder layer
-# out.
+# This is Figure 1 of the paper. The next encoder layer reads z as its x, and the next decoder layer
+# reads `out`.
 #
 # ## Forward
 #
@@ -144,7 +144,7 @@ print("dx =", dx, "  as measured:", numeric)
 print(f"component along the ones {dx.sum():.4f}, along x̂ {dx @ x_hat:.4f}")
 
 # %% [markdown]
-# So x̂_1 rises by 0.175 δ only. A sentence is treated the same way, row by row, and g and b let the
+# So x̂_1 rises by only 0.175 δ. A sentence is treated the same way, row by row, and g and b let the
 # model choose another mean and scale.
 #
 # > **Exercise.** Write its backward pass: `numpy-attention exercise start layer-norm`.
@@ -210,7 +210,7 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# g and b are right, so dy and x̂ are. Only x is wrong, which is `input[0]`. The report calls the
+# dg and db are right, so dy and x̂ must be. Only dx, of `input[0]`, is wrong. The report calls the
 # line "a part of the Jacobian", the matrix of all ∂x̂_j/∂x_i: one of the three paths is missing.
 #
 # ## The heads again, one at a time
@@ -560,8 +560,8 @@ for name, mask in masks.items():
 # When it translates, the decoder writes a word, appends it to its input and goes on. If you compute
 # everything again each time, T words cost 1 + 2 + … + T rows in each product. But by the law above
 # a new word does not change the keys and values of earlier words. Keep them (a **KV cache**), and
-# each word costs one row. Decoding has no backward pass, so the test is a law again: word by word
-# equals all at once.
+# each word costs one row. Decoding has no backward pass, so the test is a law again: the outputs
+# word by word equal those computed all at once.
 #
 # > **Exercise.** Write one step of it: `numpy-attention exercise start kv-cache`.
 
@@ -597,7 +597,7 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # (2020) show what this changes. In a post-norm stack the expected gradients near the output are
 # large at the start, so training needs small first steps. In a **warm-up** the learning rate rises
 # first, and then falls like 1 / √step (equation 3 of Vaswani et al.). A pre-norm stack needs no
-# warm-up. (Question 5 tries both kinds, with it and without.)
+# warm-up. (Question 5 tries both kinds, with warm-up and without.)
 #
 # ## A small Transformer
 #
@@ -694,7 +694,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 #    small constant learning rate help it? And does the gradient vanish in a deep post-norm stack?
 # 6. After training, set one head's rows of W_o to 0 and measure the share of exactly right
 #    sentences, head by head, in the decoder. Which head is needed? Is it one that points?
-# 7. Train with the triangle one place too wide. What will perplexity say, and what will the
+# 7. Train with the triangle one place too wide. How good will perplexity be, and how good the
 #    translations?
 # 8. **Label smoothing** (Szegedy et al. 2016): the target is ȳ, which gives 1 − ε to the right word
 #    and spreads ε evenly over all V; the loss is −Σ_v ȳ_v log p_v. Show that the gradient of the
