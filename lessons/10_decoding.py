@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 10: decoding
 #
-# **You will be able to** write greedy and beam search with laws that test them, and choose between
+# **You will be able to** write greedy and beam search, test them with laws, and choose between
 # searching and sampling.
 #
 # **Needs:** lesson 06. **Time:** 45 minutes to read, about a minute to run.
@@ -11,9 +11,9 @@
 # of V, too many to score them all. Decoding means to search for a good sentence, or to sample one.
 #
 # No parameter changes here, so there is no gradient check. What can go wrong is the bookkeeping,
-# and it goes wrong silently, because the code still writes words. Later, one wrong word in a beam
-# search will mix up its states. The search then claims probabilities that no model ever gave. Guess
-# now: does BLEU find that bug?
+# and it goes wrong silently, because the code still writes words. Later, one wrong word in the code
+# of a beam search will mix up its states. The search then claims probabilities that no model ever
+# gave. Guess now: does BLEU find that bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -163,8 +163,8 @@ boxes = {
 # %%
 arrows = [("before", "next"), ("next", "totals"), ("totals", "best"), ("best", "ended"),
           ("best", "running"), ("running", "take", "", 0, True), ("take", "before", "", 0, True)]
-show(plotting.diagram(boxes, arrows, title="One step of beam search: of width · V "
-                      "ways to go on, the best width are kept"), "10_beam_step")
+show(plotting.diagram(boxes, arrows, title="One step of beam search: extend every prefix by "
+                      "every word, keep the best"), "10_beam_step")
 
 # %% [markdown]
 # ## Both searches in full
@@ -293,8 +293,8 @@ assert text(plain_beam(house, source, 2)[0].ids) == "la casa vieja </s>"
 # search obeys three laws:
 #
 # 1. **A beam of width 1 is greedy.**
-# 2. **What it claims is the model's own.** Feed the model the sentence that was found, word by
-#    word. It must give each word the log p that the search claimed.
+# 2. **Its claims are the model's own.** Feed the sentence that was found to the model, word by
+#    word. The model must give each word the log p that the search claimed.
 # 3. **A beam with room for everything finds the best sentence.**
 #
 # The third law needs translators so small that we can list all their sentences.
@@ -428,11 +428,11 @@ for name, translators in (("those above", randoms), ("larger ones", larger)):
     totals = np.array([[plain_beam(one, source, width)[0].total for width in range(1, 7)]
                        for one in translators])
     worse = np.diff(totals) < -1e-9                                 # (translators, 5)
-    print(f"{name}: one place more is worse in {worse.sum()} of {worse.size} cases")
+    print(f"{name}: one more slot is worse in {worse.sum()} of {worse.size} cases")
 
 # %% [markdown]
 # So 300 cases without an exception proved nothing. In a wide beam, better beginnings can push out a
-# prefix that a narrow beam follows to its good end. That is why law 3 asks for room for
+# prefix that a narrow beam follows to a better sentence. That is why law 3 asks for room for
 # *everything*.
 #
 # ## Sampling
@@ -443,7 +443,7 @@ for name, translators in (("those above", randoms), ("larger ones", larger)):
 #     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: the most probable word
 #                                                         τ = 1: the model's own p; τ → ∞: any word
 #     top-k            the top_k most probable words
-#     nucleus          the fewest most probable words whose p add up to at least top_p
+#     nucleus          the most probable words, until their p add up to top_p or more
 #                      (Holtzman et al. 2020, section 3.1)
 #
 # How fast does temperature spread the choice? Measure the spread by the entropy H = −Σ q log q. Let
@@ -606,7 +606,7 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 #
 # ## What a wider beam finds
 #
-# Does BLEU rise as long as log p does? And in how many clauses is beam 5 less probable than greedy?
+# Does BLEU rise as long as log p does? How often is beam 5's sentence less probable than greedy's?
 
 
 # %% tags=["training"]
@@ -641,11 +641,11 @@ for n in np.argsort(-gain)[:3]:
 
 # %% [markdown]
 # A wider beam finds more probable sentences, and shorter ones. But from 5 to 10, BLEU hardly moves.
-# Could beam 5 be *less* probable than greedy, as with the larger toy models? On one processor it
+# Could the beam's sentence be *less* probable, as with the larger toy models? On one processor it
 # was in three clauses, on another in none. (Libraries divide log p by a **length penalty** to
 # favour longer sentences: question 9. In some, a finished hypothesis frees its slot: question 1.)
 #
-# The last number is the most surprising. How probable are the *reference translations* to the
+# The next number is the most surprising. How probable are the *reference translations* to the
 # model?
 
 # %% tags=["training"]
@@ -657,8 +657,8 @@ print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So this is not a **search error** but a **model error**: the model prefers its own sentences to
-# the reference, and a better search would only find sentences that it prefers even more. The model
+# So missing the reference is not a **search error** but a **model error**: the model prefers its
+# own sentences, and a better search would only find sentences that it prefers even more. The model
 # must change.
 #
 # ## One beam, drawn as a tree
@@ -670,8 +670,8 @@ assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% tags=["training"]
 of_five = best(ended[5])
-mended = [n for n in np.argsort(-gain) if decode(of_five[n].ids) == list(gold[n])]
-shown = int(mended[0])
+as_the_book = [n for n in np.argsort(-gain) if decode(of_five[n].ids) == list(gold[n])]
+shown = int(as_the_book[0])
 steps = []
 won = plain_beam(model, alone[shown], 5, NEVER, steps)[0]
 lost = greedy_found[shown]
@@ -686,10 +686,10 @@ print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join
 # %% [markdown]
 # ## What sampling chooses from
 #
-# Top-k and nucleus look alike until you compare them in two situations. Take the first words of two
-# clauses. For one clause, the model is nearly sure (among all clauses, its entropy is the nearest
-# to 0.6). For the other, it is in doubt (its entropy is the nearest to 3). How many words will each
-# of the two rules keep in each case?
+# Top-k and nucleus look alike until you compare them in two situations. Take the first word of two
+# clauses. In one, the model is nearly sure of it (of all clauses, the one with entropy nearest to
+# 0.6). In the other, it is in doubt (entropy nearest to 3). How many words will each rule keep in
+# each case?
 
 # %% tags=["training"]
 starts = []
@@ -737,7 +737,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 
 # %% [markdown]
 # Sampling at τ = 1 follows the model's own distribution, and its BLEU is far below greedy's. At
-# each step there is a small chance of a bad word, and a sentence has many steps. The other three
+# each step there is a small chance of a bad word, and a sentence has several steps. The other three
 # settings trade variety for quality.
 #
 # But look at the log p. The book's is close to that of samples at τ = 1, and far from that of
@@ -776,15 +776,15 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # %% [markdown]
 # ## Questions
 #
-# 1. Let an ended prefix free its slot, so that the beam stays full. When may the search stop and
-#    still return what it would return if it went on for ever?
+# 1. Let an ended prefix free its slot, so that the beam stays full. How early may the search stop
+#    without changing what it returns?
 # 2. *The past not counted* passes all three laws. Find a fourth law that catches it.
 # 3. How wide must a beam be to find the best sentence of every such small translator? Is 39 needed?
 # 4. Let p of the next word depend on its position only, and not on the words before it. Prove that
 #    greedy finds the best sentence if all sentences have the same length. Where does `</s>` break
 #    the proof?
 # 5. Derive ∂⟨l⟩/∂τ. Is the expected log p of a sampled word always lower at a higher temperature?
-# 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalize them in
+# 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalise them in
 #    `plain_beam`. Which law breaks? Do the winners change?
 # 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
 #    5?

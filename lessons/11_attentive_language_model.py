@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 11: a language model that looks back
 #
-# **You will be able to** derive attention of a language model over its own past, and tell by
+# **You will be able to** derive a language model's attention over its own past, and find out by
 # ablation and control whether it is used.
 #
 # **Needs:** lessons 03 and 06. **Time:** 45 minutes to read, about a minute to run.
@@ -26,8 +26,8 @@ from functools import partial
 
 import numpy as np
 from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, create, draw_copy,
-                             draw_costs, draw_influence, check_same, letters_right, losses, told,
-                             train)
+                             draw_costs, draw_influence, check_same, letters_right, losses,
+                             signed, train)
 from course import caught, show
 from matplotlib import pyplot as plt
 
@@ -246,8 +246,8 @@ print("one step: every gradient is what the central difference measures")
 #
 # Now each state has all four roles, in different questions: h_3 asks at step 3, and is found and
 # fetched at steps 4, 5, 6, … So dk_s and the value's term are sums over all *later* steps t. The
-# value's term is the one to remember. It takes the loss at t to h_s in **one** step, however far
-# apart they are.
+# value's term is the one to remember. It carries the gradient from t to h_s in **one** step,
+# however far apart they are.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -312,8 +312,8 @@ class PlainReader(Module):
 # %% [markdown]
 # ## Check
 #
-# First compare with the lines of one step, with a memory that grows. Then check the gradients
-# against central differences.
+# First compare with the equations of one step, repeated while the memory grows. Then check the
+# gradients against central differences.
 
 # %%
 T = 6
@@ -508,14 +508,14 @@ assert 0.9 > right["single"] > right["LSTM"] + 0.2
 assert right["tanh layer"] < 0.5
 
 # %% [markdown]
-# The control is at chance, 12.5 %. The LSTM is a little better here, and at chance for three of
+# The control is at chance, 12.5 %. The LSTM is somewhat better here, but at chance for three of
 # five seeds (question 3). *combined* gets all letters right for every seed. Where do the two
 # attention models look? The figure shows one sequence, with one row for each letter to predict.
 
 # %% tags=["training"]
 batch = COPY_TEST.batch(0)
 figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
-figure.suptitle("combined asks for one place after another, single gives every question the same")
+figure.suptitle("combined asks for one place after another; single answers every question alike")
 for name, ax, vmax in (("combined", axes[0], 1), ("single", axes[1], 0.2)):
     title = f"{name}: {right[name]:.0%} of the letters right (colour scale ends at {vmax})"
     draw_copy(copiers[name], batch, ax, title, vmax)
@@ -523,14 +523,14 @@ show(figure, "11_copying")
 weights, _ = copiers["combined"].weights(batch)         # (T, B, S)
 places = np.arange(10)[:, None]                         # letter n was read at step n
 on_it = (weights[-10:].argmax(2) == places).mean()
-print(f"combined: the largest weight is on the letter to be said for {on_it:.1%} of the letters")
+print(f"combined: the largest weight is on the letter to predict for {on_it:.1%} of the letters")
 assert on_it > 0.95
 
 # %% [markdown]
 # *combined* draws a diagonal: at each step it asks for another place. *single* has stripes: α_ts is
 # exp(e_s) over a sum, and e_s does not depend on t. So every step gets the same context, a mean of
-# a few states, and h_t must extract its letter from that mixture. This works for three letters of
-# four.
+# a few states, and h_t must extract its letter from that mixture. This works for three letters out
+# of four.
 #
 # ## Is it used?
 #
@@ -555,9 +555,9 @@ print(f"the largest weight is {largest.mean():.2f} on average, from {largest.min
 assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 
 # %% [markdown]
-# It is used, very much. Hard weights cost almost nothing, because the largest weight is at the
+# It is used, and heavily. Hard weights cost almost nothing, because the largest weight is at the
 # right place. Sampling costs far more. The largest weight is about three quarters on average, and
-# the rest lies on its neighbours. So a sample misses in about one step of four, and a miss fetches
+# the rest lies on its neighbours. So a sample misses in about one step in four, and a miss fetches
 # a wrong letter. (For a run that you have trained, `numpy-attention ablate RUN` prints the same.)
 #
 # ## The Bible, soberly
@@ -598,16 +598,16 @@ for name in ("LSTM", "tanh layer", "combined"):
 
 
 # %% tags=["training"]
-def beside(name, other):
+def paired(name, other):
     """How many more nats a word than the other model needs, paired by verse."""
     more = measured[name].total - measured[other].total
     return analysis.mean_interval(more, measured[name].words, np.random.default_rng(4))
 
 
-against_lstm = beside("combined", "LSTM")
-against_control = beside("combined", "tanh layer")
-print(f"combined minus the LSTM:    {told(against_lstm)} nats a word")
-print(f"combined minus the control: {told(against_control)} nats a word")
+against_lstm = paired("combined", "LSTM")
+against_control = paired("combined", "tanh layer")
+print(f"combined minus the LSTM:    {signed(against_lstm)} nats a word")
+print(f"combined minus the control: {signed(against_control)} nats a word")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 
 # %% tags=["training"]
@@ -615,7 +615,7 @@ assert bible_ablation.cost("no context").more.low > 0.04
 assert abs(against_control.mean) < 0.04
 assert bible_ablation.cost("equal weights").more.mean < 0.03
 panels = {"copying letters: it chooses": copy_ablation,
-          "the Bible: it adds up (axis 70 times finer)": bible_ablation}
+          "the Bible: it averages (axis 70 times finer)": bible_ablation}
 title = ("How much the model depends on its attention: equal weights cost "
          f"{copy_ablation.cost('equal weights').more.mean:.2f} nats in copying, "
          f"{bible_ablation.cost('equal weights').more.mean:.3f} in the Bible")
@@ -625,12 +625,12 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # Who wins? The plain LSTM with 50.81, ahead of the control with 52.07 and combined with 52.48.
 # After this minute, the layer and the attention have cost more than they gave.
 #
-# Read the Bible's panel slowly; its axis is 70 times finer than the other one. **Equal weights**
-# cost next to nothing: the softmax hardly chooses. (Their 0.010 lies *on* the dotted threshold, and
-# another seed counts as used, question 8. Read the number, not the word.) A **shuffled** memory
-# costs nearly as much as **no context**, so the model uses the past of this verse. **Hard** weights
-# cost even more, because one state cannot replace all of them. This model reads the mean of a verse
-# so far, something like its subject. It does not point.
+# Read the Bible's panel slowly: its axis is 70 times finer than the other. **Equal weights** cost
+# next to nothing: the softmax hardly chooses. (Their 0.010 lies *on* the dotted threshold, and with
+# another seed the verdict is "used", question 8. Read the number, not the verdict.) A **shuffled**
+# memory costs nearly as much as **no context**, so the model uses the past of this verse. **Hard**
+# weights cost even more, because one state cannot replace all of them. This model reads the mean of
+# a verse so far, something like its subject. It does not point.
 #
 # And "no context" costs several times as much as equal weights. Is that what attention is worth
 # here? No! The control never had a context, and predicts no worse. A model leans on what it grew up
@@ -665,15 +665,15 @@ for text, recorded in LONGER.items():
 #
 # In the paper's own protocol it has earned none yet. Combined, with 110.14, is *behind* its
 # control, 106.46, and behind the LSTM, 108.94, in both seeds. But these differences, and the
-# layer's lead, are smaller than the confidence interval of each perplexity, so a third seed must
-# decide.
+# control's lead over the LSTM, are smaller than the confidence interval of each perplexity, so a
+# third seed must decide.
 #
 # ## One more silent fault
 #
 # The traced model's attention was dead, and nothing reported it. Another fault that no gradient
 # check sees is in the counting: a **first word that is counted but not predicted**. The paper's
 # released code does this, so each sentence gets one word for free. One law catches it: a model that
-# knows nothing, p = 1/V for every word, has a perplexity of V.
+# knows nothing, p = 1/V for every word, must have a perplexity of V.
 
 # %% tags=["training"]
 total, first, words = measured["LSTM"]
@@ -688,7 +688,7 @@ print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that
 assert flattered < 0.95 * honest
 
 # %% [markdown]
-# For the LSTM alone this looks like progress, larger than any difference between our three models.
+# Seen alone, the LSTM's second number is progress, larger than any gap between our three models.
 #
 # Before you believe a number, ask four questions. **Influence**: does each output depend on what it
 # should, and on nothing else? **Ignorance**: does a model that knows nothing get the score that it
@@ -737,10 +737,10 @@ assert flattered < 0.95 * honest
 # 6. Train *combined* with twenty dots and test it with ten, nineteen and forty. Will it still
 #    point?
 # 7. Equal parameters sound fair. But word vectors of n numbers take V n parameters, most of the
-#    model, and each role that a mechanism adds makes n smaller. Lesson 12 cuts a state into one,
-#    two or three parts of n numbers. Recorded on the Penn Treebank, at 2 million parameters (the
-#    recipes `daniluk-*`, V = 10,000, one table for input and output), these have a perplexity of
-#    117, 120 and 127, and a 4-gram with three parts and no attention 126. Ask `within_budget` for
-#    the n of each. Then train the control on the Bible with the n of one, two and three roles. What
-#    do the recorded perplexities show?
+#    model. So each added role costs a part of n. Lesson 12 cuts a state into one, two or three
+#    parts of n numbers. On the Penn Treebank, at 2 million parameters (the recipes `daniluk-*`, V =
+#    10,000, one table for input and output), the records give them a perplexity of 117, 120 and
+#    127, and a 4-gram with three parts and no attention 126. Get the n of each from
+#    `within_budget`. Then train the control on the Bible with the n of one, two and three roles.
+#    What do the recorded perplexities show?
 # 8. Repeat the Bible's three models with the seeds 8 and 9. Which statements of the text hold?

@@ -12,7 +12,7 @@
 # value, a predict part.
 #
 # You will derive their models and try them on a task. Separate parts learn it much faster than one
-# small vector, but a control reverses the explanation. At the end you split the gradient of h_t by
+# small vector, but a control overturns the explanation. At the end you split the gradient of h_t by
 # its jobs. Guess now: which two of the four jobs disagree most?
 
 # %%
@@ -95,10 +95,10 @@ show(plotting.diagram(boxes, arrows, title="Four jobs, three parts: a state asks
 # %% [markdown]
 # ## Forward
 #
-# One step, by eye. The text is *c k f a c*, two pairs of letters, and at the second *c* the model
-# needs the letter that followed the first. So a key should contain the letter *before*, by which
-# the state is found, and the letter read *now*, with which it asks. We write c = 1, f = −1, and 0
-# for a letter that begins no pair; the third number of each key is always 1, as a bias.
+# Take one step by hand. The text is *c k f a c*, two pairs of letters, and at the second *c* the
+# model needs the letter that followed the first. So a key should contain the letter *before*, by
+# which the state is found, and the letter read *now*, with which it asks. We write c = 1, f = −1,
+# and 0 for a letter that begins no pair; the third number of each key is always 1, as a bias.
 
 # %%
 letters = ["c", "k", "f", "a"]
@@ -204,7 +204,7 @@ print("all four are what the central difference measures")
 #            + Σ_t α_ts dr_t     value: they fetch it
 #            + da_s W_xᵀ         predict: at step s
 #
-# This sum is what the paper calls an overloaded vector. Cutting the state separates its terms.
+# The paper calls a vector with all four terms overloaded. Cutting the state separates them.
 #
 # ## All words at once
 #
@@ -413,8 +413,8 @@ for row in range(3):
 # the others as value and prediction.
 #
 # But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
-# all four jobs, with the same LSTM as two parts. Guess before you run: how many answers will it get
-# right? (Guessing one of the five second letters at random is right 20 % of the time.)
+# all four jobs, in the same LSTM as that of two parts. Guess before you run: how many answers will
+# it get right? (Guessing one of the five second letters at random is right 20 % of the time.)
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -485,10 +485,10 @@ show(ax, "12_roles_or_room")
 #
 # ## Do the jobs pull against each other?
 #
-# Now the gradients that meet in h. `terms_of` runs the library's backward pass on the 500 sequences
-# and returns the four terms of dh from above, one row per state. We take the **cosine** between two
-# terms, as a mean over the states where both are present: 1 if both want the same change of this
-# state, −1 if they want opposite ones.
+# Now measure the gradients that meet in h. `terms_of` runs the library's backward pass on the 500
+# sequences and returns the four terms of dh from above, one row per state. We take the **cosine**
+# between two terms, as a mean over the states where both are present: 1 if both want the same
+# change of this state, −1 if they want opposite ones.
 
 # %% tags=["training"]
 JOBS = ("query", "key", "value", "predict")
@@ -575,7 +575,7 @@ others = np.array([shares for name, shares in right.items() if " | " in name])
 by_content = "query, value | key, predict"
 answers_of(by_content, partial(cut, by_content))
 assert (right[by_content] > others.max(0)).all()
-print("with every seed more than with any other cut above")
+print("with every seed, this cut answers more than any other above")
 
 # %% [markdown]
 # A reason that predicts a result is worth more than one that explains it afterwards. A state must
@@ -584,7 +584,7 @@ print("with every seed more than with any other cut above")
 #
 # ## Real text
 #
-# Does real text need a past? The paper reads Wikipedia. Here is a record of the recipes
+# Does real text need a past? The paper reads Wikipedia. Here are recorded runs of the recipes
 # `wikitext-*`: 33,280 words, 7 million parameters each, a window of 5, three epochs. Guess the
 # order of the six models.
 
@@ -604,9 +604,9 @@ for name, seeds in WIKITEXT.items():
 # %% [markdown]
 # With both seeds, three parts are ahead of two and of one, as in the paper. But all three models
 # are behind the LSTM and the 4-gram. A second seed shifts every model by more than its interval,
-# which covers the choice of the test text but not the seed. So compare only within a column
-# (`results/claims.md` has the reason, and other windows). Three epochs and two seeds can neither
-# confirm nor refute the paper's gains of 3 to 9 over an LSTM after training to the end.
+# because an interval covers the choice of the test text only. So compare only within a column
+# (`results/claims.md` has the reason, and other windows). The paper reports gains of 3 to 9 over an
+# LSTM after full training. Three epochs and two seeds can neither confirm nor refute them.
 
 # %% [markdown]
 # ## What others call it
@@ -640,21 +640,21 @@ for name, seeds in WIKITEXT.items():
 # 1. Let h be 3n numbers, and three parts of n read them. Prove that one vector of 3n can give the
 #    same y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
 # 2. From one vector of 8 to three parts of 8, by what factor does the reader's number of parameters
-#    grow, and by what factor the LSTM's? How long may one vector be so that its model has at most
-#    as many parameters as that of two parts of 8? Which of the two answers more questions after 800
+#    grow, and by what factor the LSTM's? How long is the longest single vector whose model has no
+#    more parameters than that of two parts of 8? Which of the two answers more questions after 800
 #    steps?
 # 3. Four jobs can be cut in two in seven ways, and you have seen five. Which of the other two is
 #    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
 # 4. Train one vector of 8, and the cut that gives predict its own part, four times as long. Did the
 #    vector of 8 have too few numbers, or was it only slow?
 # 5. The *overlap* of two jobs is the cosine of their matrices G = Dᵀ D (n, n), where D (T · B, n)
-#    holds all gradients of a job: do they use the same directions of the state? Give two states of
-#    two numbers where the gradients of two jobs are at right angles in each state and their overlap
-#    is 1. Then measure the trained vectors of 8 and of 16. Which job is left alone where there is
-#    room?
+#    holds all gradients of a job: do they use the same directions of the state? Invent gradients of
+#    two jobs in two states of two numbers, at right angles in each state but with an overlap of 1.
+#    Then measure the trained vectors of 8 and of 16. Which job gets directions to itself where
+#    there is room?
 # 6. The planted bug passes with one part. With two, which gradients are wrong? Predict, then run
 #    `caught(check, Misfiled, 2)`.
-# 7. Sequences with one pair read *c k c*, and after the second *c* the 4-gram must predict *k*.
+# 7. With one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict *k*.
 #    Which of h¹, h², h³ was written while *k* was read? How many steps back may the answer lie with
 #    five pairs, at most?
 # 8. The Bible in a minute: let models of at most 130,000 parameters read 130 steps of it (`Bible`

@@ -8,7 +8,7 @@
 #
 # The scores that you have met multiply query and word, or add them and apply a tanh. One does not
 # look at the word at all. Here is another idea. Put query and words as points on a map, and attend
-# to what is *near*. A score should then be a distance. No paper of this course has it, so nobody
+# to what is *near*. A score should then be a distance. No paper in this course has it, so nobody
 # has derived it for you, checked it, or tried it.
 #
 # This lesson goes the whole way with it: from the idea to numbers on paper, to a backward pass, to
@@ -247,12 +247,12 @@ show(ax, "13_map")
 # query: a word far from the origin always gets less weight.
 
 # %%
-likeness = softmax(2 * beta * (K @ q))
-quietness = np.exp(-beta * (K**2).sum(1))
+by_product = softmax(2 * beta * (K @ q))
+by_length = np.exp(-beta * (K**2).sum(1))
 for j, word in enumerate(words):
-    print(f"  {word:<8} by 2β q · k alone: α = {likeness[j]:.2f}   factor exp(−β ‖k‖²) = "
-          f"{quietness[j]:.3f}")
-product = likeness * quietness
+    print(f"  {word:<8} by 2β q · k alone: α = {by_product[j]:.2f}   factor exp(−β ‖k‖²) = "
+          f"{by_length[j]:.3f}")
+product = by_product * by_length
 assert np.allclose(product / product.sum(), alpha)
 print("their products, normalised, are the weights by distance")
 
@@ -506,8 +506,8 @@ print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 
 # %% [markdown]
 # The bound is not the reason. It would let additive be sharper than either of the others, and
-# additive stays far below it. Whether the tanh holds it down in another way, this lesson does not
-# know. What it does know is that nearness became sharper in training: β has grown for each seed.
+# additive stays far below it. The tanh may hold it down in another way: this lesson cannot tell.
+# But it does show that nearness became sharper in training, since β has grown for each seed.
 #
 # And the sentences? Compare the differences between the scores with those between the seeds.
 
@@ -562,9 +562,9 @@ for seed, right in zip(SEEDS, figures["points right"]["nearness"]):
     print(f"nearness, seed {seed}: {of_words.total()} links missed, of which {most}")
 
 # %% [markdown]
-# Nearly all that seed 3 misses is two habits: the full stop, and *ne* or *n'*. Where do they look
-# instead? The figure compares general and nearness on the first sentence with a negation and a
-# swapped adjective. (Here and in the titles, `</s>` counts as a source word.)
+# Nearly all the misses of seed 3 come from two habits: the full stop, and *ne* or *n'*. Where do
+# they look instead? The figure compares general and nearness on the first sentence with a negation
+# and a swapped adjective. (Here and in the titles, `</s>` counts as a source word.)
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -582,9 +582,9 @@ show(figure, "13_attention")
 
 # %% [markdown]
 # In both models the full stop looks at `</s>`, which the measure does not count. The little weight
-# that is left is on the right word for general, and anywhere for nearness. And *ne* looks at *do*,
-# a link that is marked as possible, not as sure. Neither seems to do harm: of the three seeds of
-# nearness, this one translates best. A low share of links may be a habit and not a mistake.
+# that is left is on the right word for general, but not for nearness. And in nearness, *ne* looks
+# at *do*, a link marked as possible, not as sure. Neither seems to do harm: of the three seeds of
+# nearness, this one translates best. A low share of links may be a habit, not a mistake.
 #
 # That is the usual end of a new mechanism. It works, its gradients are right, it translates, it
 # points, and it is not better. Say so. And only a control next to the idea could show you that

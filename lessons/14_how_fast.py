@@ -14,15 +14,15 @@
 # can beat. You will write the obvious version first. Then you will make one change at a time, check
 # that each version computes the same as the one before, and measure how much time it saves.
 #
-# Guess now. How many times as long does the first version take as its products alone: one and a
-# half times, two, five, ten? These will be the seven changes:
+# Guess now. How many times its floor does the first version take: one and a half, two, five, ten?
+# These will be the seven changes:
 #
 # | change | what it is |
 # |---|---|
-# | 1 | the input products of all steps in one |
-# | 2 | the weights' gradients in one product, after the loop |
+# | 1 | one input product for all steps |
+# | 2 | one product for each weight gradient, after the loop |
 # | 3 | the softmax over all words at once |
-# | 4 | U and Uᵀ in panels, laid out once for all steps |
+# | 4 | the recurrent weights in panels, laid out once for all steps |
 # | 5 | all gates of a step in one compiled loop |
 # | 6 | softmax, loss and gradient in one pass, in place |
 # | 7 | the update in one pass |
@@ -56,7 +56,7 @@ from numpy_attention.training.threads import keep_freed_memory
 # ## The step
 #
 # The model is lesson 03's with one layer. Its sizes are those of the small model of Zaremba et al.
-# (2014), with a smaller vocabulary. A step reads T words of each of B texts, and learns from them.
+# (2014), with a smaller vocabulary. A training step reads T words of each of B texts.
 #
 # | letter | here | what it is |
 # |---|---|---|
@@ -66,7 +66,7 @@ from numpy_attention.training.threads import keep_freed_memory
 # | B | 20 | texts, side by side in a batch |
 #
 # The words are random. Nothing is learned here, and a product takes the same time whether or not
-# its words make sense.
+# the words make sense.
 
 # %%
 V = 3000
@@ -129,9 +129,9 @@ def gates_backward(dh, dc, kept):
 # %% [markdown]
 # ## Backward
 #
-# The recurrence is one loop forward in time and one loop backward. Count its products: two per step
-# forward and four per step backward, because each product has two factors, and each factor needs a
-# gradient.
+# The recurrence is one loop forward in time and one loop backward. Count its products: two per time
+# step forward and four per step backward, because each product has two factors, and each factor
+# needs a gradient.
 
 
 # %% tags=["plain"]
@@ -185,9 +185,9 @@ print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
 # The whole step adds three things. Words become rows of E. States become a softmax over all V
-# words, with the loss −log p of the word that came next; `scale` is 1/B, so the gradient is that of
-# the loss per text. The update clips the gradient's norm (lesson 02) and takes one step of gradient
-# descent.
+# words, with the loss −log p of the word that came next; `scale` is 1/B, so the gradients are those
+# of the mean loss of a text. The update clips the gradient's norm (lesson 02) and takes one step of
+# gradient descent.
 
 
 # %% tags=["plain"]
@@ -278,7 +278,7 @@ print(check(FirstWritten))
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**. That means the loss, every gradient, and the weights after two steps. (One step would not
 # reveal a gradient that is never reset to 0.) Training uses float32, so "the same" means up to
-# rounding: sums in another order differ in their last digits.
+# rounding: sums taken in another order differ in their last digits.
 
 
 # %%
@@ -317,9 +317,9 @@ def check_same(kind, before):
 # fetches all of W, and uses each number 20 times. A product of 400 rows fetches W hardly more
 # often, and uses each number 400 times.
 #
-# Predict before you run: per row, how many times as fast is a product of 1,000 rows as one of 20?
-# And does it matter in the backward pass that `U.T` is only a *view*, which reads U column by
-# column, and not an array with its own memory?
+# Predict before you run: how much faster, per row, is a product of 1,000 rows than one of 20? And
+# does it matter in the backward pass that `U.T` is only a *view*, which reads U column by column,
+# and not an array with its own memory?
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -356,9 +356,9 @@ def listed(rates):
 
 
 # %% [markdown]
-# `in_turns` runs all of them round after round, in a new random order each round, so that a machine
-# that is busy for a while slows all of them alike. It measures processor time, in one thread. A
-# product of n rows takes 2 n · H · 4H operations: one multiplication and one addition per row and
+# `in_turns` runs all these products round after round, in a new random order each time, so that a
+# machine that is busy for a while slows them all alike. It measures processor time, in one thread.
+# A product of n rows takes 2 n · H · 4H operations: one multiplication and one addition per row and
 # entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
 # The speed depends on the *BLAS*, the library that computes NumPy's products, and on its *kernels*,
@@ -384,7 +384,7 @@ print(f"at 20 rows the copy is {at_20['da @ U_T, a copy'] / at_20['da @ U.T, a v
 print(f"U takes {U.nbytes / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 
 # %% [markdown]
-# If you guessed twenty times, look at the size of U. It may fit into a core's **cache**, a small
+# If you guessed a large factor, look at the size of U. It may fit into a core's **cache**, a small
 # and fast memory. Then fetching it is cheap, and this change saves little. Change 4 solves two
 # puzzles that remain: why are few rows slow at all, and why can a view be slower than a copy?
 #
@@ -417,8 +417,8 @@ check_same(InputsAtOnce, FirstWritten)
 # %% [markdown]
 # ## 2. The weight gradients can wait
 #
-# In the backward pass, the loop needs only one product at once: step t − 1 needs da_t Uᵀ. If every
-# da_t is kept, the other products can be computed after the loop:
+# In the backward pass, only one product is urgent: step t − 1 needs da_t Uᵀ. If every da_t is kept,
+# the others can be computed after the loop:
 #
 #     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all steps, row under row
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
@@ -542,8 +542,8 @@ for n in (200, 50, 10, 5):
 # %% [markdown]
 # The line is crude, but it should get the fall from 200 rows to 10 roughly right. Now look at five
 # rows. On the machine where this was written (AMD EPYC, OpenBLAS with its SkylakeX kernels), five
-# rows were much *faster* than the line allows, and faster than ten. That is possible only if five
-# rows are not packed.
+# rows were much *faster* than the line allows, and faster than ten. That is possible only if U is
+# not packed for five rows.
 #
 # OpenBLAS does this on purpose. For processors with AVX-512 (instructions for 16 float32 numbers at
 # once) it has *small-matrix kernels*, which read a matrix where it is. It uses them for products of
@@ -707,7 +707,7 @@ check_same(UInPanels, WordsAtOnce)
 # some fifty calls, each for only B · H numbers.
 #
 # A compiled loop does all of it for one number, then for the next. Intermediate results stay in the
-# processor's registers. For row b, `lstm` in `numpy_attention/kernels/gates.py` is these lines:
+# processor's registers. For row b, `lstm` in `numpy_attention/kernels/gates.py` runs these lines:
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
@@ -752,8 +752,8 @@ check_same(CompiledGates, UInPanels)
 #
 # `softmax_loss` goes through arrays as large as z again and again: z + d, its maximum, the
 # difference, e, its sum, p, the copy, the product with scale. They are much larger than a core's
-# cache, so each one goes out to memory and comes back. The kernel takes a row of z, which does fit,
-# does all of it, and overwrites the row with its gradient. It never makes a second array.
+# cache, so each one goes out to memory and comes back. A row of z does fit. The kernel takes one,
+# does everything to it, and overwrites it with its gradient, without a second array.
 
 
 # %%
@@ -769,10 +769,10 @@ check_same(OnePassSoftmax, CompiledGates)
 # %% [markdown]
 # ## 7. One pass for the update
 #
-# The first version sets g to 0, squares it into a new array, adds that up, makes a clipped copy,
-# multiplies it by the rate into another copy, and subtracts that. Once the norm is known, one pass
-# is enough: it reads w and g, writes w, and leaves 0 in g for the next step. Clipping only changes
-# the rate.
+# The first version sets the gradient g to 0, squares it into a new array, adds that up, makes a
+# clipped copy, multiplies it by the rate into another copy, and subtracts that. Once the norm is
+# known, one pass is enough: it reads the weights w and g, writes w, and leaves 0 in g for the next
+# step. Clipping only changes the rate.
 
 
 # %%
@@ -825,9 +825,9 @@ for name, gradient in by_our_names(theirs).items():
 print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
-# The floor is the products of a step and nothing else. Each product y = x W needs two more in the
-# backward pass, dx = dy Wᵀ and dW = xᵀ dy. All factors have the fastest layout, which is panels for
-# those in the loop. Large results go into arrays that already exist.
+# The floor is the products of a training step and nothing else. Each product y = x W needs two more
+# in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. All factors have the fastest layout, which is
+# panels for those in the loop. Large results go into arrays that already exist.
 
 
 # %%
@@ -855,9 +855,9 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# Nine versions and the floor run in turns. After each time, the output says how many times as fast
-# this version is as the one before: the median of the rounds, and the middle half of the rounds in
-# brackets. If the brackets include 1, this run cannot tell the two apart, and the bar is grey.
+# Nine versions and the floor run in turns. The output compares each version's speed with that of
+# the one before: the median over the rounds, with their middle half in brackets. If the brackets
+# include 1, this run cannot tell the two apart, and the bar is grey.
 
 
 # %% tags=["training"]
@@ -868,7 +868,7 @@ def step_of(kind):
     return lambda: model.train_step(inputs, targets, grads)
 
 
-keep_freed_memory()     # else versions that make many arrays pay for fetching their memory again
+keep_freed_memory()     # otherwise each new array asks the system for memory again
 
 # %% tags=["training"]
 def step_of_library():
@@ -899,7 +899,7 @@ steps["the library's own"] = step_of_library()
 versions = list(steps)
 
 # %% [markdown]
-# What does the last version do besides its products? Its kernels run alone in the same rounds.
+# What else takes time in the last version? To find out, its kernels run alone in the same rounds.
 
 
 # %% tags=["training"]
@@ -964,8 +964,8 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # Compare with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
 # kernels, the first version took less than three times as long as its products. That is not ten
 # times, because BLAS did much of the work from the start. One change, all words at once, saved
-# about as much as all the others together. The others saved about a tenth each or less, and the
-# first of them hardly anything.
+# about as much as all the others together. The others each saved about a tenth of the time or less,
+# and the first of them hardly anything.
 #
 # These shares belong to *this* step, whose output layer is large. In a larger model the loop counts
 # for more. With H = 1,024 and ten texts, the panels alone took off more than a third of the time
@@ -990,10 +990,10 @@ print(f"if everything except the products took no time, it would be "
       f"{of_last / floor:.2f} times as fast")
 
 # %% [markdown]
-# *The rest* is everything that was not measured alone: rows of E looked up and added to, sums over
-# rows, new arrays, Python between the calls, and products that find less in the cache than when
-# they run alone. The share of the products is the number to know about such a program. Once it is
-# near 1, only fewer or smaller products help: another model, not another way to write it.
+# *The rest* is everything that was not measured alone: looking up rows of E and adding to them,
+# sums over rows, new arrays, Python between the calls, and products that find less in the cache
+# than when they run alone. The share of the products is the number to know about such a program.
+# Once it is near 1, only fewer or smaller products help: another model, not other code.
 
 # %% [markdown]
 # ## What did not help
@@ -1012,7 +1012,7 @@ print(f"if everything except the products took no time, it would be "
 # | the floor | roofline; the time of the matrix products alone |
 # | panels | packed or blocked weights |
 # | gates in one loop | kernel fusion |
-# | a row among many | arithmetic intensity |
+# | how often a number is used once fetched | arithmetic intensity |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -1040,8 +1040,8 @@ print(f"if everything except the products took no time, it would be "
 # ## Questions
 #
 # 1. Make change 6 right after the first version, in the loop, with 20 rows per call. Does it save
-#    more or less there than at its place in the ladder? Why is "this change saves so much" not a
-#    property of the change alone?
+#    more or less there than at its place in the ladder? Why is what a change saves not a property
+#    of the change alone?
 # 2. Why can h_{t−1} U never be computed for all steps at once, while a Transformer's products can?
 #    And which products of lesson 06's decoder have to stay in its loop?
 # 3. Count the operations of a training step from `shapes_of_products`. What share does the output

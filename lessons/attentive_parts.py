@@ -113,7 +113,7 @@ def train(model, batches, rate, seed):
     trainer.fit(1)
 
 
-def told(more):
+def signed(more):
     """An Interval, with signs."""
     return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
 
@@ -123,7 +123,7 @@ def ablated(name, model, batches):
     found = analysis.ablate(model, batches, np.random.default_rng(3))
     print(f"  {name}: {found.loss:.3f} nats; {found.verdict()}")
     for change in analysis.CHANGES:
-        print(f"    {change:<17} {told(found.cost(change).more)}")
+        print(f"    {change:<17} {signed(found.cost(change).more)}")
     return found
 
 
