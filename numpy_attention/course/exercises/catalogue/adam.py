@@ -18,7 +18,7 @@ def cases(rng, its):
     for step in (1, 2, 30):
         x, g, m = rng.standard_normal((3, 4))
         v = rng.random(4)
-        yield Case(its.adam, (x, g, m, v, step, 0.1, 0.9, 0.99, 0.01))
+        yield Case(its.adam, (x, g, m, v, step, 0.2, 0.9, 0.97, 0.02))
 
 
 EXERCISE = Exercise(

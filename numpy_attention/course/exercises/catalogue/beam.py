@@ -33,7 +33,7 @@ def beam(next_log_p, end, width, longest):
 
 
 def cases(rng, its):
-    sizes = (1, 4), (2, 5), (3, 4), (8, 3), (4, 5)
+    sizes = (1, 4), (2, 5), (3, 4), (8, 3), (4, 5), (5, 6)
     for evenness, (width, longest) in itertools.product((0.5, 2), sizes):   # of the words' shares
         table = rng.dirichlet([evenness] * 4, size=(longest, 4))
 

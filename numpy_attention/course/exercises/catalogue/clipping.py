@@ -16,10 +16,15 @@ def clip(gradients, most):
 
 
 def cases(rng, its):
-    for size in (0.1, 1.0, 3.0):
+    for size in (0.1, 0.45, 1.0, 3.0):
         arrays = [size * rng.standard_normal(shape) for shape in ((3, 4), (5,))]
         yield Case(its.clip, (arrays, 2.5))
-    yield Case(lambda gradients, most: its.clip(gradients, most)[0], ([np.zeros((2, 2))], 1.0),
+    small = [0.07 * rng.standard_normal(shape) for shape in ((3, 4), (5,))]
+    yield Case(lambda gradients, most: 1e4 * np.concatenate(       # so that norm + 1e-6 shows
+        [one.ravel() for one in its.clip(gradients, most)[0]]), (small, 0.1))
+    # with a number that is finite, so that the mistake can be recognized
+    yield Case(lambda gradients, most: [np.append(its.clip(gradients, most)[0], 1)],
+               ([np.zeros((2, 2))], 1.0),
                differ=lambda found, right: "you divided by a norm of 0; the factor should be 1 "
                "there, because zeros stay zeros" if np.isnan(found).any()
                else "zeros should stay zeros")
