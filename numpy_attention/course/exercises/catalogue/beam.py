@@ -82,10 +82,10 @@ EXERCISE = Exercise(
     "beam", "more than one way to go on", "10_decoding", position=2,
     source=Source(__file__, ("beam",)), blanks=("beam",), cases=cases,
     text="""
-In each step every running hypothesis is continued by every word; of all these continuations the
-most probable ones are kept, at most `width` less those that have ended already. The log p of a
-hypothesis is the sum of those of its words. It has ended, and runs no more, when its last word is
-`end`, or when it has `longest` words. When none is running, return all that ended, as
+At every step, each running hypothesis is continued by every word. Of all these continuations the
+most probable ones are kept: `width` minus the number of hypotheses that have already ended. The
+log p of a hypothesis is the sum of those of its words. It has ended, and runs no more, when its
+last word is `end`, or when it has `longest` words. When none is running, return all that ended, as
 (words, log p), the most probable first.
 """,
     hints=(

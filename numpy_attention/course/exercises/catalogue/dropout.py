@@ -39,9 +39,10 @@ EXERCISE = Exercise(
     text="""
     y = x · keep / (1 − p)          keep (B, H): True with probability 1 − p
 
-Write both passes. What is kept is divided by 1 − p, so that the expectation of y is x and dropout
-can simply be left out after training. The mask keep is given; an x may be 0. What the cache holds
-is up to you. The backward pass returns ∂L/∂x; None for keep and p may be left out.
+Write both passes. p is the probability that an element is dropped. What is kept is divided by
+1 − p, so that the expectation of y is x and dropout can simply be left out after training. The mask
+keep is given; an x may be 0. You choose what the cache holds. The backward pass returns ∂L/∂x; None
+for keep and p may be left out.
 """,
     hints=(
         "Where the mask let nothing through, the gradient is 0.",

@@ -80,9 +80,9 @@ EXERCISE = Exercise(
     s_t = tanh(x_t W + s_{t−1} U + c C)              x_t (B, I): the word before, s_t (B, H)
     o_t = s_t U_o + c C_o                            o_t (B, O): the logits of word t
 
-This is lesson 05's decoder with Elman's cell. c is read in three ways, two of them at every step.
-Given the upstream gradients ∂L/∂o_t for every t, add to the gradients of the six parameters, and
-return ∂L/∂xs and ∂L/∂c.
+This is lesson 05's decoder with Elman's cell. c is read in three places: once in s_0, and at every
+step in s_t and in o_t. Given the upstream gradients ∂L/∂o_t for every t, add to the gradients of
+the six parameters, and return ∂L/∂xs and ∂L/∂c.
 """,
     hints=(
         "∂L/∂c is a sum with one term for each use. With T words there are 2 T + 1 uses.",

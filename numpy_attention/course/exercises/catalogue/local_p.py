@@ -28,7 +28,7 @@ LOCAL_P = Exercise(
     source=Source(LESSON, ("softmax", "windowed", "dot", "local_p", "local_p_backward"), WIDTH),
     blanks=("local_p_backward",), cases=cases,
     text="""
-    x = tanh(h W_p)        p = S σ(x · v_p)                    a place between words
+    x = tanh(h W_p)        p = S sigmoid(x · v_p)              a place between words
     a = softmax(M h) over the words within D of p              (S,)
     g_s = exp(−(s − p)² / 2σ²)        σ = D / 2                (S,), the bell
     α_s = a_s g_s          c = α M                             not normalised again
@@ -65,7 +65,7 @@ return dh, dM, dW_p, dv_p.
          "you got the sign wrong; ∂g_s/∂p should be g_s (s − p) / σ², because a word to the right "
          "draws p to the right"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p * (1 - p)",
-         "you took another derivative for p; it should be p (1 − p / S), because p = S σ(z)"),
+         "you took another derivative for p; it should be p (1 − p / S), because p = S sigmoid(z)"),
         ("dalpha = M @ dc + dalpha", "dalpha = M @ dc",
          "you left out the given dα; it should be added, because the weights are an output besides "
          "the context"),
@@ -92,9 +92,9 @@ return dh, dM, dW_p, dv_p.
         ("(np.arange(len(M)) - p)", "(np.arange(1, len(M) + 1) - p)",
          "you counted the places from 1 in dp; s should begin with 0, as in the forward"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp",
-         "you left out the sigmoid's derivative; it should be p (1 − p / S), because p = S σ(z)"),
+         "you left out the sigmoid's derivative; it should be p (1 − p / S), because p = S sigmoid(z)"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p / len(M) * (1 - p / len(M))",
-         "you left out S; ∂p/∂z should be p (1 − p / S), because p = S σ(z)"),
+         "you left out S; ∂p/∂z should be p (1 − p / S), because p = S sigmoid(z)"),
         ("np.outer(h, dk), dz * x", "np.outer(h, dk), dk * x",
          "you took dk for dv_p; it should be dz x, because v_p met x, after the tanh")))
 

@@ -174,8 +174,8 @@ LOCATION = Exercise(
     text="""
     e = h W_a[:, :S]          h (H,), W_a (H, longest): a column for each place
 
-A sentence of S words uses the first S columns. Given ∂L/∂e (S,), return dh (H,), dM (S, N) and
-dW_a (H, longest).
+A sentence of S words uses the first S columns. Given ∂L/∂e (S,), return dh (H,), dM (S, N), which
+is zeros because the score does not read M, and dW_a (H, longest).
 """,
     hints=(
         "The scores do not depend on the words.",

@@ -70,8 +70,8 @@ MASKS = Exercise(
     h_t = n_t where the mask is True, h_{t−1} where it is False
 
 Sentences of a batch differ in length. Past its end, a sentence's state stays as it is. Given the
-upstream gradient ∂L/∂h_t for every t, add to grads.W and grads.U, and return ∂L/∂xs, ∂L/∂h_0, and
-None for the mask.
+upstream gradient ∂L/∂h_t for every t, also past a sentence's end, add to grads.W and grads.U, and
+return ∂L/∂xs, ∂L/∂h_0, and None for the mask.
 """,
     hints=(
         "What is read past the end changes nothing: its dx is 0.",

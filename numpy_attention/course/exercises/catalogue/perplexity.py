@@ -21,7 +21,7 @@ EXERCISE = Exercise(
     needs=("cross-entropy",), source=Source(__file__, ("perplexity",)), blanks=("perplexity",),
     cases=cases,
     text="""
-    perplexity = exp(1/N Σ −log p)          over the N words that the mask counts
+    perplexity = exp(1/N Σ −log p)          over the N words of all sequences
 
 losses (T, B) holds −log p (natural logarithms); mask (T, B) is False where a sequence has ended.
 """,

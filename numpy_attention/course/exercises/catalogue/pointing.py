@@ -29,8 +29,8 @@ EXERCISE = Exercise(
     text="""
     pointing = share of the sure links (s, t) for which argmax_s' α_ts' = s
 
-weights (T, S): a row for each target word; links: a set of pairs (s, t), source position first, the
-sure ones. It is what `metrics.pointing_accuracy` computes.
+weights (T, S): a row for each target word. links: the sure links, a set of pairs (s, t), with the
+source position first and both counted from 0. It is what `metrics.pointing_accuracy` computes.
 """,
     hints=(
         "A target word without a sure link does not count; one with two links can be right for one "

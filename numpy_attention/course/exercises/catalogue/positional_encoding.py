@@ -38,7 +38,7 @@ EXERCISE = Exercise(
     source=Source(__file__, ("positions", "turn")), blanks=("positions", "turn"), cases=cases,
     text="""
     ω_i = 10000^(−2i / D)                      i = 0 … D / 2 − 1
-    PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
+    PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
     PE(p) R = PE(p + k)                        for every position p
 
 Vaswani et al. 2017, section 3.5. D is the lesson's d_model, and even; k is its offset, and may be
