@@ -442,7 +442,7 @@ print("each word has the same output in:", *sentence, "/", *sentence[order])
 # about 1 / √d_model, since E is also the table of the output layer.) PE consists of sines and
 # cosines, a pair for each frequency ω_i, from 1 to nearly 1 / 10000:
 #
-#     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_2i+1 = cos(ω_i p)
+#     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
 # One pair is the hand of a clock. From p to p + offset it turns by the angle ω_i offset, *whatever
 # p is*. With a = ω_i p and b = ω_i offset:

@@ -92,7 +92,8 @@ return dh, dM, dW_p, dv_p.
         ("(np.arange(len(M)) - p)", "(np.arange(1, len(M) + 1) - p)",
          "you counted the places from 1 in dp; s should begin with 0, as in the forward"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp",
-         "you left out the sigmoid's derivative; it should be p (1 − p / S), because p = S sigmoid(z)"),
+         "you left out the sigmoid's derivative; it should be p (1 − p / S), because p = S "
+         "sigmoid(z)"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p / len(M) * (1 - p / len(M))",
          "you left out S; ∂p/∂z should be p (1 − p / S), because p = S sigmoid(z)"),
         ("np.outer(h, dk), dz * x", "np.outer(h, dk), dk * x",
