@@ -138,9 +138,10 @@ def one_by_one(names):
 
 
 def lines(names):
-    """Print each mistake of fresh.toml that passes, or whose printed line is another, and counts.
+    """Count how often the mistakes of fresh.toml are caught, named, and shown in the right line.
 
-    Only a line that is called wrong counts, not one that is first seen to be wrong.
+    A line that is called wrong and is not among the accepted ones is accused; others are probably
+    or first seen to be wrong. Prints what passes, what is accused, and the counts.
     """
     data = tomllib.loads((FOLDER / "fresh.toml").read_text(encoding="utf-8"))
     counts = Counter()
@@ -151,16 +152,20 @@ def lines(names):
         text = text_of(one, data["right"])
         found, _ = verdict(name, text)
         report = "\n".join(format_verdict(EXERCISES[name], found))
-        line = re.search("^(it is in|first wrong:) line ([0-9]+)", report, re.MULTILINE)
+        line = re.search("^(.* in|first wrong:) line ([0-9]+)( of .*)$", report, re.MULTILINE)
         printed = text.splitlines()[int(line[2]) - 1].strip() if line else ""
-        accepted = any(printed in each or each in printed for each in one["lines"])
-        where = "no line" if not line else "right" if accepted else "another line"
-        counts.update(["written", "passes" if found.passed else "caught", where,
-                       *(["named"] if found.mistakes else [])])
-        if found.passed or where == "another line":
+        outcomes = ["mistakes", "pass" if found.passed else "caught"]
+        if found.mistakes:
+            outcomes.append("named")
+        if line:
+            right = any(printed in each or each in printed for each in one["lines"])
+            accused = not right and line[1] in ("it is in", "first wrong:")
+            outcomes += ["with a line", "right" if right else "accused" if accused else "near"]
+        counts.update(outcomes)
+        if {"pass", "accused"} & set(outcomes):
             print(f"{name}: {one['wrong']}\n    {printed or 'passes'}", flush=True)
     print(", ".join(f"{count} {what}" for what, count in counts.most_common()))
-    return 1 if counts["passes"] else 0
+    return 1 if counts["pass"] else 0
 
 
 def correct(names):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
-from numpy_attention.course.exercises.given import Given, with_given
+from numpy_attention.course.exercises.given import FIRST_SEEN, FIRST_WRONG, Given, with_given
 from numpy_attention.course.exercises.places import placed
 from numpy_attention.course.exercises.recognition import names_in, recognized
 from numpy_attention.course.exercises.signatures import arrays_of, named, signature
@@ -106,9 +106,12 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
                 known = recognized(exercise, numbers_of(exercise, its), names_in(exercise, tree))
                 if failure.stage in ("protocol", "laws"):       # has named what is broken
                     known = [one for one in known if exercise.has_curated(one)]
-                first = re.search("^first wrong: line ([0-9]+) of", found.message, re.MULTILINE)
-                found.mistakes, place = placed(exercise, known, tree, first and int(first[1]))
-                found.place = described(place, code)
+                first = re.search(f"^{FIRST_WRONG}line ([0-9]+) of", found.message, re.MULTILINE)
+                found.mistakes, place, certain = placed(
+                    exercise, known, tree, first and int(first[1]))
+                found.place = described(place, code, certain)
+                if known and not certain:
+                    found.message = found.message.replace(FIRST_WRONG, FIRST_SEEN)
         return found
     return Verdict()
 
@@ -123,12 +126,13 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
         return {}
 
 
-def described(place: int | str | None, code: Code) -> str:
+def described(place: int | str | None, code: Code, certain: bool) -> str:
     """Where a mistake is, in words and with the line's text."""
     if not isinstance(place, int):
         return f"something is missing in {place}" if place else ""
     text = code.text.decode("utf-8", errors="replace").splitlines()[place - 1]
-    return f"it is in line {place} of {code.path.name}\n    {cut(text.strip(), LONGEST)}"
+    probably = "" if certain else "probably "
+    return f"it is {probably}in line {place} of {code.path.name}\n    {cut(text.strip(), LONGEST)}"
 
 
 # ---- it runs -----------------------------------------------------------------------------------

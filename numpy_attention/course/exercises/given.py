@@ -6,6 +6,7 @@ import re
 from numpy_attention.course.exercises.exercise import Exercise
 
 GIVEN = "  this line was given and is correct: what your code gives to it is wrong"
+FIRST_WRONG = "first wrong: "
 FIRST_SEEN = "first seen to be wrong in "
 CHANGED = " changed: is that intended?"
 
@@ -53,11 +54,11 @@ def with_given(message: str, its: Given) -> str:
     lines: list[str] = []
     before = message.splitlines()
     for number, line in enumerate(before):
-        place = re.match(r"first wrong: line (\d+) of ", line)
+        place = re.match(rf"{FIRST_WRONG}line (\d+) of ", line)
         name = its.function_at(int(place[1])) if place else ""
         is_given = bool(name) and name not in its.changed
         if place and (is_given or is_doubted("".join(before[number + 2:number + 3]))):
-            line = line.replace("first wrong: ", FIRST_SEEN)
+            line = line.replace(FIRST_WRONG, FIRST_SEEN)
         lines.append(line)
         if is_given:
             before[number + 1] += f"\n{GIVEN}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import Verdict
 from numpy_attention.course.exercises.exercise import STAGES, Exercise
-from numpy_attention.course.exercises.given import CHANGED, FIRST_SEEN
+from numpy_attention.course.exercises.given import CHANGED, FIRST_SEEN, FIRST_WRONG, GIVEN
 from numpy_attention.course.exercises.process import SECONDS, checked
 from numpy_attention.validation.messages import typed_repr
 
@@ -103,7 +103,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
         return
     more = "" if brief == lines else "; --why prints the evidence"
     unexplained = "no small change" in verdict.message or not re.search(
-        f"first wrong|{FIRST_SEEN}", verdict.message)
+        f"{FIRST_WRONG}|{FIRST_SEEN}", verdict.message)
     if exercise.planted:
         yield "which line is it?"
     elif verdict.stage in ("values", "gradients") and not verdict.mistakes and unexplained:
@@ -128,14 +128,14 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)
-                  if line.startswith(("first wrong", FIRST_SEEN))), None)
+                  if line.startswith((FIRST_WRONG, FIRST_SEEN))), None)
     if start is None:
         found = [line for line in lines if not line.endswith(GENERAL)
                  and not (named and line.startswith("with size 1"))]
     elif not named:
         found = [*lines[start:start + 3], lines[0]]
     else:
-        is_given = lines[start].startswith(FIRST_SEEN)
+        is_given = GIVEN in lines[start + 2:start + 3]
         found = [] if placed or is_given else lines[start:start + 2]
     return [line for line in found if line not in changed][:max(most, 0)] + changed
 

@@ -13,13 +13,13 @@ EMPTY = re.compile(r"= (\[\]$|np\.(zeros|empty))")     # not yet a computation
 
 
 def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
-           first_wrong: int | None = None) -> tuple[list[str], int | str | None]:
-    """Which of these mistakes the file has, and the number of its line.
+           first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
+    """Which of these mistakes the file has, the number of its line, and whether that is certain.
 
     That is the one whose curated text is in the file. If no text is, all of them may be meant, and
-    the line is the only one that computes the variable that the mistaken line of the solution
-    computes; the name of the function, if there a line is missing. None: neither is known, or the
-    line is not that of the first wrong gradient.
+    the line is probably the only one that computes the variable that the mistaken line of the
+    solution computes; the name of the function, if there a line is missing. None: neither is known,
+    or the line is not that of the first wrong gradient.
     """
     mine = list(statements(tree, exercise.blanks))
     correct = set(map(text_of, statements(ast.parse(exercise.solution), exercise.blanks)))
@@ -27,7 +27,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     for mistake, changed in curated.items():
         for node in mine:
             if text_of(node) in set(map(text_of, changed)) - correct:
-                return [mistake], node.lineno
+                return [mistake], node.lineno, True
     found: set[int | str | None] = set()
     for mistake, changed in curated.items():
         places = {place_of(node) for node in changed} or {mistake.rpartition(", in ")[2]}
@@ -39,7 +39,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
         found.add(lines[0] if len(lines) == 1 else missing[0] if missing else None)
     place = found.pop() if len(found) == 1 else None
     is_other = isinstance(place, int) and first_wrong not in (None, place)
-    return mistakes, None if is_other else place
+    return mistakes, None if is_other else place, False
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:

@@ -17,7 +17,7 @@ def test_a_curated_mistake_is_in_the_line_that_was_changed(name, number):
     exercise = EXERCISES[name]
     right, wrong, mistake = exercise.mistakes[number]
     text = exercise.head + exercise.changed(right, wrong)
-    found, place = placed(exercise, [mistake], ast.parse(text))
+    found, place, _ = placed(exercise, [mistake], ast.parse(text))
     assert found == [mistake]
     changed = changed_lines(exercise.solution, text)
     if place is None:                   # each line by itself is one of the solution's
@@ -51,16 +51,23 @@ def of_softmax(*body):
     (["return dalpha"], ["a sign, in the computation of `mean`"], None),
     (["return dalpha"], [], None)])
 def test_a_line_of_a_users_own(body, mistakes, place):
-    assert placed(SOFTMAX, mistakes, of_softmax(*body)) == (mistakes, place)
+    assert placed(SOFTMAX, mistakes, of_softmax(*body)) [:2] == (mistakes, place)
+
+
+def test_only_a_line_with_a_mistakes_text_is_certain():
+    for body, certain in ((["alpha = cache", "return alpha * dalpha"], True),
+                          (["de = dalpha * cache", "return de"], False)):
+        assert placed(SOFTMAX, [ONE_TERM], of_softmax(*body))[2] is certain
 
 
 def test_of_two_the_one_whose_text_is_there():
     tree = of_softmax("return dalpha - mean")
-    assert placed(SOFTMAX, [ONE_TERM, NO_ALPHA], tree) == ([NO_ALPHA], 2)
+    assert placed(SOFTMAX, [ONE_TERM, NO_ALPHA], tree) == ([NO_ALPHA], 2, True)
 
 
 def test_a_line_that_is_missing_has_its_functions_name():
     exercise = EXERCISES["cross-entropy"]
     right, wrong, mistake = next(one for one in exercise.mistakes if not one[1].strip())
     tree = ast.parse(exercise.changed(right, wrong))
-    assert placed(exercise, [mistake], tree) == ([mistake], "cross_entropy_backward")
+    assert placed(exercise, [mistake], tree) == (
+        [mistake], "cross_entropy_backward", False)
