@@ -29,7 +29,7 @@ class Page {
     document.documentElement.lang = LANGUAGES[language];
     const translators = this.kinds("translator");
     const writers = this.kinds("writer");
-    const beginning = writers.some((data) => data.custom.length > 0) ? undefined : 6;
+    const beginning = writers.some(isRecorded) ? undefined : 6;
     const first = (data) => data?.examples[0];
     if (!new URLSearchParams(location.hash.slice(1)).has("source")) {
       options.source ||= first(translators[0])?.source?.join(" ") ?? "";
@@ -38,7 +38,7 @@ class Page {
     const on = { changed: () => this.remember(), corpus: () => this.setShown("corpus") };
     const viewOf = { translator: TranslatorView, writer: WriterView };
     this.views = this.models.map((data, m) => new (
-      data.custom.length > 0 ? RecordedView : viewOf[data.kind])(data, m, options, on));
+      isRecorded(data) ? RecordedView : viewOf[data.kind])(data, m, options, on));
     const of = (kind) => this.views.filter((_, m) => this.models[m].kind === kind)
       .map((view) => view.element);
     this.controls = new Controls(options, this.views, {
