@@ -54,8 +54,10 @@ function introduction(models, views, on) {
     "section", { class: "intro" },
     make("div", {}, make("p", {}, said.join(" ")),
          ...lines.filter(Boolean).map((one) => make("p", { class: "quiet learned" }, one)),
-         models[0].examples[0]?.sure?.length ? make("p", { class: "quiet" }, say("opening")) : null),
+         models[0].examples[0]?.sure?.length
+           ? make("p", { class: "quiet" }, say("opening")) : null),
     recorded ? null : make(
-      "div", {}, make("p", { class: "quiet" }, say(things.length === 2 ? "twoThings" : "threeThings")),
-         make("ol", {}, ...things.map(([text, does]) => make("li", {}, button(text, does))))));
+      "div", {},
+      make("p", { class: "quiet" }, say(things.length === 2 ? "twoThings" : "threeThings")),
+      make("ol", {}, ...things.map(([text, does]) => make("li", {}, button(text, does))))));
 }

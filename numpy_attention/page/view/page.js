@@ -45,13 +45,16 @@ class Page {
       set: (name, value) => this.set(name, value), shown: (value) => this.setShown(value) });
     document.title = titleOf(this.models[0]);
     document.querySelector("h1").textContent = document.title;
+    // a frame in another page is small, and that page says what it is
+    const framed = window !== window.top;
     this.place.replaceChildren(
       this.top(),
-      this.introduction(),
+      ...framed ? [] : [this.introduction()],
       ...translators.length ? [this.controls.translator(translators),
                                make("div", { class: "models" }, ...of("translator"))] : [],
       ...writers.length ? [this.controls.writer(writers),
-                           make("div", { class: "models" }, ...of("writer"))] : []);
+                           make("div", { class: "models" }, ...of("writer"))] : [],
+      ...framed ? [this.introduction()] : []);
     // where there is room for it
     if (this.models.length === 1 && matchMedia("(min-width: 60rem)").matches) {
       this.openable().slice(0, 1).forEach((one) => { one.open = true; });

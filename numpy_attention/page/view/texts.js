@@ -49,10 +49,10 @@ const TEXTS = {
   tryMoving: ["Make it look at a different word", "Haz que mire a otra parte en una palabra"],
   tryBeam: ["See what else it considered", "Mira qué más consideró"],
   tryAgain: ["Sample another continuation", "Saca otra continuación"],
-  unknownWords: ["{0} of {1} words are not in the model's vocabulary, and it reads <unk> instead: "
-                 + "{2}. Do not trust its output.",
-                 "{0} de {1} palabras no están en el vocabulario del modelo, que lee <unk> en su "
-                 + "lugar: {2}. No te fíes de lo que escribe."],
+  unknownWords: ["Not in the model's vocabulary, so it reads <unk> instead: {2} ({0} of {1} words). "
+                 + "Do not trust its output.",
+                 "Fuera del vocabulario del modelo, que lee <unk> en su lugar: {2} ({0} de {1} "
+                 + "palabras). No te fíes de lo que escribe."],
   tooLong: ["This sentence has {0} words, but the model was trained on at most {1}.",
             "Esta oración tiene {0} palabras; ninguna de su entrenamiento tiene más de {1}."],
   source: ["Write a sentence", "Escribe una oración"],

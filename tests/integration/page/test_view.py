@@ -134,7 +134,7 @@ def test_unknown_and_too_many_words_are_a_warning(tab, open_page, additive, seed
     assert not tab.locator(".warning").first.is_visible()
     write(tab, "cat w1 dog w2")
     said = tab.locator(".warning").first.inner_text()
-    assert "2 of 4 words are not in the model's vocabulary" in said and "cat, dog" in said
+    assert "Not in the model's vocabulary" in said and "cat, dog (2 of 4 words)" in said
     assert "This sentence has 4 words, but the model was trained on at most 3." in said
     assert tab.locator("thead .unknown").all_inner_texts() == ["cat", "dog"]
     write(tab, "w1 w2")
@@ -499,6 +499,15 @@ def test_a_script_that_does_not_fit_is_an_error(open_page, tmp_path, script, mes
                         np.random.default_rng(0))
     with pytest.raises(ValueError, match=message):
         open_page(own, script=script)
+
+
+def test_in_a_frame_the_model_comes_before_the_introduction(tab, open_page, additive):
+    path = open_page(additive)
+    assert tab.locator(".intro ~ .models").count() == 1
+    outside = path.with_name("outside.html")
+    outside.write_text('<iframe src="page.html"></iframe>', encoding="utf-8")
+    tab.goto(f"file://{outside}")
+    assert tab.frame_locator("iframe").locator(".models ~ .intro").count() == 1
 
 
 # ---- the address ---------------------------------------------------------------------------------
