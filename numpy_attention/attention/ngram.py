@@ -28,7 +28,7 @@ class NGramReadout(HistoryReadout):
     This is equation 13. Part i of a state is written for the step i − 1 places later. Parts of
     states before the chunk of text are 0, or with carried=True come from the chunk before.
     activation "linear" leaves tanh out. Order 2 has no past: y_t = tanh(W h_t), one layer between
-    the state and the words, which is what every reader has besides its attention.
+    the state and the words, which every readout has in addition to its attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts

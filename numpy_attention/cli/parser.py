@@ -181,7 +181,7 @@ def flag_of(name: str) -> str:
 
 
 def with_values(flag: str, values: Iterable[Any]) -> str:
-    """--window local-m or local-p; a flag that is on, or has a list, is written without a value."""
+    """A flag with its values, as in --window local-m or local-p; a switch has no value."""
     words = [written(value) for value in values if value is not True]
     return f"{flag} {joined(words, 'or')}".rstrip()
 

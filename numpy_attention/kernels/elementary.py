@@ -20,7 +20,7 @@ FLAGS = {"contract", "nsz", "arcp"}
 
 
 def compiled(fastmath):
-    """numba's njit that may take these liberties; what it makes is kept in a folder for the next
+    """numba's njit with these liberties; compiled code is cached in a folder for the next
     process, where there is one to write in: else a RuntimeWarning says so.
     """
     how = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}

@@ -1,4 +1,4 @@
-"""Attention weights as a picture: one cell a weight, words along both sides."""
+"""Heatmaps of attention weights, with words along both sides."""
 
 import math
 from typing import Any, Iterable, Sequence
@@ -47,7 +47,7 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
     and more than 24 characters shortened. matplotlib before 3.11 does not join Arabic letters.
 
     Raises ValueError for a shape that does not match the tokens, weights that are not finite, and
-    links outside.
+    links outside the sentence.
     """
     check_axes(ax, title)
     check_flags(bar=bar)
