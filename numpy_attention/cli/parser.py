@@ -76,9 +76,10 @@ class Option:
         notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()]
         notes += [f"not with {with_values(flag_of(other), some)}"
                   for other, some in self.excludes.items() if other != "sentences"]  # positional
-        if self.run:
-            notes.append(f"only for a {RUNS[self.run]}")
+        notes += [f"only for a {RUNS[self.run]}"] if self.run else []
         default = self.note or written(self.default)
+        for alias, choice in self.aliases.items():
+            default = default.replace(choice, alias)
         if default and not (self.kind == "flag" and self.default is False):
             notes.append(f"default: {default}")
         return f"{self.help} ({'; '.join(notes)})" if notes else self.help

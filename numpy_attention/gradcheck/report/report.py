@@ -24,6 +24,7 @@ from numpy_attention.gradcheck.report.axis_letters import (
 from numpy_attention.gradcheck.report.finding import Finding, kinds_of
 from numpy_attention.gradcheck.report.kinds import INTRODUCTIONS, Kind, array_kinds
 from numpy_attention.gradcheck.report.notebooks import file_label
+from numpy_attention.validation.messages import plural
 
 MOST_LINES = 14         # of a report that is not the full one
 MOST_KINDS = 2          # kinds of mistake, of each finding
@@ -120,7 +121,7 @@ class Report:
         if self.wrong or self.laws or self.stops:
             return "\n".join(short(self))
         width = max(map(len, self.errors))
-        lines = [f"{self.title}: {len(self.errors)} gradients, "
+        lines = [f"{self.title}: {plural(len(self.errors), 'gradient')}, "
                  f"largest relative error {self.worst:.1e}"]
         for name, error in self.errors.items():
             lines.append(f"  {name:<{width}}  {error:.1e}")
