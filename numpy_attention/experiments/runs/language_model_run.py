@@ -118,8 +118,7 @@ class LanguageModelRun(Trained):
                 rng: np.random.Generator | None = None) -> dict[str, float]:
         """Evaluate on a Text → {metric: value}.
 
-        The metrics are loss (nats per token), perplexity, tokens, and bits_per_character of a text
-        of characters.
+        Metrics: loss (nats per token), perplexity, tokens; of characters also bits_per_character.
 
         Every token is predicted, ends of sentence included. A carried state goes through the whole
         text in one stream. If the state is reset at every sentence, perplexity_skip_first counts
