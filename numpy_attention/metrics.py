@@ -223,7 +223,7 @@ def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int
 
 
 def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[set[Link]]:
-    """Each target word with the source word of its largest weight, one set of links a sentence.
+    """Link each target word to the source word of its largest weight: a set for each sentence.
 
     A row of zeros has none.
     """

@@ -75,7 +75,7 @@ class NGramReadout(HistoryReadout):
         """h (T, B, H), mask (T, B) → y (T, B, O), the memory after, None for weights, cache.
 
         memory: as in `HistoryReadout`, of N − 2 states; keep: return the new memory even if it is
-        not carried, as writing word by word needs.
+        not carried, as needed to write word by word.
         """
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0

@@ -16,8 +16,8 @@ class HistoryReadout(Module):
     this one; the gradient never leaves the chunk. `forward` takes the memory before the chunk and
     gives the one after it.
 
-    A subclass has hidden_size H, output_size O, `carried`, whether or how many states go on by
-    default, and `reach`, as many as are enough to read on word by word.
+    A subclass has hidden_size H, output_size O, `carried` (whether, or how many, states are carried
+    by default) and `reach` (how many are needed to continue word by word).
     """
 
     def remember(self, h, mask, memory, size=None):

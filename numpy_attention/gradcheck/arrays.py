@@ -43,7 +43,7 @@ def copy_arrays(value):
 
 
 def combined(function, *trees):
-    """function(array, …) of the arrays at the same place of trees; None stays None."""
+    """function(array, …) of the arrays at the same place of trees; None remains None."""
     if isinstance(trees[0], (list, tuple)):
         return type(trees[0])(combined(function, *items) for items in zip(*trees))
     return None if trees[0] is None else function(*trees)

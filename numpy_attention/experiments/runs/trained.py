@@ -152,7 +152,7 @@ class Trained:
         return trainer
 
     def frozen(self) -> tuple[str, ...]:
-        """The names of the parameters that training leaves as they are."""
+        """The names of the parameters that are not trained."""
         return tuple(f"{part}.E" for part in self.vectors) if self.training.freeze_vectors else ()
 
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,

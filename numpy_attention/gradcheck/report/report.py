@@ -225,8 +225,8 @@ def lines_of(report, brevity=0):
     elif not report.errors:
         yield f"{report.title}: no gradient can be compared"
     elif not wrong:
-        yield (f"{report.title}: every gradient agrees with its central differences; what they "
-               "cannot see is broken")
+        yield (f"{report.title}: every gradient agrees with central differences, but a law that "
+               "they cannot test is broken")
     else:
         yield (f"{report.title}: wrong gradient for {names(wrong)}; "
                f"right: {names(report.right) if report.right else 'none'}")
@@ -297,7 +297,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
     if not report.wrong:
         return
     if len(finding.follows) == len(report.wrong):
-        yield "  all that is wrong follows from it"
+        yield "  every other error follows from it"
     else:
         yield f"  follows from it: {names(finding.follows)}"
 
