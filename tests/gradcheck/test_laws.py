@@ -93,7 +93,8 @@ def test_upstream_that_backward_changes(rng):
     assert law.place.text == "dy *= 1 - y**2"
     assert law.place.function.endswith("backward") and law.place.file == __file__
     assert message.startswith("Squash: every gradient agrees with central differences, but "
-                              "a law that they cannot test is broken\nbackward changes dy in place, line ")
+                              "a law that they cannot test is broken\n"
+                              "backward changes dy in place, line ")
     assert f"line {law.place.line} of test_laws.py" in message
     assert "\n    dy *= 1 - y**2\n  arguments belong to the caller" in message
 
