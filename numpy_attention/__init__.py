@@ -5,7 +5,8 @@ Train a translator on a corpus that ships with the package, translate, and draw 
     import numpy_attention as na
 
     pairs = na.load_corpus("bible-en-es", "train", max_length=7)
-    translator = na.Translator.create(pairs, "rnnsearch", {"hidden": 64, "embedding": 64})
+    training = na.TranslatorTraining(epochs=4, learning_rate=0.005, max_vocabulary=2000)
+    translator = na.Translator.create(pairs, "rnnsearch", {"hidden": 64, "embedding": 64}, training)
     translator.fit(pairs)
     translation, = translator.translate([["in", "the", "beginning"]])
     print(translation.target)
@@ -91,7 +92,9 @@ _PUBLIC = {
     "Adadelta": "training.optimizers",
     "beam_search": "decoding.beam",
     "Translator": "experiments.runs.translator",
+    "TranslatorTraining": "training.settings",
     "LanguageModelRun": "experiments.runs.language_model_run",
+    "LanguageModelTraining": "training.settings",
     # checks and pictures
     "gradcheck": "gradcheck",
     "numeric_gradient": "gradcheck",

@@ -1,13 +1,12 @@
-"""How good a translation is, and how well its attention points.
+"""Quality of translations, and of the alignments that attention gives.
 
 Text:       `bleu`, `chrf` and their `signature`, `bleu_by_length`, `exact_match`
 Alignment:  `pointing_accuracy`, `near_pointing`, `diagonal_pointing`, `links_from_weights`,
             `alignment_error_rate`
 
 Alignment measures take a list of `numpy_attention.data.pairs.Pair`: links are (source position,
-target position), from 0, `</s>` not counted. Attention weights are one matrix a sentence (T, S),
-target tokens and source tokens, from a teacher-forced pass; a last row and a last column for `</s>`
-may be there and are left out.
+target position), from 0, `</s>` not counted. Attention weights are one matrix (T, S) per sentence,
+target and source tokens, from a teacher-forced pass; a last row and column for `</s>` are ignored.
 """
 
 import re
@@ -73,7 +72,7 @@ class LengthBucket(NamedTuple):
 
 def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
          tokenize: str = "none", rng: np.random.Generator | None = None) -> Score:
-    """Corpus BLEU (Papineni et al. 2002) by sacreBLEU, one reference a sentence.
+    """Corpus BLEU (Papineni et al. 2002) by sacreBLEU, one reference per sentence.
 
     rng: draws an interval; None: there is none.
 
@@ -96,7 +95,7 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
 
 def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
          word_order: int = 0, rng: np.random.Generator | None = None) -> Score:
-    """Corpus chrF (Popović 2015) by sacreBLEU, one reference a sentence; `word_order=2`: chrF++.
+    """Corpus chrF (Popović 2015) by sacreBLEU, one reference per sentence; `word_order=2`: chrF++.
 
     rng as `bleu` has it. Sentences are token lists (joined by spaces, which chrF does not
     count) or strings.
@@ -117,9 +116,9 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
                    rng: np.random.Generator | None = None) -> list[LengthBucket]:
     """BLEU of the sentences of each length, one bucket for each two neighbouring edges.
 
-    lengths: one number a sentence, usually its source length. edges: rising; (1, 10, 20, math.inf)
-    makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside all
-    buckets raises ValueError. rng: draws each bucket's interval over its own sentences; None:
+    lengths: one number per sentence, usually its source length. edges: rising; (1, 10, 20,
+    math.inf) makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside
+    all buckets raises ValueError. rng: draws each bucket's interval over its own sentences; None:
     there is none.
     """
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
@@ -224,7 +223,7 @@ def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int
 
 
 def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[set[Link]]:
-    """Each target word with the source word of its largest weight, one set of links a sentence.
+    """Link each target word to the source word of its largest weight: a set for each sentence.
 
     A row of zeros has none.
     """
@@ -233,7 +232,7 @@ def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[
 
 
 def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair]) -> float:
-    """Alignment error rate (Och & Ney 2003) of the links A, one set a sentence; 0 is best.
+    """Alignment error rate (Och & Ney 2003) of the links A, one set per sentence; 0 is best.
 
         AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)        S sure, P possible, S ⊆ P
 

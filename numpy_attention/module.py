@@ -83,7 +83,7 @@ class Module:
 
     @property
     def dtype(self):
-        """The dtype that all parameters share; ValueError where they do not."""
+        """The dtype that all parameters share; ValueError if they differ."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
             given = ", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items())
@@ -162,7 +162,7 @@ class Module:
         return self._converted(np.array)
 
     def astype(self, dtype):
-        """A copy in another dtype: float32 trains, float64 checks. TypeError: none of the two."""
+        """A copy in another dtype: float32 trains, float64 checks. TypeError: another dtype."""
         check_floating(dtype)
         return self._converted(lambda array: np.array(array, dtype))
 

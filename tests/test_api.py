@@ -1,8 +1,10 @@
 """`import numpy_attention as na`: every documented name, and nothing loaded before it is used."""
 
+import inspect
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +27,13 @@ def test_a_package_gives_its_classes_by_name(part):
         assert getattr(package, name).__name__ == name
     with pytest.raises(AttributeError, match=f"numpy_attention.{part}' has no attribute 'Gru'"):
         package.Gru
+
+
+def test_the_readme_and_the_docstring_have_one_example():
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    example = readme.split("```python\n")[1].split("```")[0]
+    assert example.strip() in inspect.cleandoc(na.__doc__.replace("\n    ", "\n"))
+    assert len(example.splitlines()) <= 10
 
 
 def test_importing_the_package_loads_nothing_heavy():

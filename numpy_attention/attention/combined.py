@@ -1,4 +1,4 @@
-"""Combined score: the query and each past state through a small network."""
+"""Combined score: a small network reads the query and each past state."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

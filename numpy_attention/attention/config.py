@@ -55,7 +55,7 @@ class AttentionConfig:
             raise ValueError(f"{self.attention} with {self.window}: {why}")
 
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
-        """An attention whose queries (B, query_size) ask for values (B, S, value_size).
+        """Build an attention with queries (B, query_size) and values (B, S, value_size).
 
         others: what else a score's `create` may ask for by name, such as init_v.
 
@@ -76,12 +76,10 @@ class AttentionConfig:
 
 
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
-    """The attention that a decoder asks: one of these settings, or one that is made already.
+    """Build the attention of a decoder from its settings, or return the given Module.
 
-    attention: a name of `registry.SCORES`, a class, or a Module on the protocol; settings: what
-    else
-    an AttentionConfig takes; initial: initial values, by the names that a score's `create` has for
-    them.
+    attention: a name of `registry.SCORES`, a class, or a Module on the protocol; settings: those of
+    AttentionConfig; initial: initial values, by the names that a score's `create` has for them.
 
     ValueError: a name, sizes or settings that do not fit.
     """
@@ -90,8 +88,8 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
             choice = AttentionConfig(attention, **settings)
         except TypeError:
             known = ", ".join(field.name for field in fields(AttentionConfig))
-            raise ValueError(f"{', '.join(settings)}: expected settings of an attention, which are "
-                             f"{known}") from None
+            raise ValueError(f"{', '.join(settings)}: this model has no such setting; those of its "
+                             f"attention are {known}") from None
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if settings:
         raise ValueError(f"{', '.join(settings)} belongs to an attention chosen by its name, and a "

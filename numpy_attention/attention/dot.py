@@ -66,7 +66,7 @@ class ScaledDotAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        """W_a where the sizes differ, else there is nothing to draw. ValueError: sizes below 1."""
+        """Draw W_a if the sizes differ; else there is no parameter. ValueError: sizes below 1."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size == value_size:
             return cls()

@@ -27,7 +27,7 @@ class FixedVector(Module):
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """→ context (B, D), weights (B, S), cache; the query is not looked at."""
+        """→ context (B, D), weights (B, S), cache; the query is not used."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)

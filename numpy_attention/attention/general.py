@@ -21,7 +21,7 @@ class GeneralAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    The query is projected, not the values: one product a step instead of one a position.
+    The query is projected, not the values: one product per step instead of one per position.
     """
 
     W_a: Array  # (Q, D)

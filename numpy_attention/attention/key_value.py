@@ -68,7 +68,7 @@ class KeyValueReadout(HistoryReadout):
     @classmethod
     def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
-        """A reader of states (T, B, hidden) that gives (T, B, outputs); a score of a role's size.
+        """Build a readout (T, B, hidden) → (T, B, outputs), with a score of one role's size.
 
         ValueError: hidden does not divide into roles, an unknown score or activation, a window or
         memory that cannot be.

@@ -29,14 +29,14 @@ class Memory:
         return zeros_like(self)
 
     def take(self, rows):
-        """The memories of these rows of the batch, in this order: what beam search needs."""
+        """The memories of these rows of the batch, in this order, for beam search."""
         keys = None if self.keys is None else self.keys[rows]
         return Memory(self.values[rows], keys, self.mask[rows])
 
 
 @dataclass
 class MemoryGradient:
-    """∂L/∂values, ∂L/∂keys, and factors that wait by name to be multiplied for all steps at once.
+    """∂L/∂values, ∂L/∂keys, and deferred factors, multiplied for all steps at once.
 
     A mechanism's `step_backward` adds to `values` and `keys`, or defers, and its `read_backward`
     takes the sums.
@@ -65,7 +65,7 @@ class MemoryGradient:
         return zeros_like(self)
 
     def defer(self, name, *factors):
-        """Let one step's factors, each (B, size), wait under a name; a step may use it twice.
+        """Store the factors of one step, each (B, size), by name; a step may use a name twice.
 
         ValueError, TypeError: a factor of another shape, or than in an earlier step. A user-defined
         score learns it here, in the line that gives the factor.
@@ -80,7 +80,7 @@ class MemoryGradient:
     later = defer       # its name in version 1.0, which users' files may call
 
     def stacked(self, name):
-        """→ factors (N, B, size) that wait under the name, in the order of the backward pass."""
+        """Return the deferred factors (N, B, size) of a name, in the order of the backward pass."""
         return tuple(np.stack(arrays) for arrays in zip(*self.pending[name]))
 
 
@@ -111,7 +111,7 @@ def sum_of_values(weights, memory):
 
 
 def sum_over_steps(factors, rows):
-    """Σ_n f_nj x_n, one product a sentence.   factors (N, B, S), rows (N, B, D) → (B, S, D).
+    """Σ_n f_nj x_n, one product per sentence.   factors (N, B, S), rows (N, B, D) → (B, S, D).
 
     ∂L/∂h_j, n over the steps: of contexts c_t = Σ_j α_tj h_j with f = α, x = dc; of scores e_tj =
     q_t · h_j with f = de, x = q. Where both wait under one name, n runs over both.

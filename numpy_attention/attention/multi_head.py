@@ -45,7 +45,7 @@ class MultiHeadAttention(Module):
 
     The heads' matrices are side by side in W_q, W_k and W_v. Queries, values and output have
     biases; a bias of the keys would add the same number to all scores of a query, which the softmax
-    takes out again. The weights returned are the mean over the heads.
+    removes. The weights returned are the mean over the heads.
 
     Shapes: queries (B, T, Q), values h (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
     On the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).

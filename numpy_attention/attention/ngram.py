@@ -28,7 +28,7 @@ class NGramReadout(HistoryReadout):
     This is equation 13. Part i of a state is written for the step i − 1 places later. Parts of
     states before the chunk of text are 0, or with carried=True come from the chunk before.
     activation "linear" leaves tanh out. Order 2 has no past: y_t = tanh(W h_t), one layer between
-    the state and the words, which is what every reader has besides its attention.
+    the state and the words, which every readout has in addition to its attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -75,7 +75,7 @@ class NGramReadout(HistoryReadout):
         """h (T, B, H), mask (T, B) → y (T, B, O), the memory after, None for weights, cache.
 
         memory: as in `HistoryReadout`, of N − 2 states; keep: return the new memory even if it is
-        not carried, as writing word by word needs.
+        not carried, as needed to write word by word.
         """
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0

@@ -21,10 +21,10 @@ class Attention(Protocol):
     """
 
     def read(self, values: Array, mask: Array) -> Memory:
-        """values (B, S, D), mask (B, S) → what the steps read; the place to project the keys."""
+        """values (B, S, D), mask (B, S) → the memory of all steps; keys are projected here."""
 
     def step(self, query: Array, memory: Memory, t: int) -> tuple[Array, Array, Any]:
-        """Target word t, from 0, asks: query (B, Q) → context (B, D), weights (B, S), cache."""
+        """One target word t, from 0: query (B, Q) → context (B, D), weights (B, S), cache."""
 
     def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any,
                       dmemory: MemoryGradient, grads: Any) -> Array | None:

@@ -6,7 +6,7 @@ from numpy_attention.module import Module
 
 
 class HistoryReadout(Module):
-    """A reader makes of each state, and of those before it, what the output layer reads.
+    """Base of the readouts, which map each state and its history to the output layer's input.
 
         y, memory, weights, cache = reader.forward(h, mask, memory, keep)
         dh                        = reader.backward(dy, dweights, cache, grads)
@@ -16,12 +16,12 @@ class HistoryReadout(Module):
     this one; the gradient never leaves the chunk. `forward` takes the memory before the chunk and
     gives the one after it.
 
-    A subclass has hidden_size H, output_size O, `carried`, whether or how many states go on by
-    default, and `reach`, as many as are enough to read on word by word.
+    A subclass has hidden_size H, output_size O, `carried` (whether, or how many, states are carried
+    by default) and `reach` (how many are needed to continue word by word).
     """
 
     def remember(self, h, mask, memory, size=None):
-        """All that may be read, and where it is known: → states (B, M + T, H), known (B, M + T).
+        """→ remembered and new states (B, M + T, H), and which of them exist (B, M + T).
 
         size: without a memory, the number of unknown states to start with.
         """

@@ -1,4 +1,4 @@
-"""Which reader a language model has over its own past, chosen by name."""
+"""The readout of a language model's history, chosen by name."""
 
 from dataclasses import dataclass
 
@@ -67,7 +67,7 @@ class ReadoutConfig:
         return self._order - 1 if self._order else self._form["roles"]
 
     def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):
-        """A reader of states (T, B, hidden) that gives (T, B, outputs)."""
+        """Build a readout from states (T, B, hidden) to (T, B, outputs)."""
         shared = {"activation": self.activation, "init": init, "dtype": dtype}
         if self._order:
             return NGramReadout.create(rng, hidden, outputs, self._order, bool(self.carried),

@@ -1,4 +1,4 @@
-"""Single score: each past state through a small network, whatever the query."""
+"""Single score: a small network reads each past state, and the query has no effect."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Single(HistoryAttention):
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
-        """size: A; query_size is not used, for the score does not look at the query.
+        """size: A; query_size is not used, because the score does not depend on the query.
 
         ValueError: sizes below 1.
         """

@@ -1,4 +1,4 @@
-"""Softmax over what may be seen, for scores of any number of axes."""
+"""Softmax over the visible positions, for scores with any number of axes."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from numpy_attention.validation.arrays import as_rows
 
 
 def masked_softmax(scores, visible):
-    """α = softmax(e) over the last axis where it is visible, else 0.
+    """α = softmax(e) over the visible positions of the last axis, else 0.
 
     scores, visible (…, S) → weights (…, S).
     """

@@ -19,7 +19,7 @@ from numpy_attention.validation.arrays import (
 
 @dataclass
 class Steps:
-    """T steps of a cell, arrays over time: step t writes place t, and states place t + 1."""
+    """Arrays over the T steps of a cell: step t writes index t, and states have index t + 1."""
 
     a: Array        # (T, B, G)         the input's part of the pre-activations
     mask: Array     # (T, B)            False: the row keeps the state it had

@@ -6,7 +6,7 @@ from numpy_attention.module import Array
 
 
 class StepsOfCell(Protocol):
-    """The steps of a cell, for a decoder to read: step t writes place t, states place t + 1."""
+    """The steps of a cell, as a decoder reads them: step t writes index t, states index t + 1."""
 
     @property
     def a(self) -> Array:

@@ -43,7 +43,7 @@ def progress(options: Namespace) -> None:
     following = next((name for name in EXERCISES if name not in passed), None)
     if following:
         started = exists(folder.of(EXERCISES[following]))
-        print(f"next: {command_of('check' if started else 'start', following, options.folder)}")
+        print(f"next: {command_of(options.folder, 'check' if started else 'start', following)}")
     if options.output:
         from numpy_attention import plotting
         begun = [name for name in EXERCISES if course.mark(records.get(name)) == "…"]
@@ -51,10 +51,10 @@ def progress(options: Namespace) -> None:
         print(f"saved {plotting.save(picture, options.output)}")
 
 
-def command_of(action: str, exercise: str, folder: str) -> str:
+def command_of(folder: str, *words: str) -> str:
     """A command to be pasted, with --folder where it is not the default."""
     where = [] if folder == FOLDER.default else [f"--folder={folder}"]
-    return shlex.join(["numpy-attention", "exercise", action, exercise, *where])
+    return shlex.join(["numpy-attention", "exercise", *words, *where])
 
 
 def start(options: Namespace) -> None:
@@ -64,7 +64,7 @@ def start(options: Namespace) -> None:
         print("  one line is wrong: use the report of the check to find it")
     else:
         print(f"  write {' and '.join(exercise.blanks)}, then")
-    print(f"  {command_of('check', exercise.name, options.folder)}")
+    print(f"  {command_of(options.folder, 'check', exercise.name)}")
     records = folder.records()
     missing = [one for one in exercise.needs if not records.get(one, Record()).passed]
     if missing:
@@ -92,6 +92,7 @@ def check_file(exercise: Exercise, folder: Folder, file: Path, options: Namespac
     print("\n".join(format_verdict(exercise, verdict, options.why)))
     if first and exists(file):                      # which its own code may have deleted
         print(after(exercise, file.read_text(encoding="utf-8", errors="replace")))
+        print(f"\nnext: {command_of(options.folder, 'progress')}")
     return 0 if verdict.passed else 1
 
 
@@ -122,8 +123,7 @@ def hint(options: Namespace) -> None:
 def solution(options: Namespace) -> int:
     exercise = find_exercise(options.name)
     if not course.may_see_solution(exercise, Folder(options.folder)):
-        print(f"you have not passed {exercise.name} yet. To see the solution anyway, repeat the "
-              "command.")
+        print(f"you have not passed {exercise.name} yet; repeat the command to see the solution")
         return 1
     print(exercise.solution)
     return 0

@@ -76,9 +76,10 @@ class Option:
         notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()]
         notes += [f"not with {with_values(flag_of(other), some)}"
                   for other, some in self.excludes.items() if other != "sentences"]  # positional
-        if self.run:
-            notes.append(f"only for a {RUNS[self.run]}")
+        notes += [f"only for a {RUNS[self.run]}"] if self.run else []
         default = self.note or written(self.default)
+        for alias, choice in self.aliases.items():
+            default = default.replace(choice, alias)
         if default and not (self.kind == "flag" and self.default is False):
             notes.append(f"default: {default}")
         return f"{self.help} ({'; '.join(notes)})" if notes else self.help
@@ -181,7 +182,7 @@ def flag_of(name: str) -> str:
 
 
 def with_values(flag: str, values: Iterable[Any]) -> str:
-    """--window local-m or local-p; a flag that is on, or has a list, is written without a value."""
+    """A flag with its values, as in --window local-m or local-p; a switch has no value."""
     words = [written(value) for value in values if value is not True]
     return f"{flag} {joined(words, 'or')}".rstrip()
 

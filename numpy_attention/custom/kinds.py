@@ -105,13 +105,13 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
     """ValueError: no `create` that can be called with the offered arguments."""
     create = getattr(one, "create", None)
     if create is None:
-        raise ValueError(f"{one.__name__} has no create, by which it is built: write a classmethod "
+        raise ValueError(f"{one.__name__} has no create: write a classmethod "
                          f"create(cls, rng, {', '.join(offered[:2])}, init=glorot, "
                          "dtype=np.float32)")
     unknown = [name for name in required(create) if name not in offered]
     if unknown:
-        raise ValueError(f"{one.__name__}.create asks for {', '.join(unknown)}, which nothing here "
-                         f"has: give a default, or ask for some of {', '.join(offered)}")
+        raise ValueError(f"{one.__name__}.create needs {', '.join(unknown)}, which is not given: "
+                         f"add a default, or use some of {', '.join(offered)}")
 
 
 def required(function: Any, first: int = 1) -> list[str]:

@@ -2,7 +2,7 @@
 
 Pharaoh       line k has the links of pair k, source position first; a blank line has none:
               `0-0 1-2`, all sure, or with possible ones, `1-1 2p3` or `1-1 2?3`
-NAACL         a link a line, with the number of its pair from 1 (Mihalcea & Pedersen 2003):
+NAACL         a link per line, with the number of its pair from 1 (Mihalcea & Pedersen 2003):
               `1 1 2 S`, `1 1 2 P`, or `1 1 2`, which is sure
 
 Words count from 0 or from 1. Without `count_from` the file decides: it counts from 0 if it has a
@@ -76,7 +76,7 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             if not found:
                 raise ValueError(
                     f"{path}, line {number}: {word[:40]!r} is not a word link; expected lines of "
-                    "links such as 0-0 1p2 (Pharaoh), or one link a line such as 1 1 2 S (NAACL)")
+                    "links such as 0-0 1p2 (Pharaoh), or one link per line such as 1 1 2 S (NAACL)")
             source, kind, target = found.groups()
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
     if len(lines) != count:

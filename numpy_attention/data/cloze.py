@@ -256,6 +256,6 @@ def _lines_of(question: Question) -> str:
                 "tokens in a file")
     if query.count(GAP) > 1 or any("|" in word for word in question.candidates):
         raise ValueError(f"{GAP} as a token of the query, or a candidate with | in it: expected "
-                         "neither, for the file means something else by them")
+                         "neither, because they have another meaning in the file")
     numbered = [f"{n} {' '.join(words)}" for n, words in enumerate([*question.context, query], 1)]
     return "\n".join(numbered) + f"\t{question.word}\t\t{'|'.join(question.candidates)}\n\n"

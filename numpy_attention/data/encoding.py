@@ -69,8 +69,8 @@ SIGNATURES = (
      "sound or video", OTHER),
     (rb"\x7fELF|\xcf\xfa\xed\xfe|MZ.{2}\0\0|\0asm", "a program", OTHER),
 )
-COLUMNS = "write each of its columns to a text file, one sentence a line"
-SENTENCES = "write its sentences to a text file, one a line"
+COLUMNS = "write each of its columns to a text file, one sentence per line"
+SENTENCES = "write its sentences to a text file, one per line"
 MARKUP = (
     (r"<!doctype html|<html\b|<head\b|<body\b", "HTML",
      "save the page as text, for instance with: pandoc -t plain FILE -o NEW"),

@@ -1,4 +1,4 @@
-"""The share of a user's own text that a run is measured on and does not learn from."""
+"""Held-out text: the share of a user's text for validation."""
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     if len(items) < 2:
         raise ValueError(
             f"a text of {len(items)} {'character' if characters else 'sentence'}(s): expected at "
-            "least 2, one of them to be held out; bring more text, one sentence a line, or give "
+            "least 2, one of them to be held out; bring more text, one sentence per line, or give "
             "valid_text"
         )
     end = len(items) - max(1, round(share * len(items)))

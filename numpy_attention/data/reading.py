@@ -82,7 +82,7 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
         )
     if not sources:
         raise ValueError(
-            f"{source_path} and {target_path} are empty; they need one sentence a line"
+            f"{source_path} and {target_path} are empty; they need one sentence per line"
         )
     rows = [(_cut(source, tokens), _cut(target, tokens)) for source, target in zip(*sides)]
     kept = [row for row in rows if all(row)]
@@ -146,7 +146,7 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
 
 def read_text(path: str | Path, tokens: Tokens = str.split,
               blank_lines: bool = False) -> list[list[str]]:
-    """Return text for a language model, one sentence a line, as a list of token lists.
+    """Return text for a language model, one sentence per line, as a list of token lists.
 
     tokens: cuts a line. blank_lines: keep them, as empty lists (WikiText counts the end of a blank
     line as a token). Raises ValueError for a file without any token, or text that is not UTF-8.
@@ -155,7 +155,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
     lines = columns_of(path, sentence_lines(path), None)
     sentences = [list(_cut(line, tokens)) for line in lines]
     if not any(sentences):
-        raise ValueError(f"{path} holds no text; it needs one sentence a line")
+        raise ValueError(f"{path} holds no text; it needs one sentence per line")
     return [sentence for sentence in sentences if sentence or blank_lines]
 
 

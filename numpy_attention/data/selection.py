@@ -88,7 +88,7 @@ class NamedText:
 
 
 class Unknown:
-    """The selection of a run that does not say what it learned from."""
+    """The selection of a run that does not record its training text."""
 
     label = "unknown text"
     splits = SPLITS
@@ -102,7 +102,7 @@ class Unknown:
     def load(self, *splits: str) -> list:
         """ValueError: always."""
         raise ValueError(
-            "the run does not say what it learned from: name a corpus, or give files"
+            "the run does not record its training text: name a corpus, or give files"
         )
 
 

@@ -250,7 +250,7 @@ class UserPairs(UserFiles):
 
 @dataclass
 class UserText(UserFiles):
-    """A file of running text, one sentence a line, and one to validate on.
+    """A file of running text, one sentence per line, and a validation file.
 
     valid_text None: the end is held out. characters: both are read as characters. ValueError:
     characters together with tokenize.

@@ -1,4 +1,4 @@
-"""From a trained model to words: greedy search, beam search, sampling.
+"""Search and sampling: greedy search, beam search, random samples.
 
 `protocols` says what a model must have for it.
 """

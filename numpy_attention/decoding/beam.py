@@ -31,13 +31,13 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
                 never: Sequence[int] = ()) -> list[list[Hypothesis]]:
     """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → for each, best first.
 
-    Keeps, for each sentence, the `beam` most probable prefixes; a prefix that ends in </s> leaves
-    the beam and frees no place. The search of a sentence ends when `beam` hypotheses have ended, at
-    max_length words, and in any case at twice the source's length and 10 more; the result is ranked
-    by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. A sentence's result does
-    not depend on the others in the batch. <pad>, <s> and the ids in `never` are never chosen.
+    Keep, for each sentence, the `beam` most probable prefixes. A prefix that ends in </s> is
+    finished, and its place in the beam stays empty. The search ends when `beam` hypotheses have
+    finished, at max_length words, or at twice the source's length plus 10. Results are ranked by
+    log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. A sentence's result does not
+    depend on the others in the batch. <pad>, <s> and the ids in `never` are never chosen.
 
-    ValueError: an empty sentence, beam or max_length below 1, ids that there are not;
+    ValueError: an empty sentence, beam or max_length below 1, ids outside the vocabulary;
     ArithmeticError: log p is not a number.
     """
     check_sources(model, source, source_mask)

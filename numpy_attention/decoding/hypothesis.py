@@ -13,7 +13,7 @@ from numpy_attention.validation.arrays import at_least, check_integers, check_ma
 
 @dataclass
 class Hypothesis:
-    """A translation: ids with </s> at the end where it was reached, Σ log p, attention weights."""
+    """A translation: ids, with </s> at the end if it was reached, Σ log p, attention weights."""
 
     ids: list[int]
     log_probability: float
@@ -75,7 +75,7 @@ def check_sources(model: Any, source: Array, source_mask: Array) -> None:
 
 
 def longest(source_mask: Array, max_length: int | None) -> Array:
-    """Steps to allow each sentence (B,): twice its source's length and 10 more, or max_length.
+    """Steps to allow each sentence (B,): twice its source's length plus 10, or max_length.
 
     ValueError: an empty sentence, or a max_length below 1.
     """

@@ -23,7 +23,7 @@ class Translator(Protocol):
 
 
 class LanguageModel(Protocol):
-    """Writes one token after another, given those before; its state is its own affair."""
+    """Writes one token after another, given those before; only the model reads its state."""
 
     def next(self, tokens: Array, state: Any = None) -> tuple[Array, Array | None, Any]:
         """A token each (B,) → log p of the next (B, V), weights (B, S) or None, state.

@@ -1,4 +1,4 @@
-"""Sampling: a language model writes on, or a translator writes, drawing one token after another."""
+"""Sampling: a language model or a translator writes by drawing one token after another."""
 
 from typing import Any, Iterator, NamedTuple, Sequence
 
@@ -29,7 +29,7 @@ class Reading(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One token written: its id, the model's own log p of it, what was looked at to choose it."""
+    """One token written: its id, the model's own log p of it, the attention weights."""
 
     id: int
     log_probability: float
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
-    """Walk a model through ids, of which the first is usually </s>. ValueError: no ids."""
+    """Read ids with a model; the first is usually </s>. ValueError: no ids."""
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
@@ -54,7 +54,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
            sentences: int | None = None, temperature: float = 1.0, top_k: int | None = None,
            top_p: float | None = None, never: Sequence[int] = (UNK,),
            reset: bool = False) -> Iterator[Choice]:
-    """Write on from a Reading, one Choice a step.
+    """Continue from a Reading, one Choice per step.
 
     The next token is drawn from softmax(log p / temperature), cut down to the `top_k` most probable
     tokens, then to the nucleus: the fewest most probable tokens whose probabilities add up to at

@@ -3,6 +3,7 @@
 On several ranks each trains another recipe, or another seed of one.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -153,7 +154,8 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
     """Train, or resume, and measure; on one rank of several, an error names the job."""
     alone = ranks.count == 1
     if alone:
-        print(f"{job.name}: {job.recipe.description}", flush=True)
+        # its usual number of epochs is not that of the budget
+        print(f"{job.name}: {re.sub(', [0-9]+ epochs?', '', job.recipe.description)}", flush=True)
     try:
         beam = job.recipe.beam
         made = job.recipe.create(texts.train, job.seed)

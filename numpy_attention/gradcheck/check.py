@@ -208,9 +208,8 @@ class Check:
             if place is None:
                 raise
             raise GradientError(
-                f"{self.title}: {what} stops in {describe_place(place)}, with "
-                f"{type(error).__name__}: {error}\n"
-                f"    {source_line(place)}") from error
+                f"{self.title}: {what} raises {type(error).__name__} in {describe_place(place)}: "
+                f"{error}\n    {source_line(place)}") from error
 
     def compare(self):
         """→ the Report of a correct backward pass. GradientError: it is not correct."""

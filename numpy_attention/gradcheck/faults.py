@@ -120,10 +120,13 @@ def gradients_of_inputs(dinputs, inputs):
     expected = dict(float_arrays(list(inputs), "input"))
     if found.keys() == expected.keys():
         return found
+    integers = [f"; {problem_of(array, name)} if it needs a gradient"
+                for name, array in arrays_within(list(inputs), "input")
+                if name in found and array.dtype.kind in "iu"]
     raise GradientError(f"backward returns {returned(dinputs, inputs)}: gradients for "
                         f"{', '.join(sorted(found)) or 'nothing'}, expected "
                         f"{', '.join(sorted(expected)) or 'nothing'}: return one for each float "
-                        "input, in order, None for the others")
+                        f"input, in order, None for the others{''.join(integers)}")
 
 
 def returned(dinputs, inputs):

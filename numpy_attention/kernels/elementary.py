@@ -1,8 +1,8 @@
 """exp, tanh and σ that LLVM can vectorise, and the two kinds of compiled function.
 
-In float32 they are short polynomials (about 0.3 ns an element, where a call of the C library takes
+In float32 they are short polynomials (about 0.3 ns per element, where a call of the C library takes
 16 ns); in float64, which only the gradient checks use, they are the C library's own. Both keep NaN;
-in float32 none overflows, in float64 exp does above 709, and is asked for x ≤ 0 alone.
+in float32 none overflows, in float64 exp does above 709, but it is used only for x ≤ 0.
 
     kernel      may contract a·b + c into one rounding, but never reorders sums, for exp's rounding
                 trick needs their order
@@ -20,7 +20,7 @@ FLAGS = {"contract", "nsz", "arcp"}
 
 
 def compiled(fastmath):
-    """numba's njit that may take these liberties; what it makes is kept in a folder for the next
+    """numba's njit with these liberties; compiled code is cached in a folder for the next
     process, where there is one to write in: else a RuntimeWarning says so.
     """
     how = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}

@@ -1,4 +1,4 @@
-"""Deep output: a translator's state, previous word and context meet in one maxout layer."""
+"""Deep output: one maxout layer of a translator's state, previous word and context."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class DeepOutput(Module):
-    """A deep output (Pascanu et al. 2014) as Bahdanau et al. 2015, A.2.2, have it.
+    """A deep output (Pascanu et al. 2014) as in Bahdanau et al. 2015, A.2.2.
 
         t~ = U_o s + V_o E y + C_o c + b        the bias is this project's
         t  = maxout(t~)

@@ -28,7 +28,7 @@ class Dropout(Module):
     Each m_nj is 0 with probability `rate`, otherwise 1.
 
     Inverted dropout (Srivastava et al. 2014). A call draws one 32-bit key from the generator; m_nj
-    is a hash of the key, the name of row n and j. So a part of a batch gets the same mask as in the
+    is a hash of the key, the id of row n, and j. So a part of a batch gets the same mask as in the
     whole, whatever the padding, and the backward pass is the forward pass on dy.
     """
 

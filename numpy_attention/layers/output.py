@@ -30,7 +30,7 @@ class Output(Module):
 
     @classmethod
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
-        """size: K; words: an Embedding of the model to tie to, its rows of `size` entries; b = 0.
+        """size: K; words: an Embedding to share its table with, of `size` columns. b starts at 0.
 
         ValueError: sizes below 1, or that do not fit.
         """
@@ -71,7 +71,7 @@ class Output(Module):
     def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0, each=None):
         """→ the loss Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
 
-        each (N,): where to write the loss of every row, or None.
+        each: an array (N,) that receives the loss of every row, or None.
 
         smoothing ε (Szegedy et al. 2016, section 7):
 

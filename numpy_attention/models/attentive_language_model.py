@@ -31,7 +31,7 @@ class AttentiveLanguageModel(LanguageModel):
     h_t comes from stacked cells, as in LanguageModel; what attention finds does not feed back into
     them. Dropout D applies to the embedding, between the cells and after the reader (Salton et al.
     2017, section 3). The state to carry on is the pair (states of the cells, memory of the reader,
-    or None where the memory does not leave the batch).
+    or None if nothing is carried to the next batch).
     """
 
     reader: Module
@@ -45,15 +45,14 @@ class AttentiveLanguageModel(LanguageModel):
         """A new model.
 
         attention: a name of `registry.HISTORY_READOUTS`; further settings, window, carried and
-        order, are those
-        of `ReadoutConfig`. hidden: of the cells, all parts together; the reader's output has the
-        size of the embedding where tied, else of one part.
+        order, are those of `ReadoutConfig`. hidden: the size of the cells, all parts together; the
+        readout's output has the size of the embedding if tied, else of one part.
 
         ValueError: an unknown name, sizes that do not fit.
         """
         strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
         if strange:
-            raise ValueError(f"{', '.join(strange)}: expected settings of a reader, which are "
+            raise ValueError(f"{', '.join(strange)}: expected settings of a readout, which are "
                              f"{', '.join(ReadoutConfig.__match_args__)}")
         choice = ReadoutConfig(attention, **reading)
         check_sizes(choice.roles, hidden=hidden)
@@ -102,8 +101,7 @@ class AttentiveLanguageModel(LanguageModel):
     def next(self, tokens, state=None):
         """tokens (B,) → log p (B, V) of the next, weights (B, M), the state.
 
-        The weights are over the states remembered, oldest first: the last `reader.reach`, or as
-        many as there are.
+        The weights are over the remembered states, oldest first: at most the last `reader.reach`.
         """
         check_integers("tokens", tokens, (None,), "(B,)")
         states, memory = both(state)

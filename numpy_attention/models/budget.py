@@ -1,4 +1,4 @@
-"""Sizes at which models are equally large, so that a comparison compares mechanisms."""
+"""Sizes at which different models have the same number of parameters."""
 
 import numpy as np
 

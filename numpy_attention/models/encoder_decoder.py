@@ -14,8 +14,8 @@ class EncoderDecoder(RNNSearch):
 
         c_i = →h_S,  s_0 = tanh(W_s →h_S + b_s)
 
-    The encoder is one GRU from left to right; decoder, deep output, training and decoding are
-    RNNSearch's own, so that a comparison changes only the context and the encoder's directions.
+    The encoder is one GRU from left to right; the decoder, deep output, training and search are
+    those of RNNSearch, so a comparison changes only the context and the directions of the encoder.
     Reversing the source (Sutskever et al. 2014) is an option of the batches.
     """
 

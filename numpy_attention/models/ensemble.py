@@ -1,4 +1,4 @@
-"""Several models that speak as one."""
+"""Ensembles: the mean probability of several models."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Sequence

@@ -1,4 +1,4 @@
-"""RNNsearch that learns with hard attention, the alternative that Xu et al. (2015) compare."""
+"""RNNsearch trained with hard attention, the alternative in Xu et al. (2015)."""
 
 from dataclasses import dataclass
 

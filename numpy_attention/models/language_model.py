@@ -156,7 +156,7 @@ class LanguageModel(Module):
     # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):
-        """tokens (B,) → log p (B, V) of the next, None (nothing to look at), the state."""
+        """tokens (B,) → log p (B, V) of the next, None (no attention), the state."""
         check_integers("tokens", tokens, (None,), "(B,)")
         x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
         h, state, _ = self.cells.forward(x, state)                              # (1, B, H)

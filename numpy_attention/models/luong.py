@@ -1,4 +1,4 @@
-"""Luong's translator (Luong, Pham & Manning, EMNLP 2015): one decoder of many parts."""
+"""Luong's translator (Luong, Pham & Manning, EMNLP 2015): one decoder with exchangeable parts."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -66,18 +66,18 @@ class LuongTranslator(TeacherForced):
     """Encoder, decoder and attention of Luong et al. 2015, section 3.
 
         h_t = cells(E y_{t−1}; h_{t−1})     with input feeding cells([E y_{t−1}; h̃_{t−1}]; h_{t−1})
-        c_t = Σ_s α_ts h̄_s                  query="current": h_t asks the annotations h̄_s
-                                            query="previous": h_{t−1} asks them
+        c_t = Σ_s α_ts h̄_s                  query="current": the query is h_t
+                                            query="previous": the query is h_{t−1}
         h̃_t = tanh(W_c [c_t; h_t] + b)      W_c in two parts: C for the context, W for the state
-        p(y_t) = softmax(W_s h̃_t + b_s)     b_s is this project's
+        p(y_t) = softmax(W_s h̃_t + b_s)     b_s is not in the paper
 
-    h_t is the top of a stack; the encoder is a stack of as many layers, whose last states the
-    decoder starts from, layer by layer; with two directions each has half the size, and both last
-    states side by side start the decoder. The attention is anything on the read/step protocol.
-    Where h_{t−1} asks it, as s_{i−1} does in Bahdanau et al. 2015, it does not know y_{t−1}, and
-    h_0, the encoder's last state, asks first. Dropout as Zaremba et al. 2014: on both embeddings,
-    between layers and on h̃_t before the softmax. F is input feeding's part of the first cell's
-    input weights; None: no input feeding.
+    h_t is the state of the top layer. The encoder has as many layers; its last states initialize
+    the decoder, layer by layer. With two directions, each has half the size, and their last states
+    are concatenated. The attention may be any on the read/step protocol. With query="previous", as
+    in Bahdanau et al. 2015, the query does not know y_{t−1}, and the first query is h_0, the
+    encoder's last state. Dropout as Zaremba et al. 2014: on both embeddings, between layers and on
+    h̃_t before the softmax. F is input feeding's part of the first cell's input weights; None: no
+    input feeding.
     """
 
     source_embedding: Embedding

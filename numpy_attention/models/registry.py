@@ -1,4 +1,4 @@
-"""Models by name, so that a run's configuration, a plain dict, can say which one to build."""
+"""Models by name, as the configuration of a run, a plain dict, refers to them."""
 
 from inspect import Parameter, signature
 

@@ -80,10 +80,10 @@ class RNNSearch(TeacherForced):
                                                           readout="current": s = s_i (section 3.1)
         p(y_i) = softmax(W_o t_i)
 
-    W_o is output.words.E. The attention may be any on the read/step protocol. Departures: biases
-    throughout; and optional, dropout on both embeddings, between layers and on t, other initial
-    values, the GRU's convention, further layers in encoder and decoder: then s is the top layer's,
-    and W_s has a block of columns for the first state of each layer.
+    W_o is output.words.E. The attention may be any on the read/step protocol. Departures from the
+    paper: biases throughout and, as options, dropout on both embeddings, between layers and on t,
+    other initial values, other conventions of the GRU, and several layers. With several layers, s
+    is the state of the top one, and W_s has a block of columns for the first state of each layer.
 
     A source is (S, B) ids ending in </s>; an array over target words is (T, B, …).
     """

@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import check_grads, check_integers, check
 
 
 class Embedded(NamedTuple):
-    """Cache of words that became vectors: the ids, and what dropout keeps."""
+    """Cache of embedded words: the ids, and dropout's own cache."""
 
     ids: Array
     dropped: object
@@ -36,7 +36,7 @@ def check_step(model, scale, grads, rng):
 
 
 class TeacherForced(Module):
-    """Base of the translators, whose decoders read the right words while they learn.
+    """Base of the translators, whose decoders read the reference words in training.
 
     A translator has `dropout` and `output`, and
 

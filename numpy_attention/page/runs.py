@@ -42,7 +42,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
                  script: str | Path | None = None) -> int:
     """Write a page in which the runs of these folders work side by side; → its size in bytes.
 
-    corpus, split, count: what the examples are taken from, and how many. checkpoints: earlier ones
+    corpus, split, count: the source of the examples, and their number. checkpoints: earlier ones
     of the one run. code: user-defined files, as in `Trained.load`; of a run that has them, the
     weights of the examples are recorded. script: a file of JavaScript that adds their classes to
     the engine, so that they run. ValueError: runs of two kinds, several with checkpoints.
@@ -116,13 +116,13 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
 
 
 def text_facts(trained: Any) -> dict[str, Any]:
-    """What the run learned from: languages, name, description, sentences, longest (in tokens).
+    """Facts about the training text: languages, name, description, sentences, longest (in tokens).
 
     What is not known is None: the languages of a user's text, the size of a text that is gone.
     """
     selection = trained.selection()
     facts = dict.fromkeys(("languages", "description", "sentences", "longest"))
-    facts |= {"name": selection.label}
+    facts |= {"name": selection.label if trained.corpus else None}
     if "name" in trained.corpus:
         corpus = find_corpus(trained.corpus["name"])
         # what it is, without what else belongs to it

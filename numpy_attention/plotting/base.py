@@ -45,7 +45,7 @@ UNDATED: dict[str, dict[str, None]] = {
 def save(ax_or_figure: Any, path: str | Path) -> Path:
     """Write the figure as .png, .pdf or .svg, chosen by the suffix of `path`; → the path.
 
-    The file appears whole or not at all, and the same data makes the same bytes.
+    The file is written completely or not at all, and the same data gives the same bytes.
 
     Raises ValueError for another suffix, or if there is no figure; FileNotFoundError if the folder
     is missing; OSError if the file cannot be written.
@@ -104,7 +104,7 @@ def visible_cells(visible: ArrayLike, weights: Array) -> Array:
 
 
 def tokens_of(name: str, tokens: Any) -> list[Any]:
-    """Tokens to be labels, as a list: anything has a text, and a string is its characters."""
+    """Tokens as a list of labels: str() of each; a string is split into characters."""
     return list(tokens) if isinstance(tokens, str) else as_list(name, tokens, "tokens")
 
 

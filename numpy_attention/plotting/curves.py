@@ -29,8 +29,8 @@ NUMBERS = int, float, np.integer, np.floating
 def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
     """Plot perplexity on training and validation data by epoch, the best one marked; log scale.
 
-    history: one dict an epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`, or
-    else `train_loss`, `valid_loss` (nats a predicted token). Values that are missing, None or not
+    history: one dict per epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`, or
+    else `train_loss`, `valid_loss` (nats per predicted token). Values that are missing, None or not
     finite leave a gap. If a line has `smoothing`, the training curve is named as the loss of
     smoothed labels. Other keys are not drawn.
 

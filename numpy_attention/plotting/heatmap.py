@@ -1,4 +1,6 @@
-"""Attention weights as a picture: one cell a weight, words along both sides."""
+"""Heatmaps of attention weights, with words along both sides."""
+
+from __future__ import annotations
 
 import math
 from typing import Any, Iterable, Sequence
@@ -46,8 +48,7 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
     Tokens are drawn as they are in any script, except white space as ␣, control characters escaped,
     and more than 24 characters shortened. matplotlib before 3.11 does not join Arabic letters.
 
-    Raises ValueError for a shape that does not match the tokens, weights that are not finite, and
-    links outside.
+    ValueError: a shape that does not match the tokens, weights that are not finite, links outside.
     """
     check_axes(ax, title)
     check_flags(bar=bar)

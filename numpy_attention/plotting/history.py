@@ -17,7 +17,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
                     predicted: Iterable[str] | None = None, visible: ArrayLike | None = None,
                     ax: Axes | None = None, title: str | None = None,
                     vmax: float | None = None) -> Axes:
-    """Plot a language model's attention over its history: remembered words on top, a row a step.
+    """Plot a language model's attention over its history: remembered words on top, steps below.
 
     weights (T, S): row t holds the weights of the state that has read a token, column s belongs to
     the state after tokens[s]. The T rows belong to the last T of the S tokens: T = S for a whole
@@ -44,7 +44,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
         raise ValueError(f"{len(rows)} row labels do not match weights {weights.shape}: "
-                         "give predicted, one token a row")
+                         "give predicted, one token per row")
     seen = _visible(weights) if visible is None else visible_cells(visible, weights)
     _check(weights, seen)
 

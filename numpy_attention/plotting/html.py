@@ -60,8 +60,8 @@ def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]
 def token_html(token: str) -> str:
     """A token as text of HTML, whatever it holds.
 
-    Its direction stays its own, <bdi>; control characters show their pictures, and what no text may
-    hold shows as U+FFFD.
+    <bdi> isolates its direction. Control characters are replaced by their pictures, and invalid
+    ones by U+FFFD.
     """
     return f"<bdi>{html.escape(''.join(map(visible, token)))}</bdi>"
 

@@ -1,4 +1,4 @@
-"""The training loop, and all that it needs: optimizers, schedules, threads, checkpoints.
+"""The training loop with optimizers, schedules, threads and checkpoints.
 
 `protocols` says what a model, an optimizer and a schedule must have for it.
 """

@@ -1,4 +1,4 @@
-"""Which number was the first not to be finite, when a loss or a gradient is not."""
+"""Find the first non-finite array, if a loss or a gradient is not finite."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any, Iterator

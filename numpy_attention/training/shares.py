@@ -1,4 +1,4 @@
-"""A step shared out: rows of the batch for each thread, and one gradient in the end.
+"""Data parallelism: each thread computes some rows of the batch; the gradients are added up.
 
 The loss is a sum over rows, so its gradient is a sum of gradients: each thread adds those of its
 rows to its own gradient, and these are added up, each thread a slice of the flat vectors.

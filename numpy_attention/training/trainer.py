@@ -53,10 +53,10 @@ class Trainer:
     patience: epochs without a better validation loss until the run stops; None: never
     path: the checkpoint's file, written after every epoch; None: nothing is written
     save_steps: write it every `save_steps` steps too
-    about: a dict that JSON can hold, kept in the checkpoint
+    about: a dict that JSON can hold, stored in the checkpoint
     threads: the shares of a batch, those of all ranks together; None chooses by the size of a step
     ranks: the processes that train this model together, of which the first reads and writes `path`
-    progress: show a bar, and print a line an epoch
+    progress: show a bar, and print a line per epoch
     frozen: names of parameters that are not trained: their gradients are 0, also in the norm
 
     The result depends only on the seed and on the number of threads (and, where
@@ -163,7 +163,7 @@ class Trainer:
         """Train up to `epochs` epochs in all, or `minutes` of training time; → history, by epoch.
 
         Running out of time ends the epoch early; with more minutes a resumed run continues with
-        the next one. Ctrl-C or SIGTERM ends the step, saves and raises Stopped, a
+        the next one. Ctrl-C or SIGTERM finishes the step, saves and raises Stopped, a
         KeyboardInterrupt. NonFiniteError: a loss or gradient that is not finite; BlockingIOError:
         another training writes to the same `path`.
         """
@@ -256,9 +256,9 @@ class Trainer:
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise NonFiniteError(
                 f"step {self.step + 1} of epoch {self.epoch + 1}: loss {loss}, "
-                f"gradient norm {norm}; first to go bad: "
+                f"gradient norm {norm}; first non-finite: "
                 f"{first_bad(self.model, batch, grads[0])}. The last checkpoint is untouched; "
-                "try a smaller learning rate, or look at the batch")
+                "try a smaller learning rate, or check the batch")
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
         rate = self.schedule(self.step, self.epoch)
@@ -324,7 +324,7 @@ class Trainer:
     def alone(self) -> Iterator[None]:
         """Lock `path` against other trainings, and remove half-written files of killed ones.
 
-        BlockingIOError: another one is at work there.
+        BlockingIOError: another training is running there.
         """
         path = self.path
         if path is None or self._alone:

@@ -153,7 +153,7 @@ def check_tokens(name: str, tokens: Any) -> None:
     """Raise TypeError unless a value is a list of tokens, not one string."""
     if isinstance(tokens, str):
         raise TypeError(
-            f"{name} is the string {short_repr(tokens)}, expected a list of tokens: cut it "
+            f"{name} is the string {short_repr(tokens)}, expected a list of tokens: split it "
             "with .split(), or with list() for a model of characters")
     if type(tokens) in (tuple, list) and set(map(type, tokens)) <= {str}:
         return                              # the common case is cheap

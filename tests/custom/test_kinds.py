@@ -42,8 +42,8 @@ def test_a_file_with_one_class(text, kind, tmp_path):
     ("(SoftmaxAttention)", "", "^Mine is no score yet: derive it from SoftmaxAttention, for a "),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would be no parameters: write @dataclas"),
     ("(eq=False)", "", r"^Mine would be compared by its arrays: write @dataclass\(eq=False\)"),
-    ("def create", "def made", r"^Mine has no create, .* create\(cls, rng, query_size, value_size"),
-    ("value_size, init", "value_size, depth, init", "^Mine.create asks for depth, which nothing"),
+    ("def create", "def made", r"^Mine has no create: .* create\(cls, rng, query_size, value_size"),
+    ("value_size, init", "value_size, depth, init", "^Mine.create needs depth, which is not given"),
 ])
 def test_what_a_class_lacks(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:

@@ -73,7 +73,7 @@ def test_named_text_comes_as_words_or_letters(monkeypatch):
 def test_a_run_that_says_nothing_of_its_text():
     unknown = selected({})
     assert unknown.saved() == {} and unknown.label == "unknown text"
-    with pytest.raises(ValueError, match="the run does not say what it learned from"):
+    with pytest.raises(ValueError, match="the run does not record its training text"):
         unknown.load("test")
 
 

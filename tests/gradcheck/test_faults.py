@@ -160,6 +160,12 @@ def test_a_gradient_for_what_has_none(rng):
                   backward=lambda dy, cache, grads: (dy, dy))
 
 
+def test_an_integer_input_is_named_where_it_gets_a_gradient(rng):
+    with pytest.raises(GradientError, match=r"input\[0\] is int64: convert it with astype"):
+        gradcheck(None, np.arange(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
+                  backward=lambda dy, cache, grads: (dy, dy))
+
+
 def test_one_input_may_be_a_pair(rng):
     pair = rng.standard_normal(2), rng.standard_normal(3)
     forward = lambda pair: (*pair, None)

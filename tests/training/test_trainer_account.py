@@ -213,8 +213,8 @@ def test_stopped_without_a_path_it_says_that_nothing_is_saved():
 # ---- what is not finite --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("loss, number, words", [
-    (math.nan, 0.0, "loss nan, gradient norm 0.0; first to go bad: the loss alone"),
-    (1.0, math.inf, "loss 1.0, gradient norm inf; first to go bad: gradient of"),
+    (math.nan, 0.0, "loss nan, gradient norm 0.0; first non-finite: the loss alone"),
+    (1.0, math.inf, "loss 1.0, gradient norm inf; first non-finite: gradient of"),
 ])
 def test_what_is_not_finite_is_reported_by_its_step(loss, number, words):
     run = trainer(optimizer=Still())

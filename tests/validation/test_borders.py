@@ -123,8 +123,8 @@ MESSAGES = {
         "cell 'mamba': expected one of rnn, lstm, gru"),
     "a setting": (
         lambda: build("luong", generator(), range(8), range(8), depth=3), ValueError,
-        "depth: expected settings of an attention, which are attention, window, width, backwards, "
-        "alignment, longest, heads"),
+        "depth: this model has no such setting; those of its attention are attention, window, "
+        "width, backwards, alignment, longest, heads"),
     "a dtype": (
         lambda: create(KINDS["gru"], dtype="float16"), TypeError,
         "dtype = 'float16': expected float32, which trains, or float64, which checks gradients"),

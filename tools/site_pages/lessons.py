@@ -132,7 +132,7 @@ def forget(folder, number):
 def overview():
     """A table of the lessons: title, minutes, what each needs, its exercises; from their heads."""
     from numpy_attention.course.exercises.catalogue import EXERCISES
-    lines = ["| lesson | you will be able to | needs | to read | exercises |",
+    lines = ["| lesson | you will be able to | needs | reading time | exercises |",
              "|---|---|---|---|---|"]
     for path in files():
         head = path.read_text(encoding="utf-8").split("\n# %%\n")[0].replace("\n# ", " ")

@@ -1,5 +1,6 @@
 """The folder that Sphinx builds the site from: texts, notebooks and generated pages."""
 
+import html
 import importlib
 import inspect
 import re
@@ -215,7 +216,7 @@ def by_task():
         for name, thing in public_names(package).items():
             about = (inspect.getdoc(thing) or "").split("\n\n")[0].split("\n")[0]
             yield (f"| {{py:obj}}`{name} <{thing.__module__}.{thing.__qualname__}>` | "
-                   f"{about.replace('|', '/')} |")
+                   f"{html.escape(about, quote=False).replace('|', '/')} |")
         yield ""
 
 

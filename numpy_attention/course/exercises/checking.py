@@ -383,7 +383,7 @@ def stage_of(error: GradientError) -> str:
     report = error.report
     stop = report if isinstance(report, str) else report.stops
     if stop:
-        return "runs" if " stops in " in stop else "returns"
+        return "runs" if " raises " in stop else "returns"
     kinds = {kind.name for of_one in report.kinds for kind in of_one[:1]}
     if kinds & {"shape"} or any(np.shape(report.analytic[name]) != report.numeric[name].shape
                                 for name in report.wrong if report.analytic.get(name) is not None):

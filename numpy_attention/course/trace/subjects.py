@@ -156,7 +156,7 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     if forward is None or backward is None:
         raise TypeError(
             f"model is {typed_repr(model)}: expected a translator, a language model, or "
-            "what has a forward and a backward; or give both")
+            "an object with forward and backward; or give both functions")
     check_function("forward", forward, "a function that gives (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 

@@ -12,7 +12,7 @@ reference; English tokens; Spanish tokens; links (source position, target positi
 clause that is withheld from the clause part because its English words are a clause of a verse in
 another split too.
 
-bible-en has one verse a line, tokens separated by spaces, an empty line between chapters.
+bible-en has one verse per line, tokens separated by spaces, an empty line between chapters.
 """
 
 import functools

@@ -39,7 +39,7 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
     ),
     TextCorpus(
         name="bible-en",
-        description="modern English derived from the World English Bible, one verse a line, "
+        description="modern English derived from the World English Bible, one verse per line, "
         "split by chapter",
         languages="English",
         licence="public domain",
@@ -124,7 +124,7 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     """Return the sentence pairs of a corpus as a list of `Pair`.
 
     split: "train", "valid" or "test", which may be called "test_2016_flickr" of Multi30k.
-    min_length, max_length: least and largest number of tokens on both sides.
+    min_length, max_length: least and largest number of tokens of each side.
     count: at most this many pairs, the first ones; for generated corpora exactly this many
     (default: 20,000 / 1,000 / 1,000).
     part: "clauses" (the default), "verses" or "both" of bible-en-es; "raw" for Multi30k's text
@@ -145,7 +145,7 @@ def text_corpus(name: str) -> TextCorpus:
 
 
 def load_text(name: str, split: str) -> list[list[str]] | str:
-    """Return running text: a list of token lists, one a sentence or line; characters as a string.
+    """Return running text: a list of token lists, one per sentence or line; characters as a string.
 
     wikitext-2 keeps blank lines as empty lists, since their ends count as tokens; bible-en has one
     verse a list, its chapters joined (`running_text.load` keeps them apart). Raises ValueError for
@@ -159,9 +159,10 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
 
 
 def load_corpus(name: str, split: str = "train", **options: Any) -> list:
-    """A split of a corpus: Pairs of a parallel one, sentences or letters of a text.
+    """Return a split of a corpus: a list of Pairs, or the sentences or characters of a text.
 
-    options: as in `load_parallel`; a text takes none. ValueError: an unknown name or split.
+    options: as in `load_parallel`, such as max_length; a text takes none. ValueError: an unknown
+    name or split.
     """
     if find_corpus(name).kind == "parallel":
         return load_parallel(name, split, **options)

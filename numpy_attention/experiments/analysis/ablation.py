@@ -33,7 +33,7 @@ def equal(scores: Array, visible: Array) -> Array:
 
 
 def hard(scores: Array, visible: Array) -> Array:
-    """All weight on the largest."""
+    """All weight on the position with the largest weight."""
     return _one_hot(masked_softmax(scores, visible).argmax(-1), scores, visible)
 
 

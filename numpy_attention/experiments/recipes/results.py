@@ -1,4 +1,4 @@
-"""Recorded figures: results/*.jsonl, one JSON object a line and figure, and README's tables.
+"""Recorded results: results/*.jsonl, one JSON object per line, and the tables of tables.md.
 
     {"recipe": "rnnsearch-bible", "settings": "90cd3f7a", "seed": 0, "metric": "bleu",
      "split": "test", "value": 28.1, "low": 26.9, "high": 29.2, "parameters": 7000000,

@@ -1,1 +1,1 @@
-"""A run is a folder with a checkpoint: what was trained, and what of; it can be used, and go on."""
+"""A run is a folder with the checkpoint of a model, which can be used or trained further."""

@@ -29,7 +29,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def is_own(value: Any) -> bool:
-    """Whether a value is {"mine.py:Bilinear": the SHA-256 of its file, …}, one digest a file."""
+    """Whether a value is {"mine.py:Bilinear": the SHA-256 of its file, …}, one digest per file."""
     if not (isinstance(value, dict) and 0 < len(value) <= MOST):
         return False
     if not all(isinstance(one, str) and DIGEST.fullmatch(one) for one in value.values()):

@@ -38,7 +38,7 @@ class Word(NamedTuple):
 
 @dataclass
 class LanguageModelRun(Trained):
-    """A language model and what it needs to be used: its vocabulary and its configuration."""
+    """A language model with its vocabulary and its configuration."""
 
     KIND = "writer"         # in checkpoints and pages
     MODELS = LANGUAGE_MODELS
@@ -105,7 +105,7 @@ class LanguageModelRun(Trained):
         return self.batches(text, cut=self.training.cut)
 
     def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:
-        """The batches of a Text to validate on: a short one as fewer streams."""
+        """The validation batches of a Text; a short text has fewer streams."""
         check_kind("text", text, Text, "a Text")
         return self.batches(text, max(1, min(self.training.batch_size, text.predicted)))
 
@@ -116,8 +116,9 @@ class LanguageModelRun(Trained):
 
     def measure(self, text: Text, threads: int = 1, ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
-        """Evaluate on a Text → {metric: value}: loss (nats a token), perplexity, tokens, and for a
-        text of characters bits_per_character.
+        """Evaluate on a Text → {metric: value}.
+
+        Metrics: loss (nats per token), perplexity, tokens; of characters also bits_per_character.
 
         Every token is predicted, ends of sentence included. A carried state goes through the whole
         text in one stream. If the state is reset at every sentence, perplexity_skip_first counts
@@ -157,7 +158,7 @@ class LanguageModelRun(Trained):
         top_p: float | None = None,
         unknown: bool = False,
     ) -> Iterator[Word]:
-        """Generate Words, one a step, after a prompt of tokens that begin a text.
+        """Generate Words, one per step, after a prompt of tokens that begin a text.
 
         length, sentences, temperature, top_k, top_p and errors as in `sample`. unknown: <unk> may
         be generated. A model of characters generates no </s>, and takes no `sentences`. The state

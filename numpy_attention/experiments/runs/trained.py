@@ -53,8 +53,8 @@ One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 class Trained:
     """Base of `Translator` and `LanguageModelRun`: training, saving, loading.
 
-    They are dataclasses with the fields below, and after the model one for each of VOCABULARIES;
-    class variables in capitals describe them, and `batches` encodes a text.
+    A subclass is a dataclass with the fields below and, after the model, one for each of
+    VOCABULARIES. Class variables in capitals describe it, and `batches` encodes a text.
     """
 
     KIND: ClassVar[str]
@@ -152,13 +152,13 @@ class Trained:
         return trainer
 
     def frozen(self) -> tuple[str, ...]:
-        """The names of the parameters that training leaves as they are."""
+        """The names of the parameters that are not trained."""
         return tuple(f"{part}.E" for part in self.vectors) if self.training.freeze_vectors else ()
 
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
             threads: int | None = None, progress: bool = True,
             ranks: SingleProcess = SINGLE_PROCESS) -> One:
-        """Train, or resume from a checkpoint; keep the best epoch's parameters, or the last's.
+        """Train, or resume the training in `folder`; keep the best epoch of valid, else the last.
 
         threads: on each of the ranks. → self. Raises ValueError if the folder holds a run with
         other settings or ranks differ; BlockingIOError if another training is at work there.
@@ -188,7 +188,7 @@ class Trained:
         return self
 
     def selection(self, kind: str | None = None) -> Selection:
-        """What it learned from; errors as in `selected`."""
+        """The training text; errors as in `selected`."""
         return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def how_shared(trainer: Trainer) -> str:
 
 
 def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
-    """What a checkpoint's run learned from; None: there is no checkpoint."""
+    """The corpus in a checkpoint, as a dict; None: there is no checkpoint."""
     if path is None or not exists(path):
         return None
     corpus: dict[str, Any] = checkpoint.load_about(path)["about"]["corpus"]

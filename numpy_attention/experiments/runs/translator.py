@@ -69,7 +69,7 @@ def _words_of(side: str, sentences: list, training: TranslatorTraining) -> Vocab
 
 @dataclass
 class Translator(Trained):
-    """A translation model and what it needs to be used: its vocabularies and its configuration."""
+    """A translation model with its vocabularies and its configuration."""
 
     KIND = "translator"
     MODELS = TRANSLATORS
@@ -161,7 +161,7 @@ class Translator(Trained):
         ranks: SingleProcess = SINGLE_PROCESS,
         unknown: bool = True,
     ) -> list[Translation]:
-        """Translate lists of tokens; beam 1 is greedy search. → a Translation each.
+        """Translate sentences, each a list of tokens; → Translations. Beam 1 is greedy search.
 
         threads: on each of the ranks, which share the sentences and return all translations.
         unknown: whether <unk> may be generated. Raises as `check_sentence`.
@@ -194,7 +194,7 @@ class Translator(Trained):
     def hypotheses(
         self, sentence: Sentence, beam: int = 5, length_penalty: float = 1.0
     ) -> list[Translation]:
-        """All Translations of a sentence that beam search ends with, best first."""
+        """All hypotheses of a sentence that beam search has finished, best first."""
         batch = self._source_batch(sentence)
         found, = beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)
         return [self._translation(sentence, hypothesis, length_penalty) for hypothesis in found]
@@ -281,7 +281,7 @@ class Translator(Trained):
         return result
 
     def knows(self, pair: Pair) -> bool:
-        """Whether no word of a Pair, of neither side, is unknown."""
+        """Whether all words of a Pair are in the vocabularies."""
         return (all(word in self.source_vocabulary for word in pair.source)
                 and all(word in self.target_vocabulary for word in pair.target))
 

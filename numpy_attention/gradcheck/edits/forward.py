@@ -182,8 +182,8 @@ class ForwardRepairs(Repairs):
     def best(self, kinds, keep_laws=False):
         """The Edit of some kinds that makes all gradients correct, or None.
 
-        Where laws are broken, first one with which they hold, which must be so if keep_laws. A
-        mask has its place in the forward as late as can be, and rather where one is.
+        If laws are broken, an edit that repairs them comes first; keep_laws demands one. A mask is
+        put as late in the forward as possible, preferably where there is one already.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))

@@ -93,5 +93,5 @@ class FirstLifted(Tracer):
 
 
 def has_wide(value):
-    """Whether a float64 array is in it, in its parts, or in theirs."""
+    """Whether a value is or contains a float64 array, at any depth."""
     return any(array.ndim and array.dtype == np.float64 for _, array in arrays_within(value, ""))

@@ -24,6 +24,7 @@ from numpy_attention.gradcheck.report.axis_letters import (
 from numpy_attention.gradcheck.report.finding import Finding, kinds_of
 from numpy_attention.gradcheck.report.kinds import INTRODUCTIONS, Kind, array_kinds
 from numpy_attention.gradcheck.report.notebooks import file_label
+from numpy_attention.validation.messages import plural
 
 MOST_LINES = 14         # of a report that is not the full one
 MOST_KINDS = 2          # kinds of mistake, of each finding
@@ -120,7 +121,7 @@ class Report:
         if self.wrong or self.laws or self.stops:
             return "\n".join(short(self))
         width = max(map(len, self.errors))
-        lines = [f"{self.title}: {len(self.errors)} gradients, "
+        lines = [f"{self.title}: {plural(len(self.errors), 'gradient')}, "
                  f"largest relative error {self.worst:.1e}"]
         for name, error in self.errors.items():
             lines.append(f"  {name:<{width}}  {error:.1e}")
@@ -224,8 +225,8 @@ def lines_of(report, brevity=0):
     elif not report.errors:
         yield f"{report.title}: no gradient can be compared"
     elif not wrong:
-        yield (f"{report.title}: every gradient agrees with its central differences; what they "
-               "cannot see is broken")
+        yield (f"{report.title}: every gradient agrees with central differences, but a law that "
+               "they cannot test is broken")
     else:
         yield (f"{report.title}: wrong gradient for {names(wrong)}; "
                f"right: {names(report.right) if report.right else 'none'}")
@@ -296,7 +297,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
     if not report.wrong:
         return
     if len(finding.follows) == len(report.wrong):
-        yield "  all that is wrong follows from it"
+        yield "  every other error follows from it"
     else:
         yield f"  follows from it: {names(finding.follows)}"
 

@@ -11,14 +11,32 @@ class Controls {
   }
 
   // Sentences of the corpora of these models, each once.
-  examples(models, of, change) {
+  examples(models, of, change, { name = "examples", value = "" } = {}) {
     const texts = [...new Set(models.flatMap((data) => data.examples.map(of)))].filter(Boolean);
     if (texts.length === 0) return null;
     const choices = [["", say("choose")], ...texts.map((text) => [text, visible(text)])];
-    return labelled(say("examples"), select(choices, "", change));
+    return labelled(say(name), select(choices, value, change));
+  }
+
+  // Of recorded models alone: there is nothing to type or search for.
+  recorded(models) {
+    const [key, of] = models[0].kind === "translator"
+      ? ["source", (one) => one.source?.join(" ")] : ["text", (one) => one.words?.join(" ")];
+    const set = (text) => this.on.set(key, text);
+    this.draws = make("div");
+    this.shown = this.whose(["best", "corpus"]);
+    return make("form", { class: "ask controls", submit: (event) => event.preventDefault() },
+                this.examples(models, of, set, { name: "example", value: this.options[key] }),
+                key === "source" ? labelled(say("shown"), this.shown) : null);
+  }
+
+  whose(choices) {
+    return select(choices.map((one) => [one, say(one)]), this.options.shown,
+                  (value) => this.on.shown(value));
   }
 
   translator(models) {
+    if (models.every(isRecorded)) return this.recorded(models);
     const { options } = this;
     const typed = () => this.on.set("source", input.value);
     const input = make("input", { type: "text", id: "source", dir: "auto", autocomplete: "off",
@@ -36,8 +54,7 @@ class Controls {
     beam.value = options.beam;
     this.draws = make("div", { class: "controls" }, ...this.drawing());
     this.draws.hidden = options.shown !== "drawn";
-    const choices = ["best", "corpus", "drawn"].map((one) => [one, say(one)]);
-    this.shown = select(choices, options.shown, (value) => this.on.shown(value));
+    this.shown = this.whose(["best", "corpus", "drawn"]);
     return make("form", { class: "ask", submit: (event) => event.preventDefault() },
                 labelled(say("source"), input),
                 make("div", { class: "controls" },
@@ -49,6 +66,7 @@ class Controls {
   }
 
   writer(models) {
+    if (models.every(isRecorded)) return this.recorded(models);
     const { options } = this;
     const area = make("textarea", { id: "text", rows: 2, dir: "auto", spellcheck: "false",
                                     input: () => this.on.set("text", area.value) });

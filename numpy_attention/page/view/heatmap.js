@@ -36,6 +36,7 @@ class Heatmap {
     this.cell = [Math.min(t, rows.length - 1), Math.min(s, columns.length - 1)];
     const head = columns.map((token, k) => make("th", { scope: "col" }, this.source(token, k)));
     this.lines = rows.map((token, k) => this.line(token, k));
+    this.table.style.setProperty("--columns", columns.length);
     this.table.replaceChildren(make("caption", {}, caption),
                                make("thead", {}, make("tr", {}, make("td"), ...head)),
                                make("tbody", {}, ...this.lines));

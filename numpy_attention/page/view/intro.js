@@ -21,8 +21,8 @@ function titleOf(data) {
   return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
-// What a model learned from, in a line.
-function learnedLine({ learned, text }) {
+// What a model learned from, in a line. title: of the model, if there are others.
+function learnedLine({ learned, text }, title) {
   const { name, description, sentences, longest } = learned;
   if (!name) return null;
   const count = (n) => n.toLocaleString(LANGUAGES[language]);
@@ -30,17 +30,21 @@ function learnedLine({ learned, text }) {
   if (sentences) facts.push(say("sentences", count(sentences)));
   const unit = text.cut === "characters" ? "longestCharacters" : "longestWords";
   if (longest) facts.push(say(unit, count(longest)));
-  return `${say("learned")}: ${facts.map(visible).join(" · ")}`;
+  const beginning = title === undefined ? say("learned") : say("learnedBy", visible(title));
+  return `${beginning}: ${facts.map(visible).join(" · ")}`;
 }
 
 // models: all of one kind; views: theirs; on: { type(), again() }
 function introduction(models, views, on) {
   const { kind } = models[0];
-  const lines = [...new Set(models.map(learnedLine))].filter(Boolean);
+  const same = new Set(models.map((one) => learnedLine(one))).size === 1;
+  const lines = same ? [learnedLine(models[0])]
+    : models.map((one) => learnedLine(one, one.title));
   const view = views.find((one) => one.canMove());
-  const recorded = models.every((one) => one.custom.length > 0);
-  const said = say(recorded ? "pickOne" : "runsHere");
-  const running = views.find((one) => one.data.custom.length === 0);
+  const recorded = models.every(isRecorded);
+  const said = [INTRODUCTIONS[kind], kind === "writer" && (recorded || view) ? "writerTable" : null,
+                recorded ? "pickOne" : "runsHere"].filter(Boolean).map((one) => say(one));
+  const running = views.find((one) => !isRecorded(one.data));
   const things = recorded ? [] : [
     [say(kind === "writer" ? "tryText" : "trySentence"), on.type],
     view && [say("tryMoving"), () => view.tryMoving()],
@@ -48,10 +52,12 @@ function introduction(models, views, on) {
   ].filter(Boolean);
   return make(
     "section", { class: "intro" },
-    make("div", {}, make("p", {}, `${say(INTRODUCTIONS[kind])} ${said}`),
-         ...lines.map((one) => make("p", { class: "quiet learned" }, one)),
-         models[0].examples.length ? make("p", { class: "quiet" }, say("opening")) : null),
+    make("div", {}, make("p", {}, said.join(" ")),
+         ...lines.filter(Boolean).map((one) => make("p", { class: "quiet learned" }, one)),
+         models[0].examples[0]?.sure?.length
+           ? make("p", { class: "quiet" }, say("opening")) : null),
     recorded ? null : make(
-      "div", {}, make("p", { class: "quiet" }, say("things")),
-         make("ol", {}, ...things.map(([text, does]) => make("li", {}, button(text, does))))));
+      "div", {},
+      make("p", { class: "quiet" }, say(things.length === 2 ? "twoThings" : "threeThings")),
+      make("ol", {}, ...things.map(([text, does]) => make("li", {}, button(text, does))))));
 }

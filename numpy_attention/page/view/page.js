@@ -29,7 +29,7 @@ class Page {
     document.documentElement.lang = LANGUAGES[language];
     const translators = this.kinds("translator");
     const writers = this.kinds("writer");
-    const beginning = writers.some((data) => data.custom.length > 0) ? undefined : 6;
+    const beginning = writers.some(isRecorded) ? undefined : 6;
     const first = (data) => data?.examples[0];
     if (!new URLSearchParams(location.hash.slice(1)).has("source")) {
       options.source ||= first(translators[0])?.source?.join(" ") ?? "";
@@ -38,20 +38,23 @@ class Page {
     const on = { changed: () => this.remember(), corpus: () => this.setShown("corpus") };
     const viewOf = { translator: TranslatorView, writer: WriterView };
     this.views = this.models.map((data, m) => new (
-      data.custom.length > 0 ? RecordedView : viewOf[data.kind])(data, m, options, on));
+      isRecorded(data) ? RecordedView : viewOf[data.kind])(data, m, options, on));
     const of = (kind) => this.views.filter((_, m) => this.models[m].kind === kind)
       .map((view) => view.element);
     this.controls = new Controls(options, this.views, {
       set: (name, value) => this.set(name, value), shown: (value) => this.setShown(value) });
     document.title = titleOf(this.models[0]);
     document.querySelector("h1").textContent = document.title;
+    // a frame in another page is small, and that page says what it is
+    const framed = window !== window.top;
     this.place.replaceChildren(
       this.top(),
-      this.introduction(),
+      ...framed ? [] : [this.introduction()],
       ...translators.length ? [this.controls.translator(translators),
                                make("div", { class: "models" }, ...of("translator"))] : [],
       ...writers.length ? [this.controls.writer(writers),
-                           make("div", { class: "models" }, ...of("writer"))] : []);
+                           make("div", { class: "models" }, ...of("writer"))] : [],
+      ...framed ? [this.introduction()] : []);
     // where there is room for it
     if (this.models.length === 1 && matchMedia("(min-width: 60rem)").matches) {
       this.openable().slice(0, 1).forEach((one) => { one.open = true; });

@@ -12,6 +12,11 @@ function modelHead(data) {
               make("p", { class: "quiet" }, about.join(" · ")));
 }
 
+// Whether the page shows only the weights that Python computed.
+function isRecorded(data) {
+  return data.custom.length > 0;
+}
+
 // What a reader should know before trusting what is written: words it cannot read, and too many.
 function warningsOf(data, words, unknown) {
   const found = [];

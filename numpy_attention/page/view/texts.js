@@ -15,10 +15,12 @@ const TEXTS = {
                     "Esta red neuronal lee una oración y escribe su traducción palabra por "
                     + "palabra. La tabla muestra su atención: cuánto mira cada palabra leída "
                     + "(columnas) cuando escribe una palabra (filas)."],
-  writerIntro: ["This neural network reads the beginning of a text and continues it word by word. "
-                + "If it has attention, a table shows how much it looks back at each word.",
-                "Esta red neuronal lee el comienzo de un texto y lo continúa palabra por palabra. "
-                + "Si tiene atención, una tabla muestra cuánto mira atrás a cada palabra."],
+  writerIntro: ["This neural network reads the beginning of a text and continues it word by word.",
+                "Esta red neuronal lee el comienzo de un texto y lo continúa palabra por palabra."],
+  writerTable: ["The table shows its attention: how much it looks back at each word (columns) when "
+                + "it predicts a word (rows).",
+                "La tabla muestra su atención: cuánto mira atrás a cada palabra (columnas) cuando "
+                + "predice una palabra (filas)."],
   runsHere: ["It runs on this page: change anything and see what happens.",
              "Funciona en esta página: cambia lo que quieras y mira qué hace."],
   pickOne: ["Pick an example and look at its weights.", "Elige un ejemplo y mira sus pesos."],
@@ -30,24 +32,27 @@ const TEXTS = {
                  "El guion de esta página no calcula los pesos que calculó Python."],
   notRecorded: ["This sentence was not recorded. Pick an example from the corpus.",
                 "Esto no se grabó: elige un ejemplo del corpus."],
+  example: ["Pick an example", "Elige un ejemplo"],
   learned: ["Trained on", "Entrenado con"],
+  learnedBy: ["{0} was trained on", "{0} se entrenó con"],
   sentences: ["{0} sentences", "{0} oraciones"],
   longestWords: ["at most {0} words each", "la más larga de {0} palabras"],
   longestCharacters: ["at most {0} characters each", "la más larga de {0} caracteres"],
-  opening: ["The first example is a favourable one: it has no unknown words, and its attention "
-            + "agrees best with the gold links, if there are any. Other sentences may do worse.",
-            "La primera oración está elegida: no tiene palabras desconocidas y, si tiene enlaces "
-            + "de oro, la atención los cumple mejor que en otras. La tuya puede salir peor."],
-  things: ["Three things to try", "Tres cosas que probar"],
+  opening: ["The first example is a favourable one: it has no unknown words, and the attention "
+            + "agrees best with its gold links. Other sentences may do worse.",
+            "La primera oración está elegida: no tiene palabras desconocidas, y la atención cumple "
+            + "sus enlaces de oro mejor que los de otras. La tuya puede salir peor."],
+  twoThings: ["Two things to try", "Dos cosas que probar"],
+  threeThings: ["Three things to try", "Tres cosas que probar"],
   trySentence: ["Write your own sentence", "Escribe una oración tuya"],
   tryText: ["Write your own beginning", "Escribe un comienzo tuyo"],
   tryMoving: ["Make it look at a different word", "Haz que mire a otra parte en una palabra"],
   tryBeam: ["See what else it considered", "Mira qué más consideró"],
   tryAgain: ["Sample another continuation", "Saca otra continuación"],
-  unknownWords: ["{0} of {1} words are not in the model's vocabulary, and it reads <unk> instead: "
-                 + "{2}. Do not trust its output.",
-                 "{0} de {1} palabras no están en el vocabulario del modelo, que lee <unk> en su "
-                 + "lugar: {2}. No te fíes de lo que escribe."],
+  unknownWords: ["Not in the model's vocabulary, so it reads <unk> instead: {2} ({0} of {1} words). "
+                 + "Do not trust its output.",
+                 "Fuera del vocabulario del modelo, que lee <unk> en su lugar: {2} ({0} de {1} "
+                 + "palabras). No te fíes de lo que escribe."],
   tooLong: ["This sentence has {0} words, but the model was trained on at most {1}.",
             "Esta oración tiene {0} palabras; ninguna de su entrenamiento tiene más de {1}."],
   source: ["Write a sentence", "Escribe una oración"],
@@ -127,6 +132,9 @@ const TEXTS = {
   length: ["Words to add", "Palabras que añadir"],
   told: ["Pick a word. Colours show how much the model looked at the other words to predict it.",
          "Elige una palabra: las demás se tiñen según cuánto las miró el modelo para ella."],
+  toldPlain: ["Pick a word to see its probability, and what else could have come next.",
+              "Elige una palabra para ver su probabilidad y qué otra podía seguir."],
+  probability: ["Probability of “{0}”: ", "Probabilidad de «{0}»: "],
   written: ["The model continues", "El modelo continúa"],
   history: ["Weights over the history", "Pesos sobre la historia"],
   span: ["Average distance of attention: {0} words back",

@@ -23,6 +23,7 @@ class WriterView {
     this.hand = new Hand({ change: (weight) => change(...this.cell, weight),
                            pin: () => pin(this.cell[0]), reset: () => this.reset() },
                          "fromThereDrawn");
+    this.told = make("p", { class: "quiet" });
     this.output = make("p", { class: "told", dir: "auto" });
     this.said = make("p", { class: "hidden", "aria-live": "polite" });
     this.problem = make("p", { class: "problem", role: "status" });
@@ -39,7 +40,7 @@ class WriterView {
     this.live = make("div", { class: "live past" },
                      make("div", { class: "seen" }, this.looking, this.steps.likely, this.about),
                      make("div", { class: "within" }, this.steps.element));
-    this.whole = make("div", {}, make("p", { class: "quiet" }, say("told")), this.output,
+    this.whole = make("div", {}, this.told, this.output,
                       this.without, this.reading, this.live);
     this.element = make("section", { class: "model", "aria-label": visible(data.title) },
                         modelHead(data), this.problem, this.warning, this.said, this.whole);
@@ -114,6 +115,8 @@ class WriterView {
   draw() {
     const { attends } = this.model();
     const join = this.model().ofCharacters ? "" : " ";
+    this.told.textContent = say(attends ? "told" : "toldPlain");
+    this.live.classList.toggle("past", attends);
     this.looking.hidden = !attends;
     this.about.hidden = !attends;
     this.output.replaceChildren(...this.tokens.flatMap((token, n) => {
@@ -160,7 +163,7 @@ class WriterView {
 
   drawReading(t, column, looked) {
     const p = Math.exp(this.stepOf[t].logP[this.ids[t + 1]]);
-    const expected = [tokenText(this.tokens[t + 1]), ": p = ", number(p, 3)];
+    const expected = [...sayWith("probability", tokenText(this.tokens[t + 1])), number(p, 3)];
     if (!this.model().attends) expected.push(" · ", say("noAttention"));
     this.reading.replaceChildren(...expected);
     const s = column + this.first;

@@ -54,7 +54,7 @@ def forward(line):
     (linear("x = cache\ngrads.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
     (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),
-     "laws", "what they cannot see is broken"),
+     "laws", "a law that they cannot test is broken"),
 ])
 def test_the_first_stage_that_fails_is_reported(text, stage, expected, verdict):
     found = verdict(LINEAR, text)

@@ -64,6 +64,7 @@ def test_several_seeds_are_one_row(tmp_path, capsys):
 def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
     words = "tiny-dot other-budget --epochs 1 --seed 3 --threads 1"
     assert main(["compare", *words.split()]) == 0
+    assert "\nother-budget: tiny\n" in capsys.readouterr().out
     runs = {"tiny-dot-1e-seed3", "other-budget-1e-seed3", "compare"}
     assert names_in(tmp_path / "runs") == runs
     assert len(Translator.load("runs/other-budget-1e-seed3").history) == 1

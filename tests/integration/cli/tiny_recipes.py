@@ -27,7 +27,7 @@ KNOWN = {one.name: one for one in [
     tiny("tiny-fixed", "encoder-decoder"),
     tiny("tiny-dot", "luong", layers=1, **SMALL),
     tiny("other-text", corpus=COPY | {"count": 50}),
-    tiny("other-budget", training=replace(HOW, epochs=3)),
+    replace(tiny("other-budget", training=replace(HOW, epochs=3)), description="tiny, 3 epochs"),
     tiny("diverging", training=replace(HOW, learning_rate=1e30)),
     tiny("endless", training=replace(HOW, epochs=10**6)),
     tiny("endless-too", training=replace(HOW, epochs=10**6)),

@@ -177,7 +177,7 @@ def test_code_that_cannot_be_checked(text, message, tmp_path, capsys):
 def test_a_score_that_only_works_with_one_size(text, line, tmp_path, capsys):
     assert here(written(tmp_path, text), tmp_path) == FAILED
     lines = capsys.readouterr().out.splitlines()
-    at = next(number for number, one in enumerate(lines) if "forward stops in line" in one)
+    at = next(number for number, one in enumerate(lines) if "forward raises " in one)
     assert lines[at + 1].strip().startswith(line)
     assert lines[at + 2] == f"  {ONE_SIZE}"
 
@@ -185,7 +185,7 @@ def test_a_score_that_only_works_with_one_size(text, line, tmp_path, capsys):
 def test_a_score_that_stops_otherwise(tmp_path, capsys):
     assert here(written(tmp_path, in_score("raise KeyError('x')")), tmp_path) == FAILED
     out = capsys.readouterr().out
-    assert "stops in line" in out and ONE_SIZE not in out
+    assert " raises " in out and ONE_SIZE not in out
 
 
 def test_a_wrong_gradient_ends_it_with_the_first(tmp_path, capsys):

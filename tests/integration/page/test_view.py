@@ -134,7 +134,7 @@ def test_unknown_and_too_many_words_are_a_warning(tab, open_page, additive, seed
     assert not tab.locator(".warning").first.is_visible()
     write(tab, "cat w1 dog w2")
     said = tab.locator(".warning").first.inner_text()
-    assert "2 of 4 words are not in the model's vocabulary" in said and "cat, dog" in said
+    assert "Not in the model's vocabulary" in said and "cat, dog (2 of 4 words)" in said
     assert "This sentence has 4 words, but the model was trained on at most 3." in said
     assert tab.locator("thead .unknown").all_inner_texts() == ["cat", "dog"]
     write(tab, "w1 w2")
@@ -369,6 +369,9 @@ def test_a_language_model_without_attention_says_so(tab, open_page, seeded):
     open_page(writer_of("language-model", {"layers": 1}, seeded))
     write(tab, "w3 w1", "#text")
     assert "no attention" in tab.locator(".reading").first.inner_text()
+    assert "Colours" not in tab.locator(".model").inner_text()
+    assert "table" not in tab.locator(".intro").inner_text()
+    assert tab.locator(".intro button").count() == 2
     assert tab.locator(".word.written").count() == 20
 
 
@@ -428,7 +431,7 @@ def test_equations_are_those_of_the_settings(tab, open_page, seeded, build, name
         assert not any(part in line for line in lines), (part, lines)
 
 
-def test_a_user_defined_attention_is_recorded(tab, open_page, tmp_path):
+def test_a_user_defined_attention_is_recorded(tab, open_page, additive, tmp_path):
     kind = custom_class(str(written(tmp_path)))
     own = translator_of("rnnsearch", {"attention": kind}, np.random.default_rng(0))
     open_page(own)
@@ -444,8 +447,15 @@ def test_a_user_defined_attention_is_recorded(tab, open_page, tmp_path):
     settle(tab)
     np.testing.assert_allclose(weights(tab), own.attend([EXAMPLES[0]])[0], atol=0.0051)
     assert tab.locator("td.sure").count() == 2
+    # there is nothing to type or search for
+    assert tab.locator("#source, input[type=number], input[type=checkbox]").count() == 0
+    examples = tab.get_by_label("Pick an example")
+    assert examples.input_value() == "w1 w2 w3"
+    examples.select_option("w7 w8")
+    assert tab.locator(".reference").inner_text() == "Reference: w9 w1 w2"
+    open_page(own, additive)
     write(tab, "w1 w5")
-    assert "This sentence was not recorded" in tab.locator(".problem").inner_text()
+    assert "This sentence was not recorded" in tab.locator(".problem").first.inner_text()
     past = custom_class(str(written(tmp_path, PAST, "past.py")))
     reader = writer_of("attentive-language-model", {"attention": past}, np.random.default_rng(0))
     open_page(reader)
@@ -489,6 +499,15 @@ def test_a_script_that_does_not_fit_is_an_error(open_page, tmp_path, script, mes
                         np.random.default_rng(0))
     with pytest.raises(ValueError, match=message):
         open_page(own, script=script)
+
+
+def test_in_a_frame_the_model_comes_before_the_introduction(tab, open_page, additive):
+    path = open_page(additive)
+    assert tab.locator(".intro ~ .models").count() == 1
+    outside = path.with_name("outside.html")
+    outside.write_text('<iframe src="page.html"></iframe>', encoding="utf-8")
+    tab.goto(f"file://{outside}")
+    assert tab.frame_locator("iframe").locator(".models ~ .intro").count() == 1
 
 
 # ---- the address ---------------------------------------------------------------------------------

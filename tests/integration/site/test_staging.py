@@ -74,6 +74,7 @@ def test_the_api_lists_names_by_task_and_hides_internals_from_search(staged):
     index = (staged / "api" / "index.md").read_text(encoding="utf-8")
     attention = index.split("## Attention")[1].split("\n## ")[0]
     assert "<numpy_attention.attention.additive.AdditiveAttention>` | Additive" in attention
+    assert "ids with &lt;/s&gt;" in index       # not markup
     for name in ("cli", "gradcheck-internals"):
         text = (staged / "api" / f"{name}.md").read_text(encoding="utf-8")
         assert text.startswith("---\nnosearch: true\n---\n") and ":no-index:" in text
