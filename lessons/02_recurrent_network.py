@@ -143,7 +143,7 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
 #
 # **The parameters.** W is one matrix that is used at two steps. Pretend that there are two
-# matrices, W_1 and W_2, that happen to be equal. Each has a gradient, as in lesson 01:
+# equal matrices, W_1 and W_2. Each has a gradient, as in lesson 01:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
