@@ -528,8 +528,8 @@ V = len(vocabulary)
 print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:131]}")
 
 # %% [markdown]
-# Four ids are special (padding, begin, end, unknown); later lessons need them, and no pair of this
-# text has one.
+# Four ids are special (padding, begin, end, unknown). Later lessons need them, but this text
+# contains none.
 #
 # exp(L) is the *perplexity*: at 10, a model is as unsure as if 10 letters were equally likely. How
 # low can it go? Suppose that we could choose the scores z after a letter x freely. If we add p −
