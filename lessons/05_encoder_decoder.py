@@ -729,7 +729,7 @@ show(figure, "05_by_length")
 # only has to point at it.
 #
 # To the right of the dotted line are lengths that did not occur in training. There attention makes
-# errors as well, and how many depends on the seed (question 7): where to attend next is computed
+# errors as well. Their number depends on the seed (question 7). Where to attend next is computed
 # from the decoder's state, which never had to count to such a number.
 #
 # And the beginning survives best, although the *last* symbol read is the nearest to c in time. Are
