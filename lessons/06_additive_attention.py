@@ -209,9 +209,9 @@ check_intermediate("alpha", dalpha)
 #     ∂α_j/∂e_k = α_j ([j = k] − α_k)          J = diag(α) − α αᵀ
 #     de_k = Σ_j dα_j ∂α_j/∂e_k = α_k (dα_k − Σ_j α_j dα_j)
 #
-# The last line says: an update lowers a score if more weight on its word raises the loss by *more
-# than the average does*. It needs one dot product and no S × S matrix. What must Σ_k de_k be? (A
-# number that is added to all scores changes no weight.)
+# The last line says: an update lowers a score if its word's dα_k is *above the average* Σ α dα. It
+# needs one dot product and no S × S matrix. What must Σ_k de_k be? (A number that is added to all
+# scores changes no weight.)
 
 # %%
 J = np.diag(alpha) - np.outer(alpha, alpha)
@@ -846,8 +846,8 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
-# 5. A position has α = 0.001 before. How many times likelier than elsewhere must its word be to get
-#    half of the weight after? Which links can Bayes' rule not correct?
+# 5. A position has α = 0.001 before. By what factor must the word be likelier there than elsewhere,
+#    to give it half of the weight after? Which links can Bayes' rule not correct?
 # 6. A target word with two gold links can be right for one of them only. What is the best pointing
 #    accuracy possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. The
