@@ -470,7 +470,7 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# One matrix R for all p, so "the word three before me" is a linear map, which W_q and W_k can
+# R is the same for all p, so "the word three before me" is a linear map, which W_q and W_k can
 # learn. And PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends on the distance alone. (Not on
 # which comes first: cos is symmetric. W_q and W_k can distinguish before from after.)
 
