@@ -722,11 +722,11 @@ show(figure, "05_by_length")
 # almost no errors at any length that it was trained on. Bahdanau et al. (2015, figure 2) found the
 # same two shapes for sentences.
 #
-# **Conjecture**, which no experiment in this lesson tests. The reason is not a lack of room: in
-# bits, fourteen symbols out of 20 are 14 · log₂ 20, some 61, less than one for each of 64 numbers.
-# The fixed vector must store all symbols in the same numbers without mixing them up, and find each
-# one again when its turn comes. With attention a symbol stays where it was read, and the decoder
-# only has to point at it.
+# **Conjecture**, which no experiment in this lesson tests. Counted in bits there is room: fourteen
+# symbols out of 20 are 14 · log₂ 20, some 61 bits, less than one for each of 64 numbers. But the
+# fixed vector must store all symbols in the same numbers without mixing them up, and find each one
+# again when its turn comes. With attention a symbol stays where it was read, and the decoder only
+# has to point at it.
 #
 # To the right of the dotted line are lengths that did not occur in training. There attention makes
 # errors as well. Their number depends on the seed (question 7). Where to attend next is computed
