@@ -310,20 +310,18 @@ for name, array in tiny.named_parameters():
     assert error < 1e-6
 
 # %% [markdown]
-# The library's `gradcheck` does the same for any Module. It uses a difference of four points, with
-# an error of O(ε⁴). The **upstream gradient**, which arrives from what comes after (here dloss), is
-# drawn at random, one number for each element of the output. Each error is divided by the element,
-# or by a thousandth of the largest element if that is larger. The result must stay below 1e-6 for
-# every layer of this course.
+# The library's `gradcheck` does the same for any Module, with a difference of four points, whose
+# error is O(ε⁴). It draws the **upstream gradient**, which arrives from what comes after (here
+# dloss), at random, one number for each output. Each error is relative to its element, or to a
+# thousandth of the largest one, and must stay below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
-# The library has the parts of a Bigram: `Embedding` looks up a row, and `Output` computes the
-# scores and the cross-entropy. `Output` keeps W in an Embedding too, called `words`, so that a
-# model can use one matrix at both ends (question 5). One call returns the sum of all −log p, and
-# its gradient times a given factor (here 1/N). So the scores need not be kept.
+# The library has a Bigram in two parts: `Embedding` looks up rows, and `Output` computes scores and
+# loss. Its W is an Embedding too, `words`, so one matrix can serve both ends (question 5). One call
+# returns the sum of all −log p, and its gradient times a given factor, here 1/N.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -530,8 +528,8 @@ V = len(vocabulary)
 print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:131]}")
 
 # %% [markdown]
-# Four ids are special (padding, begin, end, unknown); later lessons need them, and no pair of this
-# text has one.
+# Four ids are special (padding, begin, end, unknown). Later lessons need them, but this text
+# contains none.
 #
 # exp(L) is the *perplexity*: at 10, a model is as unsure as if 10 letters were equally likely. How
 # low can it go? Suppose that we could choose the scores z after a letter x freely. If we add p −

@@ -11,7 +11,7 @@
 # **state**. The gradient then has to travel back through time.
 #
 # You will derive this path for two steps, with numbers, and then for any number of steps. You will
-# cut it, see a language model learn with it, and measure what arrives after many steps: next to
+# cut it, train a language model with it, and measure what arrives after many steps: next to
 # nothing. The last section shows what that costs. It is the reason for lessons 03 and 04, and in
 # the end for attention.
 #
@@ -98,8 +98,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
-# The state h_1 is used **twice**: L reads it, and step 2 reads it through U. What is used twice
-# gets two gradients, and they add up:
+# The state h_1 is used **twice**: L reads it, and step 2 reads it through U. So it gets two
+# gradients, and they add up:
 #
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
@@ -143,7 +143,7 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
 #
 # **The parameters.** W is one matrix that is used at two steps. Pretend that there are two
-# matrices, W_1 and W_2, that happen to be equal. Each has a gradient, as in lesson 01:
+# equal matrices, W_1 and W_2. Each has a gradient, as in lesson 01:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -423,16 +423,17 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 #
 # ## How much of the gradient arrives
 #
-# From how far back can it learn? Put a loss on the last state only, and follow its gradient back.
-# There are T − t steps between h_t and h_T, and each multiplies the gradient by its Jacobian:
+# From how far back can it learn? The figure below puts a loss on the last state only and follows
+# its gradient: in the trained model less than a hundredth of it arrives 20 letters back. Why?
+# Each step back multiplies the gradient by its Jacobian:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
 # A product of many matrices usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al.
 # 1994). Since 1 − h² ≤ 1, no step lengthens the gradient by more than a factor of s, the largest
 # singular value of U. So if s < 1, the gradient must vanish (Pascanu et al. 2013). That bounds a
-# single step. Over many steps, U's factor per step tends to its *spectral radius* ρ, the largest
-# absolute value of an eigenvalue.
+# single step. Over many steps U's factor per step tends to its *spectral radius* ρ, the largest
+# absolute value of its eigenvalues.
 
 
 # %% tags=["training"]
@@ -450,9 +451,9 @@ def backward_norms(cell, xs, start, dlast):
 
 
 # %% [markdown]
-# We take networks with random U, scaled to larger and larger ρ, and the trained model, with its
-# true loss on the last letter. All read the same held-out letters through the trained embedding.
-# None starts from zeros: each first reads T letters, and the gradient goes back through the next T.
+# We compare the trained model, with its true loss on the last letter, with networks whose random U
+# is scaled to larger and larger ρ. All read the same held-out letters through the trained
+# embedding: T to leave the state of zeros, then T for the gradient's path back.
 
 # %% tags=["training"]
 T = 60

@@ -16,8 +16,8 @@
 # same training. Will it do better than lesson 02's network, or worse? And at the end, two networks
 # recite the Bible. Can you hear which one knows its text by heart?
 #
-# (`course.py`, `recurrent_parts.py` with lesson 02's task, and `lstm_parts.py` are in the same
-# folder as the lessons.)
+# (`course.py`, `recurrent_parts.py` with lesson 02's task, and `lstm_parts.py` are next to the
+# lessons.)
 
 # %%
 print("Lesson 03: long short-term memory", flush=True)
@@ -523,10 +523,17 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # an orthogonal U recalls all of them. It would be easy to say that the LSTM is worse. But with the
 # same start the LSTM recalls all of them, too. The start made that difference.
 #
-# *The network, with equal starts.* Try three seeds. With an orthogonal U, Elman's network learns n
-# = 8 with all three, and n = 16 with two (but not with the one shown). The LSTM learns n = 8 with
-# two and n = 16 with none. With a small U both fail at n = 16. So with biases of 0 the LSTM is *no
-# better* than Elman's network, and with an orthogonal U it is behind.
+# *The network, with equal starts.* How many of three seeds learn it?
+#
+# | | n = 8 | n = 16 |
+# |---|---|---|
+# | Elman, U small | 1 | 0 |
+# | LSTM, b_f = 0, U small | 0 | 0 |
+# | Elman, U orthogonal | 3 | 2 (not the one shown) |
+# | LSTM, b_f = 0, U orthogonal | 2 | 0 |
+#
+# So with biases of 0 the LSTM is *no better* than Elman's network, and with an orthogonal U it is
+# behind.
 #
 # *The bias, with everything else equal.* With b_f = 5 the LSTM recalls keys over 32 symbols, which
 # no other network here does. With an orthogonal U it does so with all three seeds, too. So the

@@ -444,12 +444,16 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 #
 # ## Did it find your unit?
 #
-# Look for a unit whose *state* distinguishes inside (+1) from outside (−1), as yours did. In the
-# first half of 60,000 held-out letters, choose the unit whose state correlates most with these ±1,
-# with either sign. (We count only verses that close every quotation they open.) The best of 128 is
-# partly chance, so the numbers below are from the second half. The *gate* of the unit played no
-# part in the choice. If this is a hold unit, what must z do? (Some units react one letter after the
-# mark, so we take the lower z of the two letters.)
+# Look for a unit whose *state* distinguishes inside (+1) from outside (−1), as yours did:
+#
+# - Choose the unit whose state correlates most with these ±1, with either sign.
+# - Choose it in the first half of 60,000 held-out letters, and measure it in the second. (The best
+#   of 128 is partly chance.)
+# - Count only verses that close every quotation they open.
+# - Leave its *gate* out of the choice.
+# - Take the lower z of a mark and the next letter, since some units react one letter later.
+#
+# If this is a hold unit, what must z do?
 
 # %% tags=["training"]
 def knows(states, letters):
@@ -516,8 +520,8 @@ assert loud > 2 * quiet > 0
 # %% [markdown]
 # From a random U_n the reset gate seems to be worth almost half a bit. Most of that comes from
 # making the past quieter: if the past starts quiet, about a fifth of the gain is left (with three
-# other seeds, at most a third). *That* is what choosing when is worth here. The first column alone
-# would have credited it with both effects.
+# other seeds, at most a third). *That* is what the choice of *when* is worth here. The first column
+# alone would have credited it with both effects.
 
 # %% [markdown]
 # ## What others call it

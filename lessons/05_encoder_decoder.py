@@ -458,7 +458,8 @@ show(ax, "05_heard")
 #
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
-# At the start all activations are small: z and r are about 1/2, n about 0, the last term about 0.
+# At the start sigmoids and tanh read small numbers. So z and r are about 1/2, and n and the last
+# term are about 0.
 # U_n begins as a rotation, which keeps the length of every vector. So a gradient is multiplied by
 # about ½ + ¼ · (a rotation). For a random vector the two terms are nearly at right angles, and its
 # length is multiplied by √(½² + ¼²). For a vector that the rotation hardly turns, the factor is up
@@ -603,8 +604,8 @@ show(figure, "05_gradient")
 # falls on its way to the front, but that of the *word* does not. (Attention's curve falls as well;
 # its encoder also consists of GRUs.)
 #
-# "The gradient does not reach the first words" is true of a model that has not learnt yet. It does
-# not excuse one that has.
+# "The gradient does not reach the first words" is true of a model that has not learnt yet, but not
+# of one that has.
 #
 # ## Failing with length
 #
@@ -709,35 +710,36 @@ figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", nc
 show(figure, "05_by_length")
 
 # %% [markdown]
-# Compare with your guess: with 64 numbers most copies are wrong from 8 symbols on (also with the
-# seeds 1 and 2). ρ falls slowly, but whole copies fall off a cliff. ρ^(n+1) predicts the cliff
-# within a few points, as if each symbol were lost independently. With 32 numbers and as many
-# parameters most copies are wrong from 6 symbols on: at 6 to 8 symbols about one whole copy in
-# seven is right, compared with every second one with 64. So the size of the vector matters by
-# itself. Attention makes almost no errors at any length that it was trained on. Bahdanau et al.
-# (2015, figure 2) found the same two shapes for sentences.
+# **Claim.** At equal parameters and equal steps the fixed vector fails first, and it fails with
+# length.
 #
-# Is there too little *room* in 64 numbers, or too little *training*? Twice the epochs help as much
-# as twice the numbers (question 3). And counted in bits there is room: fourteen symbols out of 20
-# are 14 · log₂ 20, some 61 bits, less than one for each number. Here is our explanation, which no
-# experiment in this lesson tests. The fixed vector must store all symbols in the same numbers
-# without mixing them up, and find each one again when its turn comes. Attention needs neither: a
-# symbol stays where it was read, and the decoder only has to point at it. What we have measured is
-# less: at equal parameters and equal steps the fixed vector fails first, and fails with length.
+# **Evidence.** Compare with your guess: with 64 numbers most copies are wrong from 8 symbols on
+# (also with the seeds 1 and 2). ρ falls slowly, but whole copies fall off a cliff. ρ^(n+1) predicts
+# the cliff within a few points, as if each symbol were lost independently. With 32 numbers and
+# as many parameters most copies are wrong from 6 symbols on: at 6 to 8 symbols about one whole copy
+# in seven is right, compared with every second one with 64. So the size of the vector matters by
+# itself. But twice the epochs help as much as twice the numbers (question 3). Attention makes
+# almost no errors at any length that it was trained on. Bahdanau et al. (2015, figure 2) found the
+# same two shapes for sentences.
+#
+# **Conjecture**, which no experiment in this lesson tests. Counted in bits there is room: fourteen
+# symbols out of 20 are 14 · log₂ 20, some 61 bits, less than one for each of 64 numbers. But the
+# fixed vector must store all symbols in the same numbers without mixing them up, and find each one
+# again when its turn comes. With attention a symbol stays where it was read, and the decoder only
+# has to point at it.
 #
 # To the right of the dotted line are lengths that did not occur in training. There attention makes
-# errors as well, and how many depends on the seed (question 7): where to attend next is computed
+# errors as well. Their number depends on the seed (question 7). Where to attend next is computed
 # from the decoder's state, which never had to count to such a number.
 #
-# And the beginning survives best, although the *last* symbol read is the nearest to c in time. Is
-# it because the first symbols are read first, or because they are *written* first? Question 5
-# separates the two.
+# And the beginning survives best, although the *last* symbol read is the nearest to c in time. Are
+# the first symbols helped by being read first, or by being *written* first? See question 5.
 #
 # ## Attention, or the second direction?
 #
 # The comparison above was not fair. The model with attention has an encoder that reads in both
-# directions. That of the fixed vector reads forwards only, as in the papers. So which of the two
-# differences helps? If you train all four combinations, each difference has its control. The
+# directions. The encoder of the fixed vector reads forwards only, as in the papers. So which of the
+# two differences helps? If you train all four combinations, each difference has its control. The
 # package has records of them (`results/claims.md`; the recipes `clauses-fixed`,
 # `fixed-two-directions`, `additive-one-direction` and `clauses-additive`): BLEU (100 is best) for
 # English to Spanish, clauses of at most 12 tokens, 3 million parameters, six epochs, the mean of

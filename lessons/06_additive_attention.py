@@ -209,9 +209,9 @@ check_intermediate("alpha", dalpha)
 #     ∂α_j/∂e_k = α_j ([j = k] − α_k)          J = diag(α) − α αᵀ
 #     de_k = Σ_j dα_j ∂α_j/∂e_k = α_k (dα_k − Σ_j α_j dα_j)
 #
-# The last line says: an update lowers a score if more weight on its word raises the loss by *more
-# than the average does*. It needs one dot product and no S × S matrix. What must Σ_k de_k be? (A
-# number that is added to all scores changes no weight.)
+# The last line says: an update lowers a score if its word's dα_k is *above the average* Σ α dα. It
+# needs one dot product and no S × S matrix. What must Σ_k de_k be? (A number that is added to all
+# scores changes no weight.)
 
 # %%
 J = np.diag(alpha) - np.outer(alpha, alpha)
@@ -366,9 +366,8 @@ print(check(plain))
 # ### How a bug looks
 #
 # The usual mistake keeps only the first term of the Jacobian J = diag(α) − α αᵀ, so the average is
-# not subtracted. (That is not the diagonal of J either, which is α_k (1 − α_k).) It has the right
-# shape, and a model trained with it even learns something. Before you read the report: which
-# gradients must be wrong? Are any right?
+# not subtracted. The shapes are right, and a model trained with this even learns something. Before
+# you read the report: which gradients must be wrong? Are any right?
 
 
 # %%
@@ -539,18 +538,17 @@ assert at_last > 0.99
 
 # %% [markdown]
 # Nothing in the loss mentions a frame. The loss rewards the right digit, and the shortest way to
-# that is to attend to it. Neither is ahead for long: both rise together. They can even fall
+# that is to attend to it. Neither skill is ahead for long: both rise together. They can even fall
 # together for a while. Then the largest weights of later rows are one digit late, to the right of
-# their frames, and many digits are wrong. (Whether a run shows such a fall depends on the seed, and
-# on the processor too. By step 350 all seeds 0 to 4 are right.) Whole sequences lag behind: one
-# wrong digit spoils them.
+# their frames, and many digits are wrong. (Such a fall depends on seed and processor. By step 350
+# all seeds 0 to 4 are right.) Whole sequences lag behind: one wrong digit spoils them.
 #
 # ## Real text
 #
 # `bible-en-es` ships with the library: the King James Version and the Reina-Valera of 1909, both
 # tagged with Strong's numbers, one for each Hebrew or Greek word. An English and a Spanish word
-# with the same number translate each other. These pairs, which exist for a part of the words, are
-# the **gold links**. We take clauses of up to eight tokens whose words are all frequent.
+# with the same number translate each other. These pairs, which only some words have, are
+# the **gold links**. We take clauses of at most eight tokens, all frequent.
 
 # %% tags=["training"]
 train, held_out = bible_clauses()
@@ -627,10 +625,15 @@ looks = measure("the shipped model, forty epochs", shipped)
 before, after, alone = looks
 
 # %% [markdown]
-# *Before*, attention is hardly better than the diagonal, and with some seeds worse. That is the
-# answer to the guess at the beginning, and it is what a heatmap of this model shows. *After*, with
-# the word known, the largest weight is right for about four links of five. So the model knew which
-# words belong together. It did not know what would come next.
+# *Before*, attention is hardly better than the diagonal, and with some seeds worse. That answers
+# the guess at the beginning, and it is what a heatmap of this model shows. *After*, the largest
+# weight is right for about four links of five. So the model knew which words belong together. It
+# did not know what would come next. Here is the shipped model at *vino*, "came", which begins a
+# clause:
+#
+# - *before*: it expects "the holy ghost", and its largest weight is on *the*;
+# - *the word alone*: only attention to *came* makes *vino* likely;
+# - *after*: nearly all of the weight is on *came*.
 #
 # How did it know? *The word alone* points as well as the product, so for the largest weight the
 # prior α adds nothing (if near misses count, it does: question 8). The knowledge is in the
@@ -788,14 +791,13 @@ print(f"the bad one: the reference is {' '.join(bad.target)}\n"
 
 # %% [markdown]
 # Look at the bad one, row by row. The reference begins *vino sobre ellos*, "came on them": the end
-# comes first. The model expected "the holy ghost" and attended there. With *vino* known, it finds
-# *came*. For *espíritu* and *santo* the gold cell and its neighbour share the weight even after:
-# the encoder reads in both directions, so the annotation of *holy* knows *ghost* as well, and
-# either of the two can say the word (question 7).
+# comes first. For *espíritu* and *santo* the gold cell and its neighbour share the weight even
+# after: the encoder reads in both directions, so the annotation of *holy* knows *ghost* as well,
+# and either can say the word (question 7).
 #
 # Keep two things. This decoder computes its weights *without* the word that it then writes, so its
-# heatmap does not show how that word is translated. And if you want to know which words translate
-# each other, compute p(j | y_t). Lesson 07's decoder takes its step before it attends. Its query
+# heatmap does not show how that word is translated. And to find which words translate each other,
+# compute p(j | y_t). Lesson 07's decoder takes its step before it attends. Its query
 # has read the previous word, y_{t−1}, but not y_t either.
 #
 # Your own run is kept, and can translate:
@@ -844,8 +846,8 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
-# 5. A position has α = 0.001 before. How many times likelier than elsewhere must its word be to get
-#    half of the weight after? Which links can Bayes' rule not correct?
+# 5. A position has α = 0.001 before. By what factor must the word be likelier there than elsewhere,
+#    to give it half of the weight after? Which links can Bayes' rule not correct?
 # 6. A target word with two gold links can be right for one of them only. What is the best pointing
 #    accuracy possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. The

@@ -396,16 +396,19 @@ for t in range(8):
 #     g_j = exp(−(j − p)² / 2σ²)      σ = reach / 2
 #     α_j = a_j g_j                   a: the softmax over the window; not normalised again
 #
-# The bell has a slope everywhere. By the chain rule it is g_j times the slope of the exponent:
+# The bell's slope is, by the chain rule, g_j times the slope of the exponent:
 #
 #     ∂g_j/∂p = g_j · (−2 (j − p) · (−1) / 2σ²) = g_j (j − p) / σ²
 #     ∂α_j/∂p = a_j ∂g_j/∂p = α_j (j − p) / σ²            a does not depend on p
 #     dp      = Σ_j dα_j α_j (j − p) / σ²
 #
-# Say the word at position 3 should have more weight, dα_3 < 0, and p = 2.3. Then j − p is positive
-# and its term of dp is negative. An update goes *against* dp, so p moves to the right, towards the
-# word. A word whose weight should grow pulls p towards itself, and one whose weight should fall
-# pushes p away. The pull is proportional to the weight and to the distance. We begin with a given
+# Follow one word. Let p be 2.3, and let the loss fall if position 3 gets more weight:
+#
+# - dα_3 is negative and 3 − p is positive, so this word's term of dp is negative.
+# - An update goes *against* dp, so p moves to the right, towards the word.
+# - If dα_3 were positive, p would move away from the word.
+#
+# The pull is proportional to dα_j, to the weight and to the distance. We begin with a given
 # p = 2.3, six positions and `reach` = 2 (`D` in the code). Which position will pull hardest?
 
 # %%
@@ -454,17 +457,20 @@ right.set(xlabel="position j", ylabel="pull to the right (− term of dp)",
 show(figure, "07_pull")
 
 # %% [markdown]
-# Now we compute p from the state: p = S sigmoid(z), with z = x · v_p and x = tanh(s_t W_p). So p is
-# between 0 and S and can even be beyond the last word, whose position is S − 1. The slope of the
-# sigmoid is sigmoid(z) (1 − sigmoid(z)), and sigmoid(z) is p / S.
+# Now we compute p from the state:
+#
+#     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
+#
+# So p is between 0 and S, and may be beyond the last word, at S − 1. Only the slope of the sigmoid
+# is new: ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S).
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start local-p`.
 #
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dr = dz v_p ∘ (1 − x²)      dW_p = s_tᵀ dr
 #
-# with r = s_t W_p; dr is `dk` in the code. So the state has one more use: it *aims* the window, and
-# ds has one more term, dr W_pᵀ.
+# (dr is `dk` in the code.) The state has one more use, to *aim* the window, so ds has one more
+# term, dr W_pᵀ.
 
 
 # %%
@@ -518,11 +524,14 @@ print("local-p: context, weights and all gradients are the library's")
 #
 # ### What no gradient sees
 #
-# The check needs a p that is not at an *edge*, where the distance to a word is exactly `reach`.
-# When p passes an edge, one word leaves the window and another enters it. The softmax is then over
-# other words, so all of a jumps. At an edge the bell is exp(−2) high, so a word that enters jumps
-# up from 0 and one that leaves drops to 0. A gradient is the slope on one side of a jump and does
-# not see the jump. Between the edges everything is smooth. We move p and draw each word's weight.
+# p is at an *edge* if its distance to a word is exactly `reach`. When p passes an edge, one word
+# leaves the window and another enters it. Then all weights jump:
+#
+# - The softmax is over other words, so all of a jumps.
+# - The bell is exp(−2) high at an edge, so one weight jumps up from 0, and another drops to 0.
+#
+# A gradient is the slope on one side and does not see the jump, so the check needs a p off the
+# edges. Between them everything is smooth. We move p and draw each word's weight.
 
 # %%
 centres = np.linspace(1.201, 3.801, 1301)

@@ -470,7 +470,7 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# One matrix R for all p, so "the word three before me" is a linear map, which W_q and W_k can
+# R is the same for all p, so "the word three before me" is a linear map, which W_q and W_k can
 # learn. And PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends on the distance alone. (Not on
 # which comes first: cos is symmetric. W_q and W_k can distinguish before from after.)
 
@@ -482,11 +482,12 @@ show(positions_picture(PE), "09_positions")
 # %% [markdown]
 # ## The decoder's layer
 #
-# It differs from the encoder's layer in two ways. A second set of heads reads the encoder's output
-# M: queries from the target, keys and values from the source, which is **cross-attention**. And in
-# training the decoder is fed all target words at once (**teacher forcing**), but its output at
-# position t has to predict word t + 1. So the query at t may only see positions j ≤ t. The **causal
-# mask** does that; it is a triangle of ones. (The backward pass has nothing new: question 3.)
+# The decoder's layer differs from the encoder's in two ways. A second set of heads reads the
+# encoder's output M: queries from the target, keys and values from the source, which is
+# **cross-attention**. And in training the decoder is fed all target words at once (**teacher
+# forcing**), but its output at position t has to predict word t + 1. So the query at t may only see
+# positions j ≤ t. The **causal mask** does that; it is a triangle of ones. (The backward pass has
+# nothing new: question 3.)
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
@@ -593,11 +594,10 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # ## Before or after?
 #
 # One choice is left. The paper has LN(x + f(x)), **post-norm**. Most later models have the norm
-# *inside* the part, x + f(LN(x)), **pre-norm**, and one more LN after the last layer. Xiong et al.
-# (2020) show what this changes. In a post-norm stack the expected gradients near the output are
-# large at the start, so training needs small first steps. In a **warm-up** the learning rate rises
-# first, and then falls like 1 / √step (equation 3 of Vaswani et al.). A pre-norm stack needs no
-# warm-up. (Question 5 tries both kinds, with warm-up and without.)
+# *inside* the part, x + f(LN(x)), **pre-norm**, and one more LN after the last layer. With pre-norm
+# the gradients near the output are smaller at the start, so training needs no **warm-up**, which
+# keeps the first steps small (Xiong et al. 2020). Question 5 trains both kinds, with warm-up and
+# without. (The paper's rate rises first, and then falls like 1 / √step: its equation 3.)
 #
 # ## A small Transformer
 #
