@@ -46,7 +46,10 @@ class Signals:
             return
         self._over = False
         self._again = threading.Timer(SOON, os.kill, [os.getpid(), ignored.exc_value.number])
-        self._again.start()
+        try:
+            self._again.start()
+        except Stopped:                 # a busy machine took longer than SOON to start it
+            self._repeat(ignored)
 
     def over(self) -> None:
         """Ignore signals from now on."""
