@@ -611,8 +611,8 @@ show(ax, "01_training")
 # The perplexity begins above V = 47, the perplexity of equal probabilities, because a model with
 # random parameters is sure of the wrong letters. And it does not always fall: it is 9.694 at step
 # 1,000 and 9.711 at step 2,000. That is the noise of the draws. While the rate is large, the
-# perplexity jumps up and down around a falling mean. At step 1,000 the mean is about 9.8, and we
-# happened to look at a low moment. As the rate falls to 0, the trembling stops.
+# perplexity jumps up and down around a falling mean. At step 1,000 the mean is about a tenth
+# higher, and we happened to look at a low moment. As the rate falls to 0, the trembling stops.
 #
 # What does it know? Guess what it expects after a "q".
 
