@@ -605,7 +605,7 @@ for name, seeds in WIKITEXT.items():
 # With both seeds, three parts are ahead of two and of one, as in the paper, but all three models
 # are behind the LSTM and the 4-gram. A second seed shifts each model by more than its interval,
 # because an interval covers the choice of the test text only. So compare only within a column
-# (`results/claims.md` has the reason, other windows, and the paper's claims).
+# (`results/claims.md` has the reason, other windows, and a verdict).
 
 # %% [markdown]
 # ## What others call it
