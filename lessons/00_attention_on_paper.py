@@ -165,8 +165,8 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found
 # %% [markdown]
 # Look at the arrows of the diagram: each word is used *twice*. It is compared with the query, and
 # it goes into the average. Nothing says that the same numbers must serve for both, and later they
-# will not. The vector that is compared is called the *key*, and the vector that is averaged the
-# *value*.
+# will not. The vector that is compared is called the **key**, and the vector that is averaged the
+# **value**.
 #
 # ## Move the question
 #
@@ -188,18 +188,19 @@ for place, label in ((1, "cat"), (5, "mat"), (3, "on"), (0, "the, sat")):
 ax.set_xlabel("t: from who? (0) to where? (1)")
 ax.set_ylabel("weight")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-ax.set_title(f"halfway, mat has {moved[50, 5]:.2f}: it answers both questions")
+ax.set_title(f"halfway, {words[moved[50].argmax()]} has the largest weight, {moved[50].max():.2f}")
 show(ax, "00_moving_query")
 
 # %%
 crossing = steps[np.argmax(moved[:, 5] > moved[:, 1])]
 print(f"mat overtakes cat at t = {crossing:.2f}; at t = 1/2 mat has {moved[50, 5]:.2f}, "
       f"cat {moved[50, 1]:.2f}")
-assert 0 < crossing < 0.5
+assert 0 < crossing < 1
 
 # %% [markdown]
 # A pencil finds the crossing exactly. The score of "cat" is 3 · 2 (1 − t) and that of "mat" is
 # 3 · ((1 − t) + 2 t). They are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run steps by hundredths.)
+# In the middle "mat" leads, because it answers both questions.
 #
 # Nothing jumps. A small change of the question makes a small change in every weight, and so in the
 # context. That is the whole reason for the softmax: what changes smoothly has a derivative, and
@@ -292,13 +293,15 @@ assert np.allclose(contexts[3], attend(X[3], X)[0])
 print("each row adds up to 1:", A.sum(axis=1))
 title = f"cat reads itself, {A[1, 1]:.2f}; \"the\" asks nothing and reads all alike"
 ax = plotting.attention_heatmap(A, words, words, title=title)
+for (i, j), weight in np.ndenumerate(A):
+    ax.text(j, i, f"{weight:.2f}", ha="center", va="center", color="k" if weight > 0.5 else "w")
 ax.set_xlabel("word that is read")
 ax.set_ylabel("word that asks")
 show(ax, "00_every_word")
 
 # %% [markdown]
-# This is *self-attention*. A Transformer also learns what each word should ask (its query), how it
-# is found (its key), and what it says (its value).
+# This is **self-attention**. A Transformer also learns what each word should ask (its query), how
+# it is found (its key), and what it says (its value).
 #
 # ## A dictionary that never raises a KeyError
 #
@@ -334,7 +337,7 @@ ax.set_xticks(range(0, 25, 3))
 ax.set_xlabel("hour asked for")
 ax.set_ylabel("temperature, °C")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-ax.set_title("h too small: steps; too large: nearly the mean; between: a curve")
+ax.set_title("a small h gives steps, a large h nearly the mean")
 show(ax, "00_dictionary")
 noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")

@@ -4,7 +4,8 @@
 # **You will be able to** derive a backward pass line by line, check it against central differences,
 # and say what such a check proves and what it cannot detect.
 #
-# **Needs:** NumPy and the chain rule. **Time:** 40 minutes to read, about a minute to run.
+# **Needs:** NumPy, the chain rule and Taylor's series. **Time:** 40 minutes to read, about a minute
+# to run.
 #
 # Every model of this course learns from gradients that somebody derived on paper and typed in. Here
 # you do it for the smallest language model, which guesses the next letter from the letter before:
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from matplotlib import pyplot as plt
+from matplotlib import colors, pyplot as plt
 
 from numpy_attention import plotting
 from numpy_attention.data.datasets.corpora import load_text
@@ -172,7 +173,7 @@ assert np.allclose(dE, measured, atol=1e-8)
 # ## Many pairs at once
 #
 # A text has many pairs. Take N of them together: x and y become arrays (N,), the arrays h, z and p
-# get one row for each pair, and L becomes the mean.
+# get one row for each pair, and L becomes the mean. (V letters, D numbers for each.)
 #
 #     h = E[x]                   (N, D)
 #     z = h Wᵀ + b               (N, V)
@@ -534,8 +535,8 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # exp(L) is the *perplexity*: at 10, a model is as unsure as if 10 letters were equally likely. How
 # low can it go? Suppose that we could choose the scores z after a letter x freely. If we add p −
 # onehot over all pairs of the text that begin with x, we get count(x) p(y | x) − count(x, y) for
-# each y. This is 0 if p(y | x) = count(x, y) / count(x). L is convex in z, so this is the minimum.
-# Counting gives us the floor before we train.
+# each y. This is 0 if p(y | x) = count(x, y) / count(x). L is convex in z (a bowl: it has one
+# minimum), so this is the minimum. Counting gives us the floor before we train.
 
 
 # %% tags=["training"]
@@ -584,8 +585,6 @@ for number in range(STEPS + 1):
         curve[number] = perplexity(p_after)
         print(f"  step {number:>5}: perplexity {curve[number]:.3f}", flush=True)
     step(model, grads, RATE * (1 - number / (STEPS + 1)), rng)
-# Every tenth step from 900 to 1,100: mean 9.78 to 9.81, standard deviation 0.05 to 0.06 (seeds 3, 4
-# and 5); around 5,000: mean 9.54, standard deviation 0.01.
 above = 100 * (curve[STEPS] / floor - 1)
 print(f"that is {above:.1f} % above the floor")
 assert 0 < above < 1
@@ -610,8 +609,8 @@ show(ax, "01_training")
 # The perplexity begins above V = 47, the perplexity of equal probabilities, because a model with
 # random parameters is sure of the wrong letters. And it does not always fall: it is 9.694 at step
 # 1,000 and 9.711 at step 2,000. That is the noise of the draws. While the rate is large, the
-# perplexity jumps up and down around a falling mean. At step 1,000 the mean is about 9.8, and we
-# happened to look at a low moment. As the rate falls to 0, the trembling stops.
+# perplexity jumps up and down around a falling mean. At step 1,000 the mean is about a tenth
+# higher, and we happened to look at a low moment. As the rate falls to 0, the trembling stops.
 #
 # What does it know? Guess what it expects after a "q".
 
@@ -623,9 +622,10 @@ of_q = counts[vocabulary.encode("q")[0]].sum() / counts.sum()
 print(f"q begins {of_q:.2%} of all pairs")
 
 # %% tags=["training"]
+norm = colors.PowerNorm(0.5, 0, 1)              # the root of p, so that small p are visible
 figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
 for ax, told, table in zip(axes, ("counted", "learnt by gradients"), (counted, p_after)):
-    image = ax.imshow(table[np.ix_(shown, shown)], cmap="cividis", vmin=0, vmax=1)
+    image = ax.imshow(table[np.ix_(shown, shown)], cmap="cividis", norm=norm)
     ax.set_xticks(range(27), names)
     ax.set_yticks(range(27), names)
     ax.set_xlabel("letter that follows")

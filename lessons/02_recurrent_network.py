@@ -94,7 +94,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # ## Backward
 #
 # Begin at the end. Only L reads h_2, so dh_2 = r_2. The derivative of tanh is 1 − tanh², so the
-# gradient of a_2 is
+# gradient of a_2 is (∘ multiplies element by element)
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
@@ -106,6 +106,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #
 # To measure the gradient of an intermediate such as a_1, we add something to it and see how L
 # changes.
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -139,8 +141,6 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # %% [markdown]
 # Without the term da_2 Uᵀ, the first step would not learn what its state does to the second. This
 # term is all that is new compared with lesson 01.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
 #
 # **The parameters.** W is one matrix that is used at two steps. Pretend that there are two
 # equal matrices, W_1 and W_2. Each has a gradient, as in lesson 01:
@@ -346,14 +346,16 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
 # > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
 #
 # **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
-# small for others. For each element's gradient g, Adam keeps two running means: m of g, and v of
-# g². It moves the element by the rate η times m / √v. While g keeps its sign, this quotient is
-# about 1, whatever the size of g. If the sign of g keeps changing, it is smaller. (The tiny ε
-# avoids 0 / 0.)
+# small for others. For each element x with gradient g, Adam keeps two running means: m of g, and v
+# of g². It moves x by the rate times m / √v. While g keeps its sign, this quotient is about 1,
+# whatever the size of g. If the sign of g keeps changing, it is smaller. (The tiny ε avoids 0 / 0.
+# Usually β₁ = 0.9 and β₂ = 0.999.)
 #
-#     m ← 0.9 m + 0.1 g              m̂ = m / (1 − 0.9ᵗ)
-#     v ← 0.999 v + 0.001 g²         v̂ = v / (1 − 0.999ᵗ)
-#     w ← w − η m̂ / (√v̂ + ε)
+#     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
+#     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
+#     x ← x − rate · m̂ / (√v̂ + ε)
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start adam`.
 #
 # Why the hats? m and v begin at 0. After one step m is 0.1 g and v is 0.001 g². Both are too small,
 # but not by the same factor, so m / √v is not 1. Guess what it is, if the gradient is always the
@@ -373,8 +375,6 @@ for t in range(1, 4):
 # %% [markdown]
 # Without the hats the first steps would be several times too long, just when the model knows the
 # least.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start adam`.
 #
 # ## A model of letters
 #
@@ -425,15 +425,16 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 #
 # From how far back can it learn? The figure below puts a loss on the last state only and follows
 # its gradient: in the trained model less than a hundredth of it arrives 20 letters back. Why?
-# Each step back multiplies the gradient by its Jacobian:
+# Each step back multiplies the gradient by its Jacobian (the matrix of all ∂h_t/∂h_{t−1}):
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
 # A product of many matrices usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al.
 # 1994). Since 1 − h² ≤ 1, no step lengthens the gradient by more than a factor of s, the largest
-# singular value of U. So if s < 1, the gradient must vanish (Pascanu et al. 2013). That bounds a
-# single step. Over many steps U's factor per step tends to its *spectral radius* ρ, the largest
-# absolute value of its eigenvalues.
+# singular value of U (the most by which U lengthens any vector). So if s < 1, the gradient must
+# vanish (Pascanu et al. 2013). That bounds a single step. Over many steps, U's factor per step
+# tends to its *spectral radius* ρ, the largest absolute value of an eigenvalue (a number λ with
+# U v = λ v for some vector v ≠ 0).
 
 
 # %% tags=["training"]

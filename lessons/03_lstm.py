@@ -14,7 +14,7 @@
 #
 # So guess now. We take its equations, start all biases at 0, and give it the same task with the
 # same training. Will it do better than lesson 02's network, or worse? And at the end, two networks
-# recite the Bible. Can you hear which one knows its text by heart?
+# continue a text of the Bible. One of them has learnt it by heart: will its words give it away?
 #
 # (`course.py`, `recurrent_parts.py` with lesson 02's task, and `lstm_parts.py` are next to the
 # lessons.)
@@ -241,8 +241,9 @@ class PlainLSTM(Module):
         f = sigmoid(a_f)
         g = np.tanh(a_g)
         o = sigmoid(a_o)
-        tanh_c = np.tanh(f * c + i * g)
-        return o * tanh_c, f * c + i * g, (x, h, c, i, f, g, o, tanh_c)
+        c_next = f * c + i * g
+        tanh_c = np.tanh(c_next)
+        return o * tanh_c, c_next, (x, h, c, i, f, g, o, tanh_c)
 
     def step_backward(self, dh, dc, kept, grads):
         """From the gradient of the next state to dx and the gradient of the previous state."""

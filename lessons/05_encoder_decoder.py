@@ -171,11 +171,13 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # %% [markdown]
 # ## The whole model
 #
-# Two things are new. The cell is lesson 04's GRU. And before the softmax there is one more layer,
-# the **deep output**, which combines the state, the previous word, and c. It ends in **maxout**,
-# which keeps the larger number of each pair. Like tanh it makes the layer nonlinear, but it passes
-# the whole gradient to the number that it keeps. The source and the target are one sentence each.
-# The parameters are those of `model`, the library's `EncoderDecoder`; the passes are ours.
+# The model has vectors and matrices in place of these numbers, and its gradient takes the same
+# path. Two things are new. The cell is lesson 04's GRU. And before the softmax there is one more
+# layer, the **deep output**, which combines the state, the previous word, and c. It ends in
+# **maxout**, which keeps the larger number of each pair. Like tanh it makes the layer nonlinear,
+# but it passes the whole gradient to the number that it keeps. The source and the target are one
+# sentence each. The parameters are those of `model`, the library's `EncoderDecoder`; the passes are
+# ours.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S

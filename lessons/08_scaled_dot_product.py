@@ -53,7 +53,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | X, M | (T, d_model), (S, D) | the target words (for q) and the source words (for k and v) |
+# | X, M | (T, **d_model**), (S, D) | the target words (for q) and the source words (for k and v) |
 # | q = X W_q + b_q | (T, d_k) | **queries**: what each target word looks for |
 # | k = M W_k | (S, d_k) | **keys**: what each source word can be found by |
 # | v = M W_v + b_v | (S, d_v) | **values**: what it contributes when it is found |
@@ -61,27 +61,34 @@ np.set_printoptions(precision=3, suppress=True)
 # | A = softmax(e), each row | (T, S) | weights |
 # | Y = A v | (T, d_v) | what each query has found |
 # | W_o, b_o | (d_v, O), (O,) | one more layer on top: Y W_o + b_o |
-# | `heads` | | number of heads, h in the paper |
+# | `heads` | | number of heads, **h** in the paper |
 #
 # (The paper writes Q, K, V for these matrices. The exercises, and the functions below that they
 # share with this lesson, write E for e, N for d_model and h for `heads`. Their d is d_k for one
-# head, and `heads` · d_k for many.) Here one word gets its three vectors, from random matrices:
+# head, and `heads` · d_k for many.) Here two words get their three vectors, from random matrices,
+# and each query is compared with each key:
 
 # %%
-x = np.array([[1.0, 0.2, -0.5, 0.4]])                   # one word (1, d_model)
+x = np.array([[1.0, 0.2, -0.5, 0.4],
+              [-0.6, 1.0, 0.3, -0.2]])                  # two words (2, d_model)
 drawn = np.random.default_rng(8)
-figure, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
-tables = [(x, -5, 0, "x: one word")]
+tables = [(x, -5, 0, "x: two words")]
 for role, task, size, row in (("q", "what it looks for", 2, -5), ("k", "what it is found by", 2, 0),
                               ("v", "what it contributes", 3, 5)):
     W = drawn.normal(size=(4, size)).round(1) + 0.0
     tables += [(W, 2, row, f"W_{role}"), (x @ W, 7, row, f"{role} = x W_{role}: {task}")]
+q = tables[2][0]
+k = tables[4][0]
+tables += [(q @ k.T, 13, -2.5, "q kᵀ: every query with every key")]
+
+# %%
+figure, ax = plt.subplots(figsize=(10, 4.6), layout="constrained")
 for array, first, middle, title in tables:
     for (down, across), value in np.ndenumerate(array):
         ax.text(first + across, middle + down - len(array) / 2, f"{value:4.1f}", family="monospace",
                 bbox=dict(facecolor=plt.cm.RdBu(0.5 + value / 8), pad=5))
     ax.text(first, middle - len(array) / 2 - 0.9, title)
-ax.set(xlim=(-5.2, 13), ylim=(7, -8.5), xticks=[], yticks=[], frame_on=False)
+ax.set(xlim=(-5.2, 18), ylim=(7, -8.5), xticks=[], yticks=[], frame_on=False)
 show(figure, "08_roles")
 
 # %%
@@ -147,6 +154,9 @@ print("row 0 is equal to what étudiant got by itself")
 #
 # The forward pass multiplies by 1 / √d_k, so the backward pass does, too. The loss is the sum of
 # dY ∘ Y (∘: element by element). As in lesson 07, `L(A=d)` is the loss when d is added to A.
+#
+# > **Exercise.** Write the backward pass before you read on:
+# > `numpy-attention exercise start scaled-dot`.
 
 # %%
 dY = np.array([[0.5, -1.0, 0.2], [-0.3, 0.4, 1.0]])
@@ -183,9 +193,6 @@ check_gradient("dv", dv, L, v)
 # The same works with any number of axes in front: the queries of B sentences are q (B, T, d_k).
 # `swapaxes(-1, -2)` is a transpose that leaves the batch alone. Where `visible` is False, a query
 # must not attend: the score is −∞ there, and the weight exactly 0.
-#
-# > **Exercise.** Write the backward pass before you read on:
-# > `numpy-attention exercise start scaled-dot`.
 
 
 # %%

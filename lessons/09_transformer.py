@@ -36,8 +36,8 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## A stream and its parts
 #
-# Throughout the model a sentence is a matrix x (T, d_model), one row per word, called the stream. A
-# part f reads it and *adds* something: x + f(x), a **residual connection** (or **skip
+# Throughout the model a sentence is a matrix x (T, **d_model**), one row per word, called the
+# stream. A part f reads it and *adds* something: x + f(x), a **residual connection** (or **skip
 # connection**). So f need not reproduce what x already contains, and the gradient has a path around
 # f. Two kinds of parts take turns:
 #
@@ -46,8 +46,8 @@ np.set_printoptions(precision=3, suppress=True)
 #   a and b are 0 or 1, max(0, a + b − 1) is 1 only if both are. No weighted sum of a and b does
 #   that.
 #
-# The encoder's layer has two parts, the decoder's three. N layers (in code `layers`) are stacked,
-# with h heads each. The names are the paper's:
+# The encoder's layer has two parts, the decoder's three. **N** layers (in code `layers`) are
+# stacked, with **h** heads each. The names are the paper's:
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -131,6 +131,8 @@ print("x̂ =", x_hat_of(x))
 #
 # The last two terms remove the gradient's components along the all-ones vector and along x̂. To
 # move x in these directions is to shift it or to stretch it, and LN ignores both (except for ε).
+#
+# > **Exercise.** Write its backward pass: `numpy-attention exercise start layer-norm`.
 
 # %%
 dx_hat = np.array([1.0, 0.0, 0.0, 0.0, 0.0])       # the loss is x̂_1 itself
@@ -146,8 +148,6 @@ print(f"component along the ones {dx.sum():.4f}, along x̂ {dx @ x_hat:.4f}")
 # %% [markdown]
 # So x̂_1 rises by only 0.175 δ. A sentence is treated the same way, row by row, and g and b let the
 # model choose another mean and scale.
-#
-# > **Exercise.** Write its backward pass: `numpy-attention exercise start layer-norm`.
 
 
 # %%
@@ -660,6 +660,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # | heads(y, M) | **cross-attention**, encoder-decoder attention |
 # | d_model, d_ff, h, `layers` | the paper's 512, 2048, h = 8, N = 6 |
 # | pre-norm, post-norm | Pre-LN, Post-LN |
+# | (left out) | **dropout** of each part's result, before it is added to the stream |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #

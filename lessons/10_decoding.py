@@ -754,6 +754,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # | search finds something more probable than the book | model error, not search error |
 # | a division by the length | length normalization, **length penalty** |
 # | nucleus | top-p sampling |
+# | (left out) | min-p sampling, repetition penalty: two more changes to p before sampling |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #

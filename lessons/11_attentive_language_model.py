@@ -80,7 +80,7 @@ boxes = {
     "next": ("hₜ₊₁", 2.7, -0.9),
 }
 arrows = [("M", "e", "keys"), ("h", "e", "query"), ("e", "a"), ("a", "c"),
-          ("M", "c", "values", 0.1), ("c", "y"), ("h", "y", "predicts"), ("y", "p"),
+          ("M", "c", "fetched", 0.1), ("c", "y"), ("h", "y", "predicts"), ("y", "p"),
           ("h", "next", "step")]
 show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, and never back "
                       "into the LSTM"), "11_architecture")
@@ -544,10 +544,10 @@ assert on_it > 0.95
 # - **sampled**: one state, sampled with the weights as probabilities.
 #
 # Which of the five will cost *combined* nothing? If equal weights cost nothing, the softmax chooses
-# nothing. So the package calls attention *used* only if they cost at least 0.01 nats a word.
+# nothing. So the package calls attention *used* only if they cost at least 0.01 nats per word.
 
 # %% tags=["training"]
-print("\nwhat it costs to change the weights, nats a letter (95 % interval):")
+print("\nwhat it costs to change the weights, nats per letter (95 % interval):")
 copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
 largest = weights[-10:].max(2)
 print(f"the largest weight is {largest.mean():.2f} on average, from {largest.min():.2f} to "
@@ -599,15 +599,15 @@ for name in ("LSTM", "tanh layer", "combined"):
 
 # %% tags=["training"]
 def paired(name, other):
-    """How many more nats a word than the other model needs, paired by verse."""
+    """How many more nats per word than the other model needs, paired by verse."""
     more = measured[name].total - measured[other].total
     return analysis.mean_interval(more, measured[name].words, np.random.default_rng(4))
 
 
 against_lstm = paired("combined", "LSTM")
 against_control = paired("combined", "tanh layer")
-print(f"combined minus the LSTM:    {signed(against_lstm)} nats a word")
-print(f"combined minus the control: {signed(against_control)} nats a word")
+print(f"combined minus the LSTM:    {signed(against_lstm)} nats per word")
+print(f"combined minus the control: {signed(against_control)} nats per word")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 
 # %% tags=["training"]

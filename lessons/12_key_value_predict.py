@@ -602,11 +602,10 @@ for name, seeds in WIKITEXT.items():
     print(f"  {name:<20}", *(f"{value} ({low} to {high})  " for value, low, high in seeds))
 
 # %% [markdown]
-# With both seeds, three parts are ahead of two and of one, as in the paper. But all three models
+# With both seeds, three parts are ahead of two and of one, as in the paper, but all three models
 # are behind the LSTM and the 4-gram. A second seed shifts each model by more than its interval,
 # because an interval covers the choice of the test text only. So compare only within a column
-# (`results/claims.md` has the reason, and other windows). The paper reports gains of 3 to 9 over an
-# LSTM after full training. Three epochs and two seeds can neither confirm nor refute them.
+# (`results/claims.md` has the reason, other windows, and a verdict).
 
 # %% [markdown]
 # ## What others call it

@@ -546,8 +546,9 @@ for n in (200, 50, 10, 5):
 # not packed for five rows.
 #
 # OpenBLAS does this on purpose. For processors with AVX-512 (instructions for 16 float32 numbers at
-# once) it has *small-matrix kernels*, which read a matrix where it is. It uses them for products of
-# at most 10⁶ multiplications. Five rows through U are 5 · 200 · 800 = 800,000. Ten are 1,600,000.
+# once) it has *small-matrix kernels*, which read a matrix where it is, even if it is a view
+# (question 7). It uses them for products of at most 10⁶ multiplications. Five rows through U are
+# 5 · 200 · 800 = 800,000. Ten are 1,600,000.
 #
 # This claim can be tested. Multiply ten rows by a matrix with 200 rows and more and more columns.
 # At how many columns must the speed drop?

@@ -28,8 +28,7 @@ FEW = 4             # curves, among which a legend finds room
 
 
 def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
-          title: str | None = None,
-          xlabel: str = "nats a token more than with the model's own attention") -> Axes:
+          title: str | None = None, xlabel: str = "extra nats per token") -> Axes:
     """Plot nats per token, a row for each change or group of words, a mark for each model.
 
     models: name → {change: (mean, low, high)}, such as `analysis.Interval`s; a change that a model
@@ -103,7 +102,7 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
     LINEAR nats on either side of 0 and logarithmic beyond. Raises as `bands`.
     """
     ax = bands(curves, "distance after the disturbance (1 = the next token)",
-               f"nats a token more than undisturbed (log scale beyond {LINEAR:g})", ax, title)
+               f"extra nats per token (log scale beyond {LINEAR:g})", ax, title)
     ax.axhline(0, color="0.5", linewidth=1)
     ax.set_yscale("symlog", linthresh=LINEAR)
     ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))

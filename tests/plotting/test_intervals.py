@@ -59,7 +59,7 @@ def test_what_a_disturbance_costs(tmp_path):
     assert list(ax.lines[0].get_xdata()) == [1, 2, 3]
     assert list(ax.lines[-1].get_ydata()) == [0, 0]
     assert ax.get_yscale() == "symlog" and ax.get_title() == "here"
-    assert "distance" in ax.get_xlabel() and "nats a token more" in ax.get_ylabel()
+    assert "distance" in ax.get_xlabel() and "extra nats per token" in ax.get_ylabel()
     ax.figure.canvas.draw()
     assert {"-0.1", "0", "0.1", "1"} <= {text.replace("−", "-")
                                          for text in texts(ax.get_yticklabels())}
@@ -81,7 +81,7 @@ def test_marks_and_intervals():
     assert spans[0] == [pytest.approx((0.4, 0.7)), pytest.approx((0.1, 0.1))]
     assert spans[1] == [pytest.approx((-0.03, 0.0)), pytest.approx((0.15, 0.25))]
     assert first.lines[0].get_marker() != second.lines[0].get_marker()
-    assert ax.get_title() == "$PTB$" and "nats a token" in ax.get_xlabel()
+    assert ax.get_title() == "$PTB$" and "nats per token" in ax.get_xlabel()
     low, high = ax.get_ylim()
     assert low > high and ax.lines[-1].get_xdata() == [0, 0]
 

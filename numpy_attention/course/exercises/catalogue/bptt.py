@@ -28,8 +28,9 @@ EXERCISE = Exercise(
     text="""
     h_t = tanh(x_t W + h_{t−1} U + b)          t = 1 … T
 
-Given ∂L/∂h_t from above for every t, and ∂L/∂h_T of whatever uses the last state besides, add to
-grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one U and one b serve all steps.
+Given the upstream gradient ∂L/∂h_t for every t, and ∂L/∂h_T of what else uses the last state, add
+to grads.W, grads.U and grads.b, and return ∂L/∂xs and ∂L/∂h_0. One W, one U and one b serve all
+steps.
 """,
     hints=(
         "h_t is used twice: by the layer above and by the next step. Both gradients add up.",

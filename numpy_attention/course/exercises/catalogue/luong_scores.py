@@ -58,7 +58,7 @@ backward gives dh (N,) and dM (S, N).
          "you left out de in dh; it should be Σ de_s m_s, because each word counts by its own de"),
         ("return de @ M, np.outer(de, h)", "return M.sum(0), np.tile(h, (len(M), 1))",
          "you left out de in both; each gradient should be multiplied by it, because de is the "
-         "gradient from above"),
+         "upstream gradient"),
         ("return de @ M, np.outer(de, h)", "return de[-1] * M[-1], np.outer(de, h)",
          "you took dh from the last word alone; it should be a sum over all words, because h met "
          "every word"),
@@ -108,7 +108,7 @@ Given ∂L/∂e (S,), return dh (H,), dM (S, N) and dW_a (H, N).
         ("np.outer(de, q)", "de[:, None] * M",
          "you took m_s itself for dm_s; it should be de_s q, because what met m_s is q"),
         ("np.outer(de, q)", "np.outer(np.ones_like(de), q)",
-         "you left out de_s in dM; it should be de_s q, because de is the gradient from above"),
+         "you left out de_s in dM; it should be de_s q, because de is the upstream gradient"),
         ("np.outer(de, q)", "np.outer(de, dq)",
          "you took dq for q in dM; it should be de_s q, because q itself met the word"),
         ("return dq @ W_a.T", "return q @ W_a.T",
@@ -164,7 +164,7 @@ M (S, N). Given ∂L/∂e (S,), return dh, dM, dW_a, dU_a, dv_a.
                                       "de_s x_s, because v_a met x, after the tanh"),
         ("de @ x", "total", "you took Σ da_s for dv_a; it should be Σ de_s x_s, because v_a met x"),
         ("da = np.outer(de, v_a)", "da = np.outer(np.ones_like(de), v_a)",
-         "you left out de_s in da; it should be a factor, because de is the gradient from above")))
+         "you left out de_s in da; it should be a factor, because de is the upstream gradient")))
 
 
 LOCATION = Exercise(
@@ -191,8 +191,8 @@ is zeros because the score does not read M, and dW_a (H, longest).
         ("return W_a[:, :len(M)] @ de", "return W_a[:, :len(M)].sum(1)",
          "you left out de; each place should count by its own de"),
         ("dW_a[:, :len(M)] = np.outer(h, de)", "dW_a[:, :len(M)] = h[:, None]",
-         "you left out de_s in dW_a; its column s should be de_s h, because de is the gradient "
-         "from above"),
+         "you left out de_s in dW_a; its column s should be de_s h, because de is the upstream "
+         "gradient"),
         ("dW_a[:, :len(M)] = np.outer(h, de)", "dW_a = np.outer(h, de)",
          "you returned the used columns alone; dW_a should have all columns of W_a, with 0 in "
          "the others"),
