@@ -385,6 +385,7 @@ def stage_of(error: GradientError) -> str:
     if stop:
         return "runs" if " raises " in stop else "returns"
     kinds = {kind.name for of_one in report.kinds for kind in of_one[:1]}
+    kinds |= {law.kind for law in report.laws}
     if kinds & {"shape"} or any(np.shape(report.analytic[name]) != report.numeric[name].shape
                                 for name in report.wrong if report.analytic.get(name) is not None):
         return "shapes"
