@@ -17,6 +17,7 @@ from numpy_attention.course.exercises.signatures import (
 )
 
 MOST = 3            # mistakes that are reported
+VAGUE = "another number"    # such as that of an axis
 ELSEWHERE = re.compile(r", in the computation of `([\w.]+)`$")
 INSTEAD = re.compile(r"^`(\w+)` instead of another array")
 
@@ -32,6 +33,7 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
     words = [one.description for one in found if one.curated]
     words = words or [without_others(one.description, names) for one in found]
     words = words or two_at_once(exercise, mistakes, numbers, names)
+    words = [one for one in words if not one.startswith(VAGUE)] or words
     return list(dict.fromkeys(filter(None, words)))[:MOST]
 
 

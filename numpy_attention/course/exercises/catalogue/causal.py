@@ -89,4 +89,20 @@ you choose the order of the axes in which you hand it the others.
         ("dc = da @ self.W_r.T", "dc = dy @ self.W_r.T",
          "you took dy for dc; it should be da, because y is a tanh"),
         ("grads.b += da.sum((0, 1))", "grads.b += da.mean((0, 1))",
-         "you averaged db; it should be a sum, because every step of every sentence used b")))
+         "you averaged db; it should be a sum, because every step of every sentence used b"),
+        ("        dh += dk @ self.W_s.T                   # it is found\n"
+         "        dh += dvalues                           # it is fetched\n", "",
+         "you left out the gradients through keys and context; dh has four terms, because a state "
+         "predicts and is query, key and value"),
+        ("        dh += dq @ self.W_q.T                   # it asks\n"
+         "        dh += dk @ self.W_s.T                   # it is found\n", "",
+         "you left out the gradients through queries and keys; dh has four terms, because a state "
+         "predicts and is query, key and value"),
+        ("dh += dk @ self.W_s.T ", "dh += 2 * dk @ self.W_s.T ",
+         "you counted the key twice; dh has it once, because each state is one key"),
+        ("dh += dvalues ", "dh += 2 * dvalues ",
+         "you counted the value twice; dh has it once, because each state is one value"),
+        ("dh += dq @ self.W_q.T ", "dh += 2 * dq @ self.W_q.T ",
+         "you counted the query twice; dh has it once, because each state is one query"),
+        ("dalpha = (values * dc[:, :, None])", "dalpha = (h[:, :, None] * dc[:, :, None])",
+         "you took h_t for the value in dα; it should be h_s, because c_t = Σ_s α_ts h_s")))
