@@ -96,6 +96,19 @@ def test_a_gradient_that_is_0_with_less_says_nothing(rng):
                            rng.standard_normal((3, 4))), WRONG) == []
 
 
+def test_a_softmax_of_one_place_says_nothing(rng):
+    def attend(e, v):
+        p = np.exp(e) / np.exp(e).sum()
+        return p @ v, (p, v)
+
+    def diagonal(dc, cache, grads):
+        p, v = cache
+        return p * (1 - p) * (v @ dc), np.outer(p, dc)
+
+    assert reruns(check_of(attend, diagonal, rng.standard_normal(4), rng.standard_normal((4, 3))),
+                  WRONG) == []
+
+
 def test_nothing_is_reported_where_it_is_wrong_with_less_too(rng):
     wrong = lambda dy, cache, grads: tuple(2 * one for one in of_one_row(dy, cache, grads))
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))

@@ -17,9 +17,15 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
-from numpy_attention.course.exercises.given import FIRST_SEEN, FIRST_WRONG, Given, guesses, with_given
+from numpy_attention.course.exercises.given import (
+    FIRST_SEEN,
+    FIRST_WRONG,
+    Given,
+    guesses,
+    with_given,
+)
 from numpy_attention.course.exercises.places import placed
-from numpy_attention.course.exercises.recognition import names_in, recognized
+from numpy_attention.course.exercises.recognition import names_in, recognized, sentence
 from numpy_attention.course.exercises.signatures import arrays_of, named, signature
 from numpy_attention.course.exercises.source import BLANK
 from numpy_attention.course.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
@@ -112,6 +118,7 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
                 first = re.search(f"^{FIRST_WRONG}line ([0-9]+) of", found.message, re.MULTILINE)
                 line = int(first[1]) if first else None
                 found.mistakes, place, certain = placed(exercise, known, tree, line)
+                found.mistakes = [sentence(exercise, one) for one in found.mistakes]
                 found.place = described(place, code, certain)
                 if known and not (certain and place == line):
                     found.message = found.message.replace(FIRST_WRONG, FIRST_SEEN)

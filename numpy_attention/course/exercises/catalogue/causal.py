@@ -98,11 +98,12 @@ you choose the order of the axes in which you hand it the others.
          "        dh += dk @ self.W_s.T                   # it is found\n", "",
          "you left out the gradients through queries and keys; dh has four terms, because a state "
          "predicts and is query, key and value"),
-        ("dh += dk @ self.W_s.T ", "dh += 2 * dk @ self.W_s.T ",
-         "you counted the key twice; dh has it once, because each state is one key"),
-        ("dh += dvalues ", "dh += 2 * dvalues ",
-         "you counted the value twice; dh has it once, because each state is one value"),
-        ("dh += dq @ self.W_q.T ", "dh += 2 * dq @ self.W_q.T ",
-         "you counted the query twice; dh has it once, because each state is one query"),
+        ("da = dy * (1 - y**2) …         dh += dvalues ", "da = dy …         dh += 0 ",
+         "you left out the tanh of y and the gradient through the context; da should be dy (1 − "
+         "y²), and dvalues a term of dh"),
+        ("dh += dq @ self.W_q.T                   # it asks",
+         "dh += dk @ self.W_s.T                   # it is found",
+         "you took the key twice; the query's term should be dq W_qᵀ, because a state is a query "
+         "too"),
         ("dalpha = (values * dc[:, :, None])", "dalpha = (h[:, :, None] * dc[:, :, None])",
          "you took h_t for the value in dα; it should be h_s, because c_t = Σ_s α_ts h_s")))
