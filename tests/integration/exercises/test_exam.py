@@ -1,5 +1,6 @@
 """The exam of the exercises runs: campaigns/exercises/exam.py."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,4 +15,4 @@ def test_one_exercise():
     for words in ((), ("--correct",)):
         done = subprocess.run([sys.executable, EXAM, *words, "dot"], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "| all | 4 | 4 | 4 |" in done.stdout or "all correct solutions pass" in done.stdout
+        assert re.search(r"\| all \| (\d+) \| \1 \| \1 \||all correct solutions pass", done.stdout)
