@@ -72,9 +72,9 @@ def rerun_axes(check, wrong):
             one = replace(check, inputs=[cut(value, size) for value in check.inputs], upstream=[])
             if is_right(one, wrong) and not has_ones(one):
                 where = ", ".join(f"axis {axis} of {name}" for name, axis in cut_arrays.items())
-                yield (f"with size 1 in place of {size} along {where} all is right: look at "
-                       "what goes along that axis, such as a sum, an index, = in place of +=, a "
-                       f"state that one step passes to the next, or a factor of {size}")
+                yield (f"with size 1 in place of {size} along {where} everything is right: look "
+                       "for a sum over that axis, an index, = in place of +=, a state that is "
+                       f"passed from step to step, or a factor of {size}")
 
 
 def sizes(check, arrays):
