@@ -120,9 +120,13 @@ def gradients_of_inputs(dinputs, inputs):
     expected = dict(float_arrays(list(inputs), "input"))
     if found.keys() == expected.keys():
         return found
-    integers = [f"; {problem_of(array, name)} if it needs a gradient"
-                for name, array in arrays_within(list(inputs), "input")
-                if name in found and array.dtype.kind in "iu"]
+    whole = [(name, array) for name, array in arrays_within(list(inputs), "input")
+             if name in found and array.dtype.kind in "iu"]
+    if whole and not expected:              # the parameters are what is checked
+        raise GradientError(f"backward returns a gradient for {whole[0][0]}, which is "
+                            f"{whole[0][1].dtype} and has none: return None for it, and add the "
+                            "gradients of parameters to grads")
+    integers = [f"; {problem_of(array, name)} if it needs a gradient" for name, array in whole]
     raise GradientError(f"backward returns {returned(dinputs, inputs)}: gradients for "
                         f"{', '.join(sorted(found)) or 'nothing'}, expected "
                         f"{', '.join(sorted(expected)) or 'nothing'}: return one for each float "

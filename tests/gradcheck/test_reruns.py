@@ -81,9 +81,9 @@ def of_one_row(dy, cache, grads):
 def test_a_sum_over_the_batch_that_is_missing(rng):
     lines = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
                            rng.standard_normal((3, 2))), WRONG)
-    assert lines == ["with size 1 in place of 4 along axis 0 of input[0] all is right: look at "
-                     "what goes along that axis, such as a sum, an index, = in place of +=, a "
-                     "state that one step passes to the next, or a factor of 4"]
+    assert lines == ["with size 1 in place of 4 along axis 0 of input[0] everything is right: look "
+                     "for a sum over that axis, an index, = in place of +=, a state that is passed "
+                     "from step to step, or a factor of 4"]
 
 
 def test_a_gradient_that_is_0_with_less_says_nothing(rng):
@@ -94,6 +94,19 @@ def test_a_gradient_that_is_0_with_less_says_nothing(rng):
 
     assert reruns(check_of(softmax, lambda dp, p, grads: p * (dp - (p * dp).sum(1)[:, None]) * 2,
                            rng.standard_normal((3, 4))), WRONG) == []
+
+
+def test_a_softmax_of_one_place_says_nothing(rng):
+    def attend(e, v):
+        p = np.exp(e) / np.exp(e).sum()
+        return p @ v, (p, v)
+
+    def diagonal(dc, cache, grads):
+        p, v = cache
+        return p * (1 - p) * (v @ dc), np.outer(p, dc)
+
+    assert reruns(check_of(attend, diagonal, rng.standard_normal(4), rng.standard_normal((4, 3))),
+                  WRONG) == []
 
 
 def test_nothing_is_reported_where_it_is_wrong_with_less_too(rng):

@@ -17,9 +17,15 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
-from numpy_attention.course.exercises.given import FIRST_SEEN, FIRST_WRONG, Given, with_given
+from numpy_attention.course.exercises.given import (
+    FIRST_SEEN,
+    FIRST_WRONG,
+    Given,
+    guesses,
+    with_given,
+)
 from numpy_attention.course.exercises.places import placed
-from numpy_attention.course.exercises.recognition import names_in, recognized
+from numpy_attention.course.exercises.recognition import names_in, recognized, sentence
 from numpy_attention.course.exercises.signatures import arrays_of, named, signature
 from numpy_attention.course.exercises.source import BLANK
 from numpy_attention.course.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
@@ -100,17 +106,21 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
                 check_gradients(mine, seed, exercise.planted is not None)
     except Failed as failure:
         found = Verdict(failure.stage, failure.message, proven=failure.proven)
-        if not exercise.planted:
+        if exercise.planted:
+            text = code.text.decode("utf-8", errors="replace")
+            found.message = "\n".join([found.message, *guesses(exercise, text)])
+        else:
             found.message = with_given(found.message, Given(exercise, tree))
             if failure.stage != "runs":             # where it does, its numbers can be had
                 known = recognized(exercise, numbers_of(exercise, its), names_in(exercise, tree))
                 if failure.stage in ("protocol", "laws"):       # has named what is broken
                     known = [one for one in known if exercise.has_curated(one)]
                 first = re.search(f"^{FIRST_WRONG}line ([0-9]+) of", found.message, re.MULTILINE)
-                found.mistakes, place, certain = placed(
-                    exercise, known, tree, first and int(first[1]))
+                line = int(first[1]) if first else None
+                found.mistakes, place, certain = placed(exercise, known, tree, line)
+                found.mistakes = [sentence(exercise, one) for one in found.mistakes]
                 found.place = described(place, code, certain)
-                if known and not certain:
+                if known and not (certain and place == line):
                     found.message = found.message.replace(FIRST_WRONG, FIRST_SEEN)
         return found
     return Verdict()
@@ -385,6 +395,7 @@ def stage_of(error: GradientError) -> str:
     if stop:
         return "runs" if " raises " in stop else "returns"
     kinds = {kind.name for of_one in report.kinds for kind in of_one[:1]}
+    kinds |= {law.kind for law in report.laws}
     if kinds & {"shape"} or any(np.shape(report.analytic[name]) != report.numeric[name].shape
                                 for name in report.wrong if report.analytic.get(name) is not None):
         return "shapes"

@@ -12,6 +12,7 @@ from numpy_attention.course.exercises.source import Source, run
 
 STAGES = ("runs", "returns", "shapes", "protocol", "values", "gradients", "laws")
 SEEDS = (11, 12)
+APART = " … "       # between two changes of one curated mistake
 # the task of an exercise in which a mistake is planted
 FIND_THE_LINE = """
 All of it is written, and one line is wrong. The check reports what is right and what is wrong, but
@@ -161,10 +162,12 @@ class Exercise:
     def changed(self, right: str, wrong: str) -> str:
         """The reference implementation with a mistake. LookupError: it cannot be made."""
         text = self.source.text()
-        if text.count(right) != 1:
-            raise LookupError(f"{self.name}: {right!r} occurs {text.count(right)} times in the "
-                              "reference implementation, expected once")
-        return text.replace(right, wrong)
+        for before, after in zip(right.split(APART), wrong.split(APART), strict=True):
+            if text.count(before) != 1:
+                raise LookupError(f"{self.name}: {before!r} occurs {text.count(before)} times in "
+                                  "the reference implementation, expected once")
+            text = text.replace(before, after)
+        return text
 
     def has_curated(self, description: str) -> bool:
         """Whether this is the description of a curated mistake."""

@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
 
 from numpy_attention.course.exercises.exercise import Exercise
 
@@ -66,6 +68,17 @@ def with_given(message: str, its: Given) -> str:
         verb = "was given and has" if len(its.changed) == 1 else "were given and have"
         lines.append(f"{' and '.join(its.changed)} {verb}{CHANGED}")
     return "\n".join(lines)
+
+
+def guesses(exercise: Exercise, text: str) -> Iterator[str]:
+    """Which lines a user changed where one is planted, and whether that one is among them."""
+    before, after = exercise.start.splitlines(), text.splitlines()
+    right = set(exercise.solution.splitlines())
+    for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():
+        if edit != "equal":
+            was = "it was correct" if right.issuperset(before[first:last]) else (
+                "it was the wrong one, and is still incorrect")
+            yield f"you changed line {line + 1}: {was}"
 
 
 def is_doubted(note: str) -> bool:

@@ -18,8 +18,9 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
     That is the one whose curated text is in the file. If no text is, all of them may be meant, and
     the line is probably the only one that computes the variable that the mistaken line of the
-    solution computes; the name of the function, if there a line is missing. None: neither is known,
-    or the line is not that of the first wrong gradient.
+    solution computes, or the only one that differs from the solution; the name of the function, if
+    there a line is missing. None: neither is known, or the line is not that of the first wrong
+    gradient, unless that one is the solution's.
     """
     mine = list(statements(tree, exercise.blanks))
     correct = set(map(text_of, statements(ast.parse(exercise.solution), exercise.blanks)))
@@ -38,7 +39,11 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
                                    if lacks(exercise, mistake, blank)]
         found.add(lines[0] if len(lines) == 1 else missing[0] if missing else None)
     place = found.pop() if len(found) == 1 else None
-    is_other = isinstance(place, int) and first_wrong not in (None, place)
+    others = [node.lineno for node in mine if text_of(node) not in correct]
+    if place is None and mistakes and len(others) == 1 == len(correct - set(map(text_of, mine))):
+        place = others[0]
+    doubted = {node.lineno for node in mine if text_of(node) in correct} | {None, place}
+    is_other = isinstance(place, int) and first_wrong not in doubted
     return mistakes, None if is_other else place, False
 
 

@@ -7,6 +7,7 @@ from collections.abc import Set
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.course.exercises.mutations.change import COMPUTATION
 from numpy_attention.course.exercises.signatures import (
     NEAR,
     Mistake,
@@ -17,8 +18,16 @@ from numpy_attention.course.exercises.signatures import (
 )
 
 MOST = 3            # mistakes that are reported
+VAGUE = "another number"    # such as that of an axis
 ELSEWHERE = re.compile(r", in the computation of `([\w.]+)`$")
 INSTEAD = re.compile(r"^`(\w+)` instead of another array")
+TWO, AND = "two mistakes: ", "; and "
+# the description of a mutation, as a sentence
+SENTENCES = (
+    (r"(an? |)missing (.*)", r"you left out \1\2"), (r"(the .*) missing", r"you left out \1"),
+    (r"(assigned instead of add)ed", r"you \1ing"), (r"(added .*)", r"you \1"),
+    (r"(a \w+) (used|added) twice", r"you \2 \1 twice"), (r"(two .*) swapped", r"you swapped \1"),
+    (r"(.*) cut off", r"you cut off \1"), (r"(.*)", r"you used \1"))
 
 
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
@@ -32,6 +41,7 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
     words = [one.description for one in found if one.curated]
     words = words or [without_others(one.description, names) for one in found]
     words = words or two_at_once(exercise, mistakes, numbers, names)
+    words = [one for one in words if not one.startswith(VAGUE)] or words
     return list(dict.fromkeys(filter(None, words)))[:MOST]
 
 
@@ -57,7 +67,8 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
             both = (np.abs(change) > near) & (np.abs(changes[other]) > near)
             pair = (mistakes[number], mistakes[other])
             if not both.any() or (in_two_places(*pair) and differs[both].all()):
-                found.append(pair)
+                one, two = sorted((as_curated(one, mistakes) for one in pair), key=mistakes.index)
+                found.append((one, two))
     curated = [sum(one.curated for one in pair) for pair in found]
     return [both for pair, number in zip(found, curated) if number == max(curated)
             if (both := both_described(pair, names))]
@@ -69,11 +80,32 @@ def in_two_places(*pair: Mistake) -> bool:
     return not any(one.curated for one in pair) and len(set(places)) == 2
 
 
+def as_curated(mistake: Mistake, mistakes: list[Mistake]) -> Mistake:
+    """The curated mistake with the same numbers, if there is one."""
+    return next((one for one in mistakes if one.curated and agree(one.numbers, mistake.numbers)),
+                mistake)
+
+
 def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
     """The description of two mistakes; "" if they have the same, or one of them has none."""
     one, other = (each.description if each.curated else without_others(each.description, names)
                   for each in pair)
-    return f"two mistakes: {one}; and {other}" if one and other and one != other else ""
+    return f"{TWO}{one}{AND}{other}" if one and other and one != other else ""
+
+
+def sentence(exercise: Exercise, description: str) -> str:
+    """What the user did: "you left out a factor in `da`" of "a missing factor, in the computation
+    of `da`". Those of curated mistakes are sentences already.
+    """
+    if exercise.has_curated(description):
+        return description
+    if description.startswith(TWO):
+        parts = description.removeprefix(TWO).split(AND)
+        return TWO + AND.join(sentence(exercise, one) for one in parts)
+    what, _, where = description.partition(", in ")
+    did = next(found.expand(words) for pattern, words in SENTENCES
+               if (found := re.fullmatch(pattern, what)))
+    return f"{did} in {where.removeprefix(COMPUTATION).strip()}" if where else did
 
 
 def without_others(description: str, names: Set[str]) -> str:

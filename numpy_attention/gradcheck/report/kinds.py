@@ -117,7 +117,7 @@ def exchanged(found, right, same):
                 return [Kind("exchanged", f"right with its {count} blocks of columns in the order "
                              f"{list(order)}: two of them are exchanged")]
         wrong = [i for i in range(count) if not same(ours[i], theirs[i])]
-        if len(wrong) == 1:
+        if len(wrong) == 1 and found.ndim > 1:  # a vector may have no blocks
             i = wrong[0]
             text = f"only block {i} of the {count} blocks of columns is wrong"
             if ours[i].ndim == 2 and ours[i].shape[0] == ours[i].shape[1] and same(

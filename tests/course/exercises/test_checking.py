@@ -172,6 +172,15 @@ def test_where_a_planted_mistake_shows(verdict):
     one = EXERCISES["find-in-masks"]
     found = verdict(one, one.start)
     assert "h: 10 of 15 elements, all in [1], [2];" in found.message
+    for right, wrong, expected in (("hs[t].T", "hs[t + 1].T", "44: it was correct"),
+                                   ("t - 1", "t - 2", "39: it was the wrong one, and is still")):
+        found = verdict(one, one.start.replace(right, wrong))
+        assert f"you changed line {expected}" in found.message
+
+
+def test_a_changed_argument_breaks_the_protocol(verdict):
+    one = EXERCISES["bptt"]
+    assert verdict(one, of("bptt", ("dh = dh + dys[t]", "dh += dys[t]"))).stage == "protocol"
 
 
 def test_a_check_leaves_a_profiler_at_work(verdict):

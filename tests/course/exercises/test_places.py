@@ -54,6 +54,13 @@ def test_a_line_of_a_users_own(body, mistakes, place):
     assert placed(SOFTMAX, mistakes, of_softmax(*body)) [:2] == (mistakes, place)
 
 
+def test_the_only_line_that_differs_from_the_solution():
+    exercise = EXERCISES["deep-output"]
+    _, _, mistake = exercise.mistakes[0]            # the solution's dwide, of another mask
+    text = exercise.solution.replace("largest = pairs ==", "largest = pairs <")
+    assert placed(exercise, [mistake], ast.parse(text), 40)[1:] == (39, False)
+
+
 def test_only_a_line_with_a_mistakes_text_is_certain():
     for body, certain in ((["alpha = cache", "return alpha * dalpha"], True),
                           (["de = dalpha * cache", "return de"], False)):

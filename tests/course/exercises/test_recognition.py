@@ -83,8 +83,8 @@ def test_what_is_correct_is_not_two_mistakes():
 ])
 def test_a_mutation_is_named_with_the_names_of_the_user(change, verdict):
     found = verdict(SOFTMAX, SOFTMAX.solution.replace(*change))
-    with_name = ", in the computation of `mean`" if "mean = " in change[1] else ""
-    assert found.mistakes == [f"an extra factor 2{with_name}"]
+    with_name = " in `mean`" if "mean = " in change[1] else ""
+    assert found.mistakes == [f"you used an extra factor 2{with_name}"]
 
 
 def test_another_array_is_named_with_the_names_of_the_user():

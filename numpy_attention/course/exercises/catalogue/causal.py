@@ -89,4 +89,21 @@ you choose the order of the axes in which you hand it the others.
         ("dc = da @ self.W_r.T", "dc = dy @ self.W_r.T",
          "you took dy for dc; it should be da, because y is a tanh"),
         ("grads.b += da.sum((0, 1))", "grads.b += da.mean((0, 1))",
-         "you averaged db; it should be a sum, because every step of every sentence used b")))
+         "you averaged db; it should be a sum, because every step of every sentence used b"),
+        ("        dh += dk @ self.W_s.T                   # it is found\n"
+         "        dh += dvalues                           # it is fetched\n", "",
+         "you left out the gradients through keys and context; dh has four terms, because a state "
+         "predicts and is query, key and value"),
+        ("        dh += dq @ self.W_q.T                   # it asks\n"
+         "        dh += dk @ self.W_s.T                   # it is found\n", "",
+         "you left out the gradients through queries and keys; dh has four terms, because a state "
+         "predicts and is query, key and value"),
+        ("da = dy * (1 - y**2) …         dh += dvalues ", "da = dy …         dh += 0 ",
+         "you left out the tanh of y and the gradient through the context; da should be dy (1 − "
+         "y²), and dvalues a term of dh"),
+        ("dh += dq @ self.W_q.T                   # it asks",
+         "dh += dk @ self.W_s.T                   # it is found",
+         "you took the key twice; the query's term should be dq W_qᵀ, because a state is a query "
+         "too"),
+        ("dalpha = (values * dc[:, :, None])", "dalpha = (h[:, :, None] * dc[:, :, None])",
+         "you took h_t for the value in dα; it should be h_s, because c_t = Σ_s α_ts h_s")))

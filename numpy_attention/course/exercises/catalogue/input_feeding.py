@@ -95,6 +95,10 @@ the first state, and dM.
         ("grads.C += c.T @ du", "grads.C += h.T @ du",
          "you took the state for C; it should be the context, because h̃_t = tanh(c_t C + h_t "
          "W_h)"),
+        ("dfeds[t] + dk @ self.F.T … dfed * (1 - fed**2)",
+         "dfeds[t] … dfed * (1 - fed**2) + dk @ self.F.T",
+         "you added dk Fᵀ after the tanh; it should be in dh̃_t, because the next step reads h̃_t, "
+         "the tanh's output"),
         ("grads.b += dk.sum(0)", "grads.b += dk.mean(0)",
          "you averaged db over the batch; it should be a sum, because every sentence used b")))
 

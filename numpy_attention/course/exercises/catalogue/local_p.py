@@ -78,6 +78,9 @@ return dh, dM, dW_p, dv_p.
         ("de = a * (da - a @ da)", "de = alpha * (da - alpha @ da)",
          "you took α for the softmax's output; it should be a, because α = a g does not add up "
          "to 1"),
+        ("de = a * (da - a @ da)", "de = alpha * (dalpha - alpha @ dalpha)",
+         "you took α and dα for a and da in de; it should be a (da − Σ a da), because the softmax "
+         "made a, before the bell"),
         ("np.outer(alpha, dc)", "np.outer(a, dc)",
          "you took a for α in dM; it should be α dcᵀ, because c = α M"),
         ("* 4 / D**2", "/ D**2",

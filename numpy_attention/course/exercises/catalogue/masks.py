@@ -154,6 +154,6 @@ FIND_IN_MASKS = Exercise(
     hints=(
         "What is read past a sentence's end changes nothing. Which gradients contradict that?",
         "Which elements of xs are wrong: in which steps, of which sentences?",
-        "np.where sends a gradient to the operand that was taken, and 0 to the other."),
-    why="Past its end, a sentence's new state is not used, so its gradient, dnew, is 0 there.",
-    planted=("dnew = np.where(m, dh, 0)", "dnew = dh"))
+        "Follow one sentence that ends: in which step does backward first treat it as running?"),
+    why="The mask of step t decided on h_t, so backward reads the same one in step t.",
+    planted=("m = mask[t][:, None]", "m = mask[t - 1][:, None]"))

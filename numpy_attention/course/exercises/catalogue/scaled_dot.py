@@ -74,6 +74,11 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
          "    dq = dE @ k * scale**2\n    dk = dE.swapaxes(-1, -2) @ q * scale**2",
          "you used 1/√d twice in dq and dk; once is enough, because E = q kᵀ / √d"),
         ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
+         "    scale = 1 / np.sqrt(k.shape[-2])\n    dq = dE @ k * scale\n"
+         "    dk = dE.swapaxes(-1, -2) @ q * scale",
+         "you took the number of keys for d in the scale; d should be the length of a key, "
+         "because E = q kᵀ / √d"),
+        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
          "    dq = dE @ k / scale\n    dk = dE.swapaxes(-1, -2) @ q / scale",
          "you multiplied by √d; dq and dk should be divided by it, because E = q kᵀ / √d"),
         ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = dA",
