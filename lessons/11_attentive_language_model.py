@@ -625,7 +625,7 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # The plain LSTM wins with 50.81, ahead of the control with 52.07 and combined with 52.48. And
 # combined does not point: it reads the mean of a verse so far, something like its subject. **Equal
 # weights** cost next to nothing, so the softmax hardly chooses. **No context** costs several times
-# as much. A **shuffled** memory costs nearly the same, so the model uses the past of this verse.
+# as much. A **shuffled** memory costs nearly that, so the model uses the past of this verse.
 # **Hard** weights cost even more, because one state cannot replace all of them.
 #
 # Is the cost of "no context" what attention is worth here? No! The control never had a context, and
@@ -634,7 +634,7 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #
 # Two caveats:
 #
-# - The Bible's axis is 70 times finer than the other.
+# - In the figure, the Bible's axis is 70 times finer than the other.
 # - Equal weights cost 0.010, just at the dotted threshold. With another seed the verdict is "used"
 #   (question 9), so read the number, not the verdict.
 #
@@ -674,7 +674,7 @@ for text, recorded in LONGER.items():
 #   smaller than the confidence interval of each perplexity, so a third seed must decide.
 # - Other things matter more. The large LSTM reaches 77.17, about as good as the paper's 75.96. Five
 #   times as many parameters, dropout, and a state that is carried over from sentence to sentence
-#   are worth thirty points together. Every question of this lesson is about three.
+#   are worth thirty points together. Every question of this lesson is about three points.
 #
 # ## One more silent fault
 #

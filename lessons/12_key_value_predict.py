@@ -392,7 +392,7 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 print("three readers and the 4-gram: outputs and all gradients are the library's")
 
 # %% [markdown]
-# ## What follows what
+# ## The task: pairs of letters
 #
 # The task is that of the example. A sequence contains five pairs of letters, all ten different, out
 # of 50. Then, three times, it repeats the first letter of a pair, and the model must predict the
@@ -474,8 +474,8 @@ show(ax, "12_roles_or_room")
 
 # %% [markdown]
 # The paper's idea works: after 800 steps the models with parts are far ahead of one vector of 8.
-# (The first two stay below 20 %. Most answers are further back than the 4-gram can see, and the
-# LSTM has not even learned to remember the five second letters.)
+# (The first two models stay below 20 %. Most answers are further back than the 4-gram can see, and
+# the LSTM has not even learned to remember the five second letters.)
 #
 # But look at the last column. *One* vector of 16, all roles mixed, is better than two parts of 8,
 # and even than three. So what helped was **room to learn in**, because a state with parts is a

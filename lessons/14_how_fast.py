@@ -61,7 +61,7 @@ from numpy_attention.training.threads import keep_freed_memory
 #
 # | letter | here | what it is |
 # |---|---|---|
-# | V | 3,000 | words |
+# | V | 3,000 | words in the vocabulary |
 # | H | 200 | numbers in a word's row, and in a state |
 # | T | 20 | time steps |
 # | B | 20 | texts, side by side in a batch |
