@@ -390,11 +390,11 @@ for name, search in bugs.items():
     assert (min(held) == len(randoms)) == (name == "the past not counted")
 
 # %% [markdown]
-# No law catches everything. Law 1 passes all four bugs, because with one slot there is nothing to
-# mix up. *The ended forgotten* and *the worst first* make true claims about the wrong sentences, so
+# No law catches everything. All four bugs obey law 1, because with one slot there is nothing to mix
+# up. *The ended forgotten* and *the worst first* make true claims about the wrong sentences, so
 # only law 3 catches them. *The past not counted* ranks prefixes by their last word alone. With room
-# for everything, no prefix is dropped, so even law 3 passes it. It needs a law of its own: question
-# 2.
+# for everything, no prefix is dropped, so it obeys even law 3. Question 2 asks for a law that
+# catches it.
 #
 # Does law 2 lead you to the line? Here is its report for *rows put in order*, on the house:
 
@@ -606,7 +606,8 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 #
 # ## What a wider beam finds
 #
-# Does BLEU rise as long as log p does? How often is beam 5's sentence less probable than greedy's?
+# A wider beam finds more probable sentences, and shorter ones. BLEU rises at first, but from width
+# 5 to 10 it hardly moves. Here are the means, then the clauses where beam 5 gains most on greedy:
 
 
 # %% tags=["training"]
@@ -640,13 +641,8 @@ for n in np.argsort(-gain)[:3]:
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
 
 # %% [markdown]
-# A wider beam finds more probable sentences, and shorter ones. But from 5 to 10, BLEU hardly moves.
-# Could the beam's sentence be *less* probable, as with the larger toy models? On one processor it
-# was in three clauses, on another in none. (Libraries divide log p by a **length penalty** to
-# favour longer sentences: question 9. In some, a finished hypothesis frees its slot: question 1.)
-#
-# The next number is the most surprising. How probable are the *reference translations* to the
-# model?
+# So is the beam still too narrow for the best translations? No. To the model, the *reference
+# translations* are even less probable than what greedy writes:
 
 # %% tags=["training"]
 of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
@@ -657,16 +653,16 @@ print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So missing the reference is not a **search error** but a **model error**: the model prefers its
-# own sentences, and a better search would only find sentences that it prefers even more. The model
-# must change.
+# So when the beam misses the reference, that is not a **search error** but a **model error**: the
+# model prefers its own sentences, and a better search would only find some that it prefers even
+# more. The model must change.
 #
 # ## One beam, drawn as a tree
 #
-# Among the clauses that the beam translates exactly as the book does, take the one where greedy
-# loses most log p. Each edge shows the log p of its word. Ended prefixes are green and show their
-# total. Dropped prefixes are white and dotted. Follow greedy, which takes the largest number each
-# time. Where is it dropped?
+# Among the clauses that the beam translates exactly as the book does, take the one where it gains
+# most log p on greedy. Each edge shows the log p of its word. Ended prefixes are green and show
+# their total. Dropped prefixes are white and dotted. Follow greedy, which takes the largest number
+# each time. Where does the beam drop it?
 
 # %% tags=["training"]
 of_five = best(ended[5])

@@ -6,14 +6,14 @@
 #
 # **Needs:** lesson 11. **Time:** 40 minutes to read, about a minute to run.
 #
-# In lesson 11 one vector h_t had four jobs. It *asked* the memory. Later, as part of the memory, it
-# was *found* and *fetched*. And it *predicted* the next word. Is that too much for one vector?
-# Daniluk, Rocktäschel, Welbl & Riedel (2017) think so, and give each job its own vector: a key, a
-# value, a predict part.
+# In lesson 11 one vector h_t had four roles. It *asked* the memory. Later, as part of the memory,
+# it was *found* and *fetched*. And it *predicted* the next word. Is that too much for one vector?
+# Daniluk, Rocktäschel, Welbl & Riedel (2017) think so, and cut it into parts: a key, a value and a
+# predict part.
 #
 # You will derive their models and try them on a task. Separate parts learn it much faster than one
 # small vector, but a control overturns the explanation. At the end you split the gradient of h_t by
-# its jobs. Guess now: which two of the four jobs disagree most?
+# its roles. Guess now: which two of the four roles disagree most?
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -43,10 +43,10 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # h_t is the LSTM's state after word t: one vector, cut into *parts* of n numbers, h_t = [k_t; v_t;
 # p_t]. The LSTM is free to put anything anywhere. k_t is a key only because the score reads these
-# columns, and no others. The state has four *jobs*, and one to three parts. The paper's models
-# differ in which part, a, b or c, has which job:
+# columns, and no others. The state has four *roles*, and one to three parts. The paper's models
+# differ in which part, a, b or c, has which role:
 #
-# | job | its name | reads | attention, [a] | key-value, [a; b] | key-value-predict, [a; b; c] |
+# | role | its name | reads | attention, [a] | key-value, [a; b] | key-value-predict, [a; b; c] |
 # |---|---|---|---|---|---|
 # | h_t asks | query | k_t | a | a | a |
 # | h_i, before t, is found | key | k_i | a | a | a |
@@ -89,7 +89,7 @@ boxes = {
 arrows = [("hi", "ki"), ("hi", "vi"), ("ht", "kt"), ("ht", "pt"), ("ki", "M", "is found"),
           ("kt", "M", "asks"), ("M", "a"), ("a", "r"), ("vi", "r", "is fetched"), ("r", "y"),
           ("pt", "y", "predicts"), ("y", "P")]
-show(plotting.diagram(boxes, arrows, title="Four jobs, three parts: a state asks with its key "
+show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state asks with its key "
                       "and is found by it"), "12_architecture")
 
 # %% [markdown]
@@ -154,8 +154,8 @@ assert letters[alpha.argmax()] == "k"
 #
 # ## Backward
 #
-# As in lesson 11, the gradients are on the right. New: each job's gradient goes to its own part of
-# the state. The loss is L = u · y.
+# As in lesson 11, the gradients are on the right. New: each role's gradient goes to its part of the
+# state. The loss is L = u · y.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = r W_r + p W_x        dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
@@ -183,13 +183,13 @@ de = alpha * (dalpha - alpha @ dalpha)      # (L,)
 dZ = np.outer(de, w) * (1 - M**2)           # (L, 2)
 
 # %%
-jobs = {
+gradients = {
     "it predicts: dp_t": (da @ W_x.T, p_t),             # (n,)
     "it asks: dk_t": (dZ.sum(0) @ W_h.T, k_t),          # (n,)
     "they are fetched: dV": (np.outer(alpha, dr), V),   # (L, n)
     "they are found: dK": (dZ @ W_Y.T, K),              # (L, n)
 }
-for name, (ours, array) in jobs.items():
+for name, (ours, array) in gradients.items():
     numeric = numeric_gradient(L, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name:<20}", str(ours).replace("\n", ""))
@@ -204,7 +204,7 @@ print("all four are what the central difference measures")
 #            + Σ_t α_ts dr_t     value: they fetch it
 #            + da_s W_xᵀ         predict: at step s
 #
-# The paper calls a vector with all four terms overloaded. Cutting the state separates them.
+# The paper calls a vector with all four terms *overloaded*. Cutting the state separates them.
 #
 # ## All words at once
 #
@@ -392,7 +392,7 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 print("three readers and the 4-gram: outputs and all gradients are the library's")
 
 # %% [markdown]
-# ## What follows what
+# ## The task: pairs of letters
 #
 # The task is that of the example. A sequence contains five pairs of letters, all ten different, out
 # of 50. Then, three times, it repeats the first letter of a pair, and the model must predict the
@@ -413,8 +413,8 @@ for row in range(3):
 # the others as value and prediction.
 #
 # But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
-# all four jobs, in the same LSTM as that of two parts. Guess before you run: how many answers will
-# it get right? (Guessing one of the five second letters at random is right 20 % of the time.)
+# all four roles, with the same LSTM as two parts. Guess before you run: how many answers will it
+# get right? (Guessing one of the five second letters at random is right 20 % of the time.)
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -474,36 +474,36 @@ show(ax, "12_roles_or_room")
 
 # %% [markdown]
 # The paper's idea works: after 800 steps the models with parts are far ahead of one vector of 8.
-# (The first two stay below 20 %. Most answers are further back than the 4-gram can see, and the
-# LSTM has not even learned to remember the five second letters.)
+# (The first two models stay below 20 %. Most answers are further back than the 4-gram can see, and
+# the LSTM has not even learned to remember the five second letters.)
 #
-# But look at the last column. *One* vector of 16, all jobs mixed, is better than two parts of 8,
+# But look at the last column. *One* vector of 16, all roles mixed, is better than two parts of 8,
 # and even than three. So what helped was **room to learn in**, because a state with parts is a
-# longer state. A long vector loses nothing by mixing the jobs, because each matrix can read the
+# longer state. A long vector loses nothing by mixing the roles, because each matrix can read the
 # directions that it needs (question 1 proves it). Is it room to *hold* the answers, or to *learn*
 # them soon? (Question 4 has a surprise.)
 #
-# ## Do the jobs pull against each other?
+# ## Do the roles pull against each other?
 #
 # Now measure the gradients that meet in h. `terms_of` runs the library's backward pass on the 500
 # sequences and returns the four terms of dh from above, one row per state. We take the **cosine**
 # between two terms, as a mean over the states where both are present: 1 if both want the same
-# change of this state, −1 if they want opposite ones.
+# change of a state, −1 if they want opposite ones.
 
 # %% tags=["training"]
-JOBS = ("query", "key", "value", "predict")
-PAIRS = tuple(combinations(JOBS, 2))                    # all six
+ROLES = ("query", "key", "value", "predict")
+PAIRS = tuple(combinations(ROLES, 2))                   # all six
 
 
 def cosine_of(one, other):
-    """The mean cosine of two jobs' gradients (T · B, n), where neither is 0."""
+    """The mean cosine of two roles' gradients (T · B, n), where neither is 0."""
     lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
     there = lengths > 0
     return ((one * other).sum(1)[there] / lengths[there]).mean()
 
 
 def look(model):
-    """→ {pair of jobs: cosine}"""
+    """→ {pair of roles: cosine}"""
     terms = terms_of(model, test)
     return {(one, other): cosine_of(terms[one], terms[other]) for one, other in PAIRS}
 
@@ -537,11 +537,11 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 
 # %% tags=["training"]
 def cut(name, seed):
-    """An untrained model with two parts, its jobs divided at the | in the name."""
+    """An untrained model with two parts, its roles divided at the | in the name."""
     behind = name.split(" | ")[1].split(", ")
 
     class Cut(KeyValueReadout):
-        read_by = {job: int(job in behind) for job in JOBS}
+        read_by = {role: int(role in behind) for role in ROLES}
 
     model = create("key-value", 16, seed)
     reader = model.reader
@@ -561,12 +561,12 @@ assert all((right[name] < right[together]).all() for name in separated)
 # The suspicion is refuted: the third is the best of the three, with every seed. With a separate
 # query, the result depends on the seed. A separate predict part does not help within 800 steps. (We
 # do not know why it is behind even one vector of 8 with these three seeds.) A negative cosine says
-# that two jobs disagree about the next small step, not that a vector has no room for both in the
+# that two roles disagree about the next small step, not that a vector has no room for both in the
 # end.
 #
-# How could we have known which jobs need separate parts? Ask what each must *contain* here. Query
-# and value both contain the letter that is read *now*. The key contains the one *before*. And
-# predict has nothing to add, since the answer comes with r. If that is the reason, then a cut by
+# How could we have known which roles need separate parts? Ask what each must *find* in the state.
+# Query and value both need the letter that is read *now*. The key needs the one *before*. And
+# predict needs nothing, since the answer comes with r. If that is the reason, then a cut by
 # content must be the best of all: query and value in one part, key and predict in the other. Guess
 # before you run how many answers it gets right.
 
@@ -612,7 +612,7 @@ for name, seeds in WIKITEXT.items():
 #
 # | here | elsewhere |
 # |---|---|
-# | jobs, roles, parts | key, value, query and prediction vectors |
+# | roles, parts | key, value, query and prediction vectors |
 # | 4-gram of states | N-gram RNN (Daniluk et al.) |
 # | window | attention span, context window |
 # | what a second seed shifts | run-to-run variance |
@@ -638,19 +638,17 @@ for name, seeds in WIKITEXT.items():
 #
 # 1. Let h be 3n numbers, and three parts of n read them. Prove that one vector of 3n can give the
 #    same y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
-# 2. From one vector of 8 to three parts of 8, by what factor does the reader's number of parameters
-#    grow, and by what factor the LSTM's? How long is the longest single vector whose model has no
-#    more parameters than that of two parts of 8? Which of the two answers more questions after 800
-#    steps?
-# 3. Four jobs can be cut in two in seven ways, and you have seen five. Which of the other two is
+# 2. Replace one vector of 8 by three parts of 8. How many times as many parameters does the reader
+#    have now, and the LSTM? Then compare two parts of 8 with one vector at equal parameters. How
+#    long may the vector be? Which model answers more questions after 800 steps?
+# 3. Four roles can be cut in two in seven ways, and you have seen five. Which of the other two is
 #    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
 # 4. Train one vector of 8, and the cut that gives predict its own part, four times as long. Did the
 #    vector of 8 have too few numbers, or was it only slow?
-# 5. The *overlap* of two jobs is the cosine of their matrices G = Dᵀ D (n, n), where D (T · B, n)
-#    holds all gradients of a job: do they use the same directions of the state? Invent gradients of
-#    two jobs in two states of two numbers, at right angles in each state but with an overlap of 1.
-#    Then measure the trained vectors of 8 and of 16. Which job gets directions to itself where
-#    there is room?
+# 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
+#    and G = Dᵀ D. The *overlap* of two roles is the cosine of their G. Show that their mean cosine
+#    can be 0 and their overlap 1: invent their gradients for two states of two numbers. Then
+#    measure the trained vectors of 8 and 16. In 16 numbers, which role shares no directions?
 # 6. The planted bug passes with one part. With two, which gradients are wrong? Predict, then run
 #    `caught(check, Misfiled, 2)`.
 # 7. With one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict *k*.
@@ -658,5 +656,5 @@ for name, seeds in WIKITEXT.items():
 #    five pairs, at most?
 # 8. The Bible in a minute: let models of at most 130,000 parameters read 130 steps of it (`Bible`
 #    and `largest_state` in `roles_parts.py`): no past, 4-gram, one part, two, three. Who wins?
-#    Where does attention look, what does a window of 1 cost the trained models, and which jobs
+#    Where does attention look, what does a window of 1 cost the trained models, and which roles
 #    disagree?

@@ -14,16 +14,16 @@
 # can beat. You will write the obvious version first. Then you will make one change at a time, check
 # that each version computes the same as the one before, and measure how much time it saves.
 #
-# Guess now. How many times its floor does the first version take: one and a half, two, five, ten?
+# Guess now. How slow is the first version: one and a half times its floor, two, five or ten times?
 # These will be the seven changes:
 #
 # | change | what it is |
 # |---|---|
-# | 1 | one input product for all steps |
+# | 1 | one input product for all time steps |
 # | 2 | one product for each weight gradient, after the loop |
 # | 3 | the softmax over all words at once |
-# | 4 | the recurrent weights in panels, laid out once for all steps |
-# | 5 | all gates of a step in one compiled loop |
+# | 4 | the recurrent weights in panels, laid out once per training step |
+# | 5 | all gates of a time step in one compiled loop |
 # | 6 | softmax, loss and gradient in one pass, in place |
 # | 7 | the update in one pass |
 #
@@ -53,20 +53,23 @@ from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.threads import keep_freed_memory
 
 # %% [markdown]
-# ## The step
+# ## The training step
 #
 # The model is lesson 03's with one layer. Its sizes are those of the small model of Zaremba et al.
-# (2014), with a smaller vocabulary. A training step reads T words of each of B texts.
+# (2014), with a smaller vocabulary. A *training step* reads T words of each of B texts. A *time
+# step* t, or step t for short, reads one word of each text.
 #
 # | letter | here | what it is |
 # |---|---|---|
-# | V | 3,000 | words |
+# | V | 3,000 | words in the vocabulary |
 # | H | 200 | numbers in a word's row, and in a state |
 # | T | 20 | time steps |
 # | B | 20 | texts, side by side in a batch |
+# | E | (V, H) | a row for each word as input: x_t |
+# | W, U, b | (H, 4H), (H, 4H), (4H,) | of the gates: input weights, recurrent weights, bias |
+# | S, d | (V, H), (V,) | of the softmax: a row and a bias for each word as output |
 #
-# The words are random. Nothing is learned here, and a product takes the same time whether or not
-# the words make sense.
+# The words are random, because a product takes the same time for any numbers.
 
 # %%
 V = 3000
@@ -87,14 +90,14 @@ boxes = {
 }
 arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
           ("h", "z"), ("z", "L"), ("L", "w", "gradient")]
-title = "Matrix products are blue; only the dashed loop must run step by step"
+title = "Matrix products are blue; only the dashed loop needs one time step after another"
 show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 
 # %% [markdown]
 # ## Forward
 #
-# The obvious version comes first: a step of the LSTM with one line per gate, and the same lines
-# backward (lesson 03 derives them).
+# The obvious version comes first: a time step of the LSTM, forward and backward, with one line per
+# gate (lesson 03 derives them).
 
 
 # %%
@@ -130,14 +133,14 @@ def gates_backward(dh, dc, kept):
 # ## Backward
 #
 # The recurrence is one loop forward in time and one loop backward. Count its products: two per time
-# step forward and four per step backward, because each product has two factors, and each factor
-# needs a gradient.
+# step forward and four backward, because each product has two factors, and each factor needs a
+# gradient.
 
 
 # %% tags=["plain"]
 @dataclass(eq=False)
 class Recurrence(Module):
-    """x_t → h_t, one step after the other."""
+    """x_t → h_t, one time step after the other."""
 
     W: Array  # (H, 4H)
     U: Array  # (H, 4H)
@@ -158,7 +161,7 @@ class Recurrence(Module):
         return hs[1:], (xs, hs, kept)
 
     def backward(self, dhs, cache, grads):
-        """∂L/∂h of all steps (T, B, H) → ∂L/∂xs."""
+        """∂L/∂h of all time steps (T, B, H) → ∂L/∂xs."""
         xs, hs, kept = cache
         dh = np.zeros_like(xs[0])
         dc = np.zeros_like(xs[0])
@@ -178,16 +181,16 @@ class Recurrence(Module):
 # array of it.)
 
 # %%
-xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # 4 steps, 3 texts, 2 numbers
+xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # T = 4, B = 3, H = 2
 small = Recurrence(np.empty((2, 8)), np.empty((2, 8)), np.empty(8))
 randomize(small, np.random.default_rng(5))
 print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
-# The whole step adds three things. Words become rows of E. States become a softmax over all V
-# words, with the loss −log p of the word that came next; `scale` is 1/B, so the gradients are those
-# of the mean loss of a text. The update clips the gradient's norm (lesson 02) and takes one step of
-# gradient descent.
+# The whole training step adds three things. Words become rows of E. States become a softmax over
+# all V words, with the loss −log p of the word that came next; `scale` is 1/B, so the gradients are
+# those of the mean loss of a text. The update clips the gradient's norm (lesson 02) and subtracts
+# the gradient times the rate.
 
 
 # %% tags=["plain"]
@@ -195,9 +198,9 @@ print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 class FirstWritten(Recurrence):
     """The whole training step, as one would first write it."""
 
-    E: Array  # (V, H)      a row for each word as input
+    E: Array  # (V, H)
     d: Array  # (V,)
-    S: Array  # (V, H)      a row for each word as output
+    S: Array  # (V, H)
 
     def softmax_loss(self, z, wanted, scale):
         """z (N, V) without its bias → Σ −log p[wanted], ∂(scale · loss)/∂z."""
@@ -256,7 +259,7 @@ def created(kind, V, H, dtype=np.float32):
 
 # %%
 def check(kind):
-    """The report of a gradient check: T = 4 steps, B = 3 texts, H = 2, V = 7."""
+    """The report of a gradient check with T = 4, B = 3, H = 2, V = 7."""
     model = created(kind, 7, 2, np.float64)
     words = np.random.default_rng(3).integers(7, size=(2, 4, 3))
 
@@ -276,14 +279,14 @@ print(check(FirstWritten))
 
 # %% [markdown]
 # From here on, one check per version is enough: **each version must give what the previous version
-# gave**. That means the loss, every gradient, and the weights after two steps. (One step would not
+# gave**. That means the loss, every gradient, and the weights after two updates. (One would not
 # reveal a gradient that is never reset to 0.) Training uses float32, so "the same" means up to
 # rounding: sums taken in another order differ in their last digits.
 
 
 # %%
 def parts_after_a_step(kind):
-    """The loss, every gradient, and the weights after two steps, from the same weights."""
+    """The loss, every gradient, and the weights after two updates, from the same weights."""
     model = created(kind, V, H)
     grads = model.zeros_like()
     loss = model.loss_and_grad(inputs, targets, grads)
@@ -292,7 +295,7 @@ def parts_after_a_step(kind):
     grads.vector[...] = 0
     for _ in range(2):
         model.train_step(inputs, targets, grads)
-    return found | {"the weights after two steps": model.vector}
+    return found | {"the weights after two updates": model.vector}
 
 
 # %%
@@ -311,7 +314,7 @@ def check_same(kind, before):
 # ## 1. The input products do not need the state
 #
 # x_t W does not depend on the state, so it can leave the loop: all T · B rows of x go through W in
-# one product, before the first step. Only h_{t−1} U has to wait for h_{t−1}.
+# one product, before the first time step. Only h_{t−1} U has to wait for h_{t−1}.
 #
 # The number of multiplications stays the same. So what is there to gain? A product of 20 rows
 # fetches all of W, and uses each number 20 times. A product of 400 rows fetches W hardly more
@@ -356,8 +359,8 @@ def listed(rates):
 
 
 # %% [markdown]
-# `in_turns` runs all these products round after round, in a new random order each time, so that a
-# machine that is busy for a while slows them all alike. It measures processor time, in one thread.
+# `in_turns` runs all these products in many rounds, each in a random order, so that a machine that
+# is busy for a while slows them all alike. It measures processor time, in one thread.
 # A product of n rows takes 2 n · H · 4H operations: one multiplication and one addition per row and
 # entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
@@ -388,7 +391,7 @@ print(f"U takes {U.nbytes / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 # and fast memory. Then fetching it is cheap, and this change saves little. Change 4 solves two
 # puzzles that remain: why are few rows slow at all, and why can a view be slower than a copy?
 #
-# Now the change itself. One product leaves the loop:
+# Now one product leaves the loop:
 
 
 # %% tags=["plain"]
@@ -420,7 +423,7 @@ check_same(InputsAtOnce, FirstWritten)
 # In the backward pass, only one product is urgent: step t − 1 needs da_t Uᵀ. If every da_t is kept,
 # the others can be computed after the loop:
 #
-#     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all steps, row under row
+#     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all t, row under row
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
@@ -442,7 +445,7 @@ class WeightsAtOnce(InputsAtOnce):
         return (da @ self.W.T).reshape(xs.shape)
 
     def back_in_time(self, dhs, cache):
-        """∂L/∂h of all steps → da of all steps (T, B, 4H)."""
+        """∂L/∂h of all time steps (T, B, H) → all da (T, B, 4H)."""
         xs, hs, kept = cache
         U_T = self.laid_out(self.U.T, xs.shape[1])
         dh = np.zeros_like(xs[0])
@@ -483,7 +486,7 @@ report = caught(check_recurrence, OneOff)
 
 # %% [markdown]
 # Only U is wrong, and the report names its line. A model trained with this bug still learns, only
-# worse. All shapes are right, and nothing crashes. Every change for speed needs such a check.
+# worse. All shapes are right, and nothing crashes.
 #
 # ## 3. All words at once
 #
@@ -504,12 +507,12 @@ class WordsAtOnce(WeightsAtOnce):
 
 
 check_same(WordsAtOnce, WeightsAtOnce)
-moved = 4 * T * 4 * V * H       # a step writes dzᵀ h, reads it and grads.S, writes grads.S; 4 bytes
+moved = 4 * T * 4 * V * H       # step t writes dzᵀ h, reads it and grads.S, writes grads.S; 4 bytes
 print(f"the sum over t alone moved {moved / 1e6:.0f} MB per training step")
 print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 
 # %% [markdown]
-# The price is memory: z of all steps exists at once. (With a large vocabulary, z would be the
+# The price is memory: z of all time steps exists at once. (With a large vocabulary, z would be the
 # largest array of all. The library computes it in blocks of 512 rows.)
 #
 # ## 4. Few rows at full speed: U in panels
@@ -596,7 +599,7 @@ assert np.allclose(y.transpose(1, 0, 2).reshape(B, -1), x @ W, rtol=1e-4, atol=1
 
 # %% [markdown]
 # Two details are missing. U has 800 columns, twelve panels and a half, so the remaining columns get
-# a product of their own. And Uᵀ has 4H = 800 rows, so each of its panels would need 20 · 800 · 64 =
+# a separate product. And Uᵀ has 4H = 800 rows, so each of its panels would need 20 · 800 · 64 =
 # 1,024,000 multiplications, just too many. Cut the rows of such panels into parts, too, and add the
 # products of the parts:
 #
@@ -683,8 +686,8 @@ show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
 # With small-matrix kernels, ten rows should now come much closer to the speed of hundreds, and the
-# larger matrix should gain more. With many rows the advantage is lost: they can afford the packing,
-# and each part of a panel costs one more pass over the result. With one row there is little to
+# larger matrix should gain more. With many rows the advantage is lost: packing costs little per
+# row, and each part of a panel costs one more pass over the result. With one row there is little to
 # gain, because BLAS does not pack for a product with a vector. So the library, which has the same
 # `Panels`, chooses by size (`few_rows` in `numpy_attention/products.py`).
 #
@@ -703,9 +706,9 @@ check_same(UInPanels, WordsAtOnce)
 # %% [markdown]
 # ## 5. One compiled loop for all gates
 #
-# Count what NumPy does for the gates of one step. σ alone takes four calls: one each for −a, exp,
-# the sum with 1, and the division. Each call makes a new array. Forward and backward, a step makes
-# some fifty calls, each for only B · H numbers.
+# Count what NumPy does for the gates. σ alone takes four calls: one each for −a, exp, the sum with
+# 1, and the division. Each call makes a new array. Forward and backward, a time step makes some
+# fifty calls, each for only B · H numbers.
 #
 # A compiled loop does all of it for one number, then for the next. Intermediate results stay in the
 # processor's registers. For row b, `lstm` in `numpy_attention/kernels/gates.py` runs these lines:
@@ -716,15 +719,15 @@ check_same(UInPanels, WordsAtOnce)
 #         c_next[j] = f[j] * c[j] + i[j] * g[j]
 #         h_next[j] = o[j] * tanh(c_next[j])
 #
-# This is Python that numba compiles to machine code. The arrays of all steps are made before the
-# loop, and step t writes its part of them.
+# This is Python that numba compiles to machine code. The arrays of all time steps are made before
+# the loop, and step t writes its part of them.
 
 
 # %% tags=["plain"]
 class CompiledGates(UInPanels):
     def forward(self, xs):
         a = (as_rows(xs) @ self.W + self.b).reshape(*xs.shape[:2], -1)         # (T, B, 4H)
-        kept = np.empty_like(a)                             # i f g o of all steps
+        kept = np.empty_like(a)                             # i f g o of all t
         hs = np.zeros((len(xs) + 1, *xs[0].shape), xs.dtype)
         cs = np.zeros_like(hs)
         U = self.laid_out(self.U, xs.shape[1])
@@ -753,8 +756,8 @@ check_same(CompiledGates, UInPanels)
 #
 # `softmax_loss` goes through arrays as large as z again and again: z + d, its maximum, the
 # difference, e, its sum, p, the copy, the product with scale. They are much larger than a core's
-# cache, so each one goes out to memory and comes back. A row of z does fit. The kernel takes one,
-# does everything to it, and overwrites it with its gradient, without a second array.
+# cache, so each one goes out to memory and comes back. A row of z does fit. The kernel takes one
+# row at a time, does all of this to it, and overwrites it with its gradient.
 
 
 # %%
@@ -773,7 +776,7 @@ check_same(OnePassSoftmax, CompiledGates)
 # The first version sets the gradient g to 0, squares it into a new array, adds that up, makes a
 # clipped copy, multiplies it by the rate into another copy, and subtracts that. Once the norm is
 # known, one pass is enough: it reads the weights w and g, writes w, and leaves 0 in g for the next
-# step. Clipping only changes the rate.
+# update. Clipping only changes the rate.
 
 
 # %%
@@ -792,8 +795,7 @@ check_same(OnePassUpdate, FirstWritten)
 print(check(OnePassUpdate))
 
 # %% [markdown]
-# The last version is also compared with the first, because seven small differences could have added
-# up.
+# The last version is also compared with the first: seven small differences could have added up.
 #
 # ## The library, and the floor
 #
@@ -838,7 +840,7 @@ def shapes_of_products(B):
     once = [(N, H, 4 * H), (N, 4 * H, H), (H, N, 4 * H)]            # x W and its two
     once += [(H, N, 4 * H)]                                         # ∂L/∂U
     once += [(N, H, V), (N, V, H), (V, N, H)]                       # h Sᵀ and its two
-    return once + T * [(B, H, 4 * H), (B, 4 * H, H)]                # h U, da Uᵀ: every step
+    return once + T * [(B, H, 4 * H), (B, 4 * H, H)]                # h U, da Uᵀ: for every t
 
 
 def products(B):
@@ -857,13 +859,13 @@ def products(B):
 # ## The waterfall
 #
 # Nine versions and the floor run in turns. The output compares each version's speed with that of
-# the one before: the median over the rounds, with their middle half in brackets. If the brackets
+# the one before: the median over the rounds, with the middle half of them in brackets. If these
 # include 1, this run cannot tell the two apart, and the bar is grey.
 
 
 # %% tags=["training"]
-def step_of(kind):
-    """A function that makes a training step of a model of that kind."""
+def run_of(kind):
+    """A function that runs a training step of a model of that kind."""
     model = created(kind, V, H)
     grads = model.zeros_like()
     return lambda: model.train_step(inputs, targets, grads)
@@ -872,16 +874,16 @@ def step_of(kind):
 keep_freed_memory()     # otherwise each new array asks the system for memory again
 
 # %% tags=["training"]
-def step_of_library():
+def run_of_library():
     """The same with the library's model and optimizer."""
     grads = library.zeros_like()
     optimizer = SGD(RATE)
 
-    def step():
+    def run():
         library.loss_and_grad(batch, None, 1 / B, grads)
         norm = np.sqrt(squared_norm(grads.vector))
         optimizer.update(library.vector, grads.vector, {}, 1, factor=min(1, CLIP / norm))
-    return step
+    return run
 
 
 # %% tags=["training"]
@@ -895,9 +897,9 @@ LADDER = {
     "6 softmax in one pass": OnePassSoftmax,
     "7 update in one pass": OnePassUpdate,
 }
-steps = {name: step_of(kind) for name, kind in LADDER.items()}
-steps["the library's own"] = step_of_library()
-versions = list(steps)
+runs = {name: run_of(kind) for name, kind in LADDER.items()}
+runs["the library's own"] = run_of_library()
+versions = list(runs)
 
 # %% [markdown]
 # What else takes time in the last version? To find out, its kernels run alone in the same rounds.
@@ -905,7 +907,7 @@ versions = list(steps)
 
 # %% tags=["training"]
 def all_gates():
-    """The kernels of all T steps, forward and backward."""
+    """The kernels of all time steps, forward and backward."""
     a, u, kept, da = np.zeros((4, B, 4 * H), np.float32)
     h, c, c_next, dh, dc, dc_before = np.zeros((6, B, H), np.float32)
 
@@ -935,7 +937,7 @@ def update():
 
 # %% tags=["training"]
 parts = {"products": products(B), "softmax": softmax(), "update": update(), "gates": all_gates()}
-seconds = in_turns(steps | parts, 35, np.random.default_rng(10))
+seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
 ms = medians(seconds)
 before = None
 for name in versions:
@@ -966,15 +968,14 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # kernels, the first version took less than three times as long as its products. That is not ten
 # times, because BLAS did much of the work from the start. One change, all words at once, saved
 # about as much as all the others together. The others each saved about a tenth of the time or less,
-# and the first of them hardly anything.
+# and change 1 hardly anything.
 #
-# These shares belong to *this* step, whose output layer is large. In a larger model the loop counts
+# These shares belong to *this* model, whose output layer is large. In a larger one the loop counts
 # for more. With H = 1,024 and ten texts, the panels alone took off more than a third of the time
 # (question 5). The shares also depend on the order of the changes, since a loop that is gone cannot
 # be made faster (question 1).
 #
-# The panels rely on a limit inside OpenBLAS that its next version may move. Measure such a change
-# again on every machine that matters.
+# The panels rely on a limit inside OpenBLAS that its next version may move. So measure it again.
 #
 # ## What is left
 #
@@ -1000,9 +1001,8 @@ print(f"if everything except the products took no time, it would be "
 # ## What did not help
 #
 # Before the panels, we wrote our own product for just this shape, as a numba kernel. It saved one
-# or two per cent of a step, for a page of code that the next processor might not like. We threw it
-# away. The panels came from a better question. Instead of "can we write a faster product?" we asked
-# "why is this product slower than that one?". The answer was in the library all along.
+# or two per cent of the time for a page of code. We threw it away. The panels came from a better
+# question: not "can we write a faster product?" but "why is this product slower than that one?".
 
 # %% [markdown]
 # ## What others call it
@@ -1026,7 +1026,7 @@ print(f"if everything except the products took no time, it would be "
 # | `as_rows` | (T, B, …) as (T · B, …) |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `randomize` | gives every parameter random values |
-# | `lstm` | all gates of a step, compiled |
+# | `lstm` | all gates of a time step, compiled |
 # | `lstm_backward` | their backward pass, compiled |
 # | `cross_entropy` | bias, softmax, loss and its gradient in one pass, compiled |
 # | `squared_norm` | Σ g², compiled |
@@ -1041,14 +1041,14 @@ print(f"if everything except the products took no time, it would be "
 # ## Questions
 #
 # 1. Make change 6 right after the first version, in the loop, with 20 rows per call. Does it save
-#    more or less there than at its place in the ladder? Why is what a change saves not a property
-#    of the change alone?
-# 2. Why can h_{t−1} U never be computed for all steps at once, while a Transformer's products can?
+#    more or less there than at its place in the ladder? Why does the saving depend on more than the
+#    change itself?
+# 2. Why can h_{t−1} U never be computed for all t at once, while a Transformer's products can?
 #    And which products of lesson 06's decoder have to stay in its loop?
 # 3. Count the operations of a training step from `shapes_of_products`. What share does the output
 #    layer have, and what share is in the loop? For which V are the two equal?
 # 4. What does version 7 keep in memory for its backward pass? Which of these arrays grow with T,
-#    and which with V? Where would you cut first, with 10,000 words and 500 steps?
+#    and which with V? Where would you cut first, with 10,000 words and T = 500?
 # 5. Take V = 200 instead of 3,000: letters, not words. Predict first: how far is the first version
 #    from its floor now, and which change saves most? Then take H = 1,024. How much do the panels
 #    save, with 20 texts and with ten?
@@ -1056,7 +1056,7 @@ print(f"if everything except the products took no time, it would be "
 #    sees and a gradient check does not.
 # 7. In the first plot of speeds, look at one row and at five. Is the copy faster than the view
 #    there, too? What does a product of one row wait for?
-# 8. Suppose you also take `da @ U_T` of all steps out of the loop. What does `check_same` say, and
+# 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` say, and
 #    why must it?
 # 9. How many products must use a layout before it has paid for itself? Measure `Panels(U, 10)`, and
 #    a product of ten rows with and without it, also for H = 1,024. What does the answer mean for

@@ -90,7 +90,7 @@ def terms_of(model, batch):
 
 
 def draw_cosines(seen, accused, title):
-    """The cosines of all pairs of jobs while models learn, the accused pair's in colour; → Figure.
+    """The cosines of pairs of roles while models learn, the accused pair's in colour; → Figure.
 
     seen: {name: [what `train_pairs` gives, of each seed]}, where look gives {pair: cosine}.
     """
@@ -105,7 +105,7 @@ def draw_cosines(seen, accused, title):
                         color=plotting.COLOURS[1] if pair == accused else "0.8")
         ax.grid(alpha=0.3)
         ax.set(title=name, ylim=(-0.5, 0.5), xlabel="training steps; one line per seed")
-    axes[0].set_ylabel("mean cosine of two jobs' gradients")
+    axes[0].set_ylabel("mean cosine of two roles' gradients")
     axes[0].plot([], color=plotting.COLOURS[1], label=" · ".join(accused))
     axes[0].plot([], color="0.8", label="the other pairs")
     axes[0].legend(loc="upper right")

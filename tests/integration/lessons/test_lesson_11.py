@@ -136,7 +136,7 @@ def test_the_longer_trainings_are_those_recorded():
     assert list(written(NAME, "LONGER")) == list(RECORDS)
 
 
-def test_the_last_question_but_one_has_the_recorded_perplexities():
+def test_its_question_has_the_recorded_perplexities():
     one, two, three, ngram = [
         round(recorded(f"daniluk-{name}"))
         for name in ("attention", "key-value", "key-value-predict", "4gram")]

@@ -85,7 +85,7 @@ def test_a_gradient_that_is_never_cleared_is_caught(lesson):
             self.vector[...] -= self.dtype.type(rate) * grads.vector
             return loss
 
-    with pytest.raises(AssertionError, match="the weights after two steps differs"):
+    with pytest.raises(AssertionError, match="the weights after two updates differs"):
         lesson["check_same"](Stale, lesson["OnePassUpdate"])
 
 
