@@ -79,9 +79,9 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
-# All your pencil needs is exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. The power of four words is
-# 1, that of "on" is 2.72, and that of "mat" is 7.39. Their sum is 4 + 2.72 + 7.39 = 14.11. What
-# weight does "mat" get?
+# All your pencil needs is exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. Four words have the power 1,
+# "on" has 2.72, and "mat" has 7.39. Their sum is 4 + 2.72 + 7.39 = 14.11. What weight does "mat"
+# get?
 
 # %%
 powers = np.exp(scores)
@@ -113,8 +113,8 @@ for word, weight, x in zip(words, weights, X):
 print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context[2]:.2f}")
 
 # %% [markdown]
-# The context is mostly about "where". It is about half as much about "who", because a mat is a
-# thing and a little of the cat came with it, and hardly at all about what is done.
+# The context is mostly about "where". It has about half as much of "who", because a mat is a thing
+# and a little of the cat came with it, and hardly any of what is done.
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -408,6 +408,6 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # 3. Which query gives all six words the same weight? Is there only one?
 # 4. Ask "where?" of "the cat sat on the mat mat". Which weight does each of the two "mat" get?
 # 5. Is there a query for which the context is exactly the vector of "mat"?
-# 6. Replace the vector of "the" by (1, 1, 1). Does "where?" still find "mat"? And by (3, 3, 3)?
-#    What does that tell you about long vectors?
+# 6. Replace the vector of "the" by (1, 1, 1). Does "where?" still find "mat"? With (3, 3, 3)? What
+#    does that tell you about long vectors?
 # 7. Multiply q by 800, and look at the weights. Which line of `look_up` prevents that?

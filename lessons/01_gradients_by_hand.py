@@ -135,8 +135,8 @@ show(figure, "01_pull")
 # All scores should fall except that of "d". (To *lower* L we go against the gradient, so the bars
 # show −dz.) The more the model had expected a wrong letter, the harder its score is pulled down.
 #
-# **z = W h + b.** With indices, z_v = Σ_d W_vd h_d + b_v. The gradient of a number is the sum of
-# dz_v times the slope of z_v, over all z_v that use it:
+# **z = W h + b.** With indices, z_v = Σ_d W_vd h_d + b_v. A number's gradient is the sum, over all
+# z_v that use it, of dz_v times the slope of z_v:
 #
 #     db_v  = dz_v
 #     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
@@ -203,9 +203,9 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
-# A fourth asks for the softmax alone, given any dp, because attention will need it. Write p_j =
-# u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. z_k changes only u_k and Z, both with the slope u_k,
-# so the quotient rule gives
+# A fourth asks for the softmax alone, given any dp, because attention will need it. Write
+# p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. z_k occurs only in u_k and Z, each with
+# slope u_k, so the quotient rule gives
 #
 #     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
 #
@@ -312,9 +312,9 @@ for name, array in tiny.named_parameters():
 
 # %% [markdown]
 # The library's `gradcheck` does the same for any Module, with a difference of four points, whose
-# error is O(ε⁴). It draws the **upstream gradient**, which arrives from what comes after (here
-# dloss), at random, one number for each output. Each error is relative to its element, or to a
-# thousandth of the largest one, and must stay below 1e-6.
+# error is O(ε⁴). The **upstream gradient**, which arrives from later layers (here dloss), is drawn
+# at random, one number for each output. Each error is relative to its element (at least a
+# thousandth of the largest), and must be below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -476,8 +476,8 @@ assert said == "PASSES"
 # has ε⁴ in place of ε². Its best ε is near δ^(1/5), a few ten-thousandths, with a smaller error.
 #
 # Here each derivative with respect to W multiplies by one more h, and h is small. So L''' is
-# smaller than L, and both best ε should be a little larger. For float32 δ is 6e-8. Guess what error
-# it reaches at its best ε: a millionth?
+# smaller than L, and each best ε a little larger. For float32 δ is 6e-8. Guess its smallest error
+# over all ε: a millionth?
 
 
 # %%
@@ -533,10 +533,10 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # contains none.
 #
 # exp(L) is the *perplexity*: at 10, a model is as unsure as if 10 letters were equally likely. How
-# low can it go? Suppose that we could choose the scores z after a letter x freely. If we add p −
-# onehot over all pairs of the text that begin with x, we get count(x) p(y | x) − count(x, y) for
-# each y. This is 0 if p(y | x) = count(x, y) / count(x). L is convex in z (a bowl: it has one
-# minimum), so this is the minimum. Counting gives us the floor before we train.
+# low can it go? Suppose that we could choose the scores z after a letter x freely. Summed over all
+# pairs of the text that begin with x, p − onehot is count(x) p(y | x) − count(x, y) for each y.
+# This is 0 if p(y | x) = count(x, y) / count(x). L is convex in z (a bowl: it has one minimum), so
+# this is the minimum. Counting gives us the floor before we train.
 
 
 # %% tags=["training"]
@@ -609,8 +609,8 @@ show(ax, "01_training")
 # The perplexity begins above V = 47, the perplexity of equal probabilities, because a model with
 # random parameters is sure of the wrong letters. And it does not always fall: it is 9.694 at step
 # 1,000 and 9.711 at step 2,000. That is the noise of the draws. While the rate is large, the
-# perplexity jumps up and down around a falling mean. At step 1,000 the mean is about a tenth
-# higher, and we happened to look at a low moment. As the rate falls to 0, the trembling stops.
+# perplexity jumps up and down around a falling mean. Around step 1,000 the mean is about a tenth
+# above that, and we saw a low moment. As the rate falls to 0, the trembling stops.
 #
 # What does it know? Guess what it expects after a "q".
 

@@ -348,7 +348,7 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
 # **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
 # small for others. For each element x with gradient g, Adam keeps two running means: m of g, and v
 # of g². It moves x by the rate times m / √v. While g keeps its sign, this quotient is about 1,
-# whatever the size of g. If the sign of g keeps changing, it is smaller. (The tiny ε avoids 0 / 0.
+# whatever the size of g. If the sign of g keeps changing, it is smaller. (Below, ε avoids 0 / 0.
 # Usually β₁ = 0.9 and β₂ = 0.999.)
 #
 #     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
@@ -432,9 +432,9 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # A product of many matrices usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al.
 # 1994). Since 1 − h² ≤ 1, no step lengthens the gradient by more than a factor of s, the largest
 # singular value of U (the most by which U lengthens any vector). So if s < 1, the gradient must
-# vanish (Pascanu et al. 2013). That bounds a single step. Over many steps, U's factor per step
-# tends to its *spectral radius* ρ, the largest absolute value of an eigenvalue (a number λ with
-# U v = λ v for some vector v ≠ 0).
+# vanish (Pascanu et al. 2013). But s bounds one step. Over many steps, U's factor per step tends to
+# its *spectral radius* ρ, the largest absolute value of an eigenvalue (a number λ with U v = λ v
+# for some vector v ≠ 0).
 
 
 # %% tags=["training"]
@@ -452,9 +452,9 @@ def backward_norms(cell, xs, start, dlast):
 
 
 # %% [markdown]
-# We compare the trained model, with its true loss on the last letter, with networks whose random U
-# is scaled to larger and larger ρ. All read the same held-out letters through the trained
-# embedding: T to leave the state of zeros, then T for the gradient's path back.
+# The trained model (true loss, on the last letter) is compared with networks whose random U is
+# scaled to larger and larger ρ. All read the same held-out letters through the trained embedding: T
+# to warm up the state, then T for the gradient's path back.
 
 # %% tags=["training"]
 T = 60
@@ -561,8 +561,8 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
 # Near symbols are learnt in 400 steps, and far ones are guessed. If the gradient reaches further,
-# the network learns more. The border depends on the seed: with two others the orthogonal start
-# learns n = 16, too. The same Jacobians carry the trace of the first symbol *forward*. So where the
+# the network learns more. How far depends on the seed: with two others the orthogonal start learns
+# n = 16, too. The same Jacobians carry the trace of the first symbol *forward*. So where the
 # gradient is faint, the memory of the symbol is faint, too. Patience moves the border (question 6).
 # Lesson 03 builds a path on which nothing is multiplied away.
 

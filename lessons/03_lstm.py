@@ -67,8 +67,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | W, U, b | (I, 4H), (H, 4H), (4H,) | parameters, the same at every step |
 #
 # This is the form in Zaremba et al. 2014, section 3. In 1997 there was no f: c_t = c_{t−1} + i ∘ g.
-# A cell that only adds grows over a long text and can never start again. The forget gate lets it
-# start again (Gers et al. 2000).
+# A cell that can only add keeps growing and can never start again. The forget gate lets it start
+# again (Gers et al. 2000).
 
 # %%
 boxes = {
@@ -425,9 +425,9 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # Now take untrained networks, with both paths open. They have 32 units, and read the inputs of
 # lesson 02's recall task. We vary two things. One is how U starts: small, between −0.1 and 0.1, or
 # **orthogonal** (it changes no vector's length), which lesson 02 found to be better for Elman's
-# network. If a name does not say how U starts, it starts small. The other is the bias b_f of the
-# LSTM. The loss reads only the last state: h of Elman's network, and c of the LSTMs, where the
-# carousel ends. `way_back` is the backward pass, and keeps every ∂L/∂(state).
+# network. A name that says nothing of U means a small one. The other is the bias b_f of the LSTM.
+# The loss reads only the last state: h of Elman's network, and c of the LSTMs, where the carousel
+# ends. `way_back` is the backward pass, and keeps every ∂L/∂(state).
 
 # %% tags=["training"]
 NETWORKS = {                                    # b_f (None: Elman), whether U starts orthogonal
@@ -477,10 +477,10 @@ assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["LSTM, b_f = 3"]
 assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orthogonal"]
 
 # %% [markdown]
-# At first the LSTMs follow σ(b_f)^k: that is the carousel. Farther back, more arrives, because path
+# At first the LSTMs follow σ(b_f)^k: that is the carousel. Farther back they stay above it: path
 # (2) is open as well, and with b_f = 5 the gradient even grows. But look at the order of the
-# curves. Elman's network with an orthogonal U is *above* the LSTMs with b_f = 0 and b_f = 1. Is the
-# reason the network, or how U starts? Only two networks with the same start can answer that.
+# curves. Elman's network with an orthogonal U is *above* the LSTMs with b_f = 0 and b_f = 1. Is it
+# the network, or how U starts? Only two networks with the same start can answer that.
 #
 # ## Recall
 #
@@ -530,7 +530,7 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # |---|---|---|
 # | Elman, U small | 1 | 0 |
 # | LSTM, b_f = 0, U small | 0 | 0 |
-# | Elman, U orthogonal | 3 | 2 (not the one shown) |
+# | Elman, U orthogonal | 3 | 2 (not the seed here) |
 # | LSTM, b_f = 0, U orthogonal | 2 | 0 |
 #
 # So with biases of 0 the LSTM is *no better* than Elman's network, and with an orthogonal U it is
@@ -573,8 +573,8 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 #
 # One trap first. A word that occurs only once in the 10,000, or never, becomes `<unk>`, unknown,
 # and that would be the easiest word of all to guess. So the models read it but do not predict it.
-# That takes the rare words out of the held-out text, and leaves those that are easier to predict,
-# even by counting words. That is why the held-out curve will begin below the training curve.
+# That takes far more words out of the held-out text, and leaves those that are easier to guess,
+# even from word counts. That is why the held-out curve will begin below the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14

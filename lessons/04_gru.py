@@ -81,7 +81,7 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
 #
 # ## The whole unit
 #
-# Now let a network find the gates: H units read x and the state h, and each gate is a layer. The
+# Now let a network find the gates: H units read x and h, and a layer computes each gate. The
 # candidate reads the past as well. Sometimes it must not: a unit that counts the letters of a word
 # has to start again at a space. So there is a second gate, the **reset gate** r. If r = 0, it hides
 # the past from the candidate. ∘ multiplies element by element.
@@ -440,7 +440,7 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 # with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# They can: the GRU has fewer parameters, and the two differ about as little as two seeds do.
+# The GRU can: it has fewer parameters, and the two differ as little as two seeds do.
 #
 # ## Did it find your unit?
 #
@@ -451,7 +451,7 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 #   of 128 is partly chance.)
 # - Count only verses that close every quotation they open.
 # - Leave its *gate* out of the choice.
-# - Take the lower z of a mark and the next letter, since some units react one letter later.
+# - Take the lower z of two: at the mark, or one letter later, when some units react.
 #
 # If this is a hold unit, what must z do?
 

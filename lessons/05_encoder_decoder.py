@@ -13,7 +13,7 @@
 # vector**, which has the same size for three words and for thirty.
 #
 # You will derive the model, find that line, and train the model to do nothing except remember: it
-# reads a sequence of symbols, each one of 20, and writes it again. Its vector has 64 numbers. Guess
+# reads a sequence of symbols, drawn from 20, and writes it again. Its vector has 64 numbers. Guess
 # now: how long must a sequence be before most of its copies are wrong? And when a copy fails, which
 # part of it survives, the beginning or the end?
 
@@ -184,7 +184,7 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 #     s_0 = tanh(c W_s + b_s)
 #     s_i = GRU(F[y_{i−1}], c; s_{i−1})               c enters gates and candidate, through C
 #     o_i = s_i U_o + F[y_{i−1}] V_o + c C_o + b      deep output, from state, previous word and c
-#     t_i = the larger of each two neighbours of o_i  maxout
+#     t_i = the larger of each pair in o_i            maxout
 #     p_i = softmax(t_i Oᵀ + b_O)
 #     L   = −Σ_i log p_i[y_i]
 #
@@ -193,9 +193,9 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # is **teacher forcing**.
 #
 # The first argument of `gru` is the input's term a = x W + b, to which the decoder adds c C. Its
-# backward pass is lesson 04's, line by line, but what lesson 04 calls s is called m here. In the
-# library E and F are `source_embedding.E` and `target_embedding.E`; U_o, V_o and C_o are in
-# `deep_output`, and O and b_O are `words.E` and `b` in `output`.
+# backward pass is lesson 04's, line by line, with the name m for lesson 04's s. In the library E
+# and F are `source_embedding.E` and `target_embedding.E`; U_o, V_o and C_o are in `deep_output`,
+# and O and b_O are `words.E` and `b` in `output`.
 #
 # > **Exercise.** Write the backward pass of a small decoder with all three paths of c, before you
 # > read on: `numpy-attention exercise start fixed-vector`.
@@ -482,12 +482,13 @@ print("eleven steps:", np.array(factors))
 print(f"what arrives: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# There are eleven such steps between twelve words. Now we train three models to copy: one with a
-# fixed vector of 64 numbers, one with 32, and one with lesson 06's attention, which gives each
-# target word a direct path to each source word. They have nearly the same number of parameters,
-# since the model with the smaller vector gets larger embeddings. We measure ∂L/∂(embedded word) at
-# each position, before training and after one epoch. Does the derivation hold for the untrained
-# model? And what will training do to the curve of the fixed vector? Draw your guess.
+# From `</s>` to the second word there are eleven such steps. Now we train three models to copy: one
+# with a fixed vector of 64 numbers, one with 32, and one with lesson 06's attention, which gives
+# each target word a direct path to each source word. They have nearly the same number of
+# parameters, since the model with the smaller vector gets larger embeddings. We measure
+# ∂L/∂(embedded word) at each position, before training and after one epoch. Does the derivation
+# hold for the untrained model? And what will training do to the curve of the fixed vector? Draw
+# your guess.
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -593,9 +594,9 @@ show(figure, "05_gradient")
 
 # %% [markdown]
 # Before training everything is as derived: the first word gets very little, while through attention
-# all words get nearly the same. (The first and smallest of the eleven factors above is missing
-# here: it belongs to the step from `</s>` back to the last word.) But one epoch reverses the curve
-# of the fixed vector! Two things have been learnt.
+# all words get nearly the same. (The first and smallest factor above is not in this curve: it is
+# the step from `</s>` back to the last word.) But one epoch reverses the curve of the fixed vector!
+# Two things have been learnt.
 #
 # First, less is lost on the way back: half of dc reaches h_1. It is tempting to say that the update
 # gates now carry it, as they were invented to do. Question 8 tests that.
@@ -717,8 +718,8 @@ show(figure, "05_by_length")
 #
 # **Evidence.** Compare with your guess: with 64 numbers most copies are wrong from 8 symbols on
 # (also with the seeds 1 and 2). ρ falls slowly, but whole copies fall off a cliff. ρ^(n+1) predicts
-# the cliff within a few points, as if each symbol were lost independently. With 32 numbers and
-# as many parameters most copies are wrong from 6 symbols on: at 6 to 8 symbols about one whole copy
+# the cliff within a few points, as if each symbol were lost independently. With 32 numbers, at
+# equal parameters, most copies are wrong from 6 symbols on: at 6 to 8 symbols about one whole copy
 # in seven is right, compared with every second one with 64. So the size of the vector matters by
 # itself. But twice the epochs help as much as twice the numbers (question 3). Attention makes
 # almost no errors at any length that it was trained on. Bahdanau et al. (2015, figure 2) found the

@@ -18,7 +18,7 @@
 # translator of clauses from the Bible. Scholars have marked which Hebrew or Greek word each English
 # and Spanish word translates; the model never sees these links. Guess now: for how many of the
 # links is the largest weight on the right word? (Always pointing at the same relative position,
-# such as the third word of six for the second of four, is right for a little more than half.)
+# such as the middle for the middle word, is right for a little more than half.)
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -420,8 +420,8 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # Our models are small and train for seconds, so three things differ from the paper: the GRU's reset
 # gate comes after the product (lesson 04), P(y_t) is read from s_t (in the paper from s_{t−1}), and
 # the initial values differ. What do the paper's settings cost a small model? We trained four models
-# for six epochs on 75,000 clauses of the Bible: one with the paper's settings, one with each of two
-# changes *alone*, and one with both. Their BLEU is recorded in the package (recipes `appendix`,
+# for six epochs on 75,000 clauses of the Bible: one with the paper's settings, two with a single
+# change, and one with both changes. Their BLEU is recorded in the package (recipes `appendix`,
 # `appendix-init-modern`, `appendix-adam`, one seed; `clauses-additive`, three):
 
 # %%
@@ -451,8 +451,8 @@ print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ou
 #
 # When the weights α_t are computed, y_t is *not yet chosen*: the query is s_{t−1}. If two words
 # could come next, the best it can do is to attend to both. So α_t says where word t may come from,
-# before anyone knows which word it will be. It does not say where the word written in the end came
-# from, though heatmaps in papers are often read as if it did.
+# before anyone knows which word it will be. It does not say where the word then written came from,
+# though heatmaps in papers are often read as if it did.
 #
 # Once the word is written, Bayes' rule answers that. Take α as a prior over positions, and ask the
 # decoder how likely y_t is if all of the weight is on position j (Shankar & Sarawagi 2019):
@@ -626,10 +626,9 @@ before, after, alone = looks
 
 # %% [markdown]
 # *Before*, attention is hardly better than the diagonal, and with some seeds worse. That answers
-# the guess at the beginning, and it is what a heatmap of this model shows. *After*, the largest
-# weight is right for about four links of five. So the model knew which words belong together. It
-# did not know what would come next. Here is the shipped model at *vino*, "came", which begins a
-# clause:
+# the opening guess. A heatmap of this model shows just these weights. *After*, the largest weight
+# is right for about four links of five. So the model knew which words belong together. It did not
+# know what would come next. Here is the shipped model at *vino*, "came", which begins a clause:
 #
 # - *before*: it expects "the holy ghost", and its largest weight is on *the*;
 # - *the word alone*: only attention to *came* makes *vino* likely;
@@ -644,8 +643,8 @@ before, after, alone = looks
 # well; where the word is surprising, they should be wrong. So sort the links by P(y_t), the
 # probability of the reference word, and cut them into four equal parts. Guess the share of right
 # links in each, for the model and for two **controls** that know nothing of the sentence: one
-# attends to a position drawn at random, the other to the diagonal. Their P(y_t) is P(y_t | c_t =
-# h_j) for the position to which they attend.
+# attends to a position drawn at random, the other to the diagonal. For them, P(y_t) means
+# P(y_t | c_t = h_j) at the position j they pick.
 
 
 # %% tags=["training"]
@@ -695,7 +694,7 @@ assert all(shares[3] > 2 * shares[0] for shares in circular)
 
 # %% [markdown]
 # The model passes: from the most surprising quarter to the most expected, its share triples. But
-# **the controls pass as well, and rise more steeply**. So this test could not have failed. P(y_t)
+# **the controls pass as well, and by larger factors**. So this test could not have failed. P(y_t)
 # is computed from what attention found: weights that happen to be right make the word likely. The
 # test sorts by its own result.
 #
@@ -749,8 +748,8 @@ show(figure, "06_surprise")
 # ## Three clauses
 #
 # It is easy to choose pictures that please, so we choose by a rule. We rank the held-out clauses
-# with at least four gold links by the share of links whose gold cell has the largest weight in its
-# row *before*, and show the first, the middle one and the last. Ties keep the order of the text.
+# with at least four gold links by the share of links whose gold cell is the maximum of its row
+# *before*, and show the first, the middle one and the last. Ties keep the order of the text.
 
 
 # %% tags=["training"]
@@ -847,8 +846,8 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
-# 5. A position has α = 0.001 before. By what factor must the word be likelier there than elsewhere,
-#    to give it half of the weight after? Which links can Bayes' rule not correct?
+# 5. A position has α = 0.001 before. How many times likelier must the word be there than elsewhere
+#    for half of the weight after? Which links can Bayes' rule not correct?
 # 6. A target word with two gold links can be right for one of them only. What is the best pointing
 #    accuracy possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. The

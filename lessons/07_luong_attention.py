@@ -71,9 +71,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_a, U_a, v_a | | parameters of a score, each with its score below |
 # | p, `reach` | | centre of a window, and how far it extends to each side (the paper's D) |
 #
-# The exercises, and the functions below that they share with this lesson, use other letters: `h`
-# for s_t, `h̃` for s̃_t, `D` for `reach`, and so `N` for our D. The dashed arrow in the diagram is
-# input feeding, the last part of the derivation.
+# In the exercises, and the functions below that they share, s_t is `h`, s̃_t is `h̃`, `reach` is
+# `D`, and our D is `N`. The dashed arrow in the diagram is input feeding, the last part of the
+# derivation.
 
 # %%
 boxes = {
@@ -461,8 +461,8 @@ show(figure, "07_pull")
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# So p is between 0 and S, and may be beyond the last word, at S − 1. Only the slope of the sigmoid
-# is new: ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S).
+# So 0 < p < S, and p may exceed S − 1, the last word's position. Only the slope of the sigmoid is
+# new: ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S).
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start local-p`.

@@ -63,10 +63,10 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_o, b_o | (d_v, O), (O,) | one more layer on top: Y W_o + b_o |
 # | `heads` | | number of heads, **h** in the paper |
 #
-# (The paper writes Q, K, V for these matrices. The exercises, and the functions below that they
-# share with this lesson, write E for e, N for d_model and h for `heads`. Their d is d_k for one
-# head, and `heads` · d_k for many.) Here two words get their three vectors, from random matrices,
-# and each query is compared with each key:
+# (The paper writes Q, K, V for these matrices. In the exercises, and the functions below that they
+# share, e is E, d_model is N, and `heads` is h. Their d is d_k for one head, and `heads` · d_k for
+# many.) Here two words get their three vectors, from random matrices, and each query is compared
+# with each key:
 
 # %%
 x = np.array([[1.0, 0.2, -0.5, 0.4],
@@ -574,7 +574,7 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 #
 # (You may skip `create`. For scores q · k / √d_k of variance w it sets var(q) = var(k) = √w,
 # measured on the untrained states of 500 pairs. So the standard deviations are w to the power 1/4.
-# Undivided scores have d_k times the variance, so it aims at w / d_k.)
+# Undivided scores have d_k times that, so their target is w / d_k.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -670,7 +670,7 @@ show(ax, "08_start")
 
 # %% [markdown]
 # The two models that start with variance 1 behave alike. Undivided scores train as well as divided
-# ones if they *begin* small, and the division helps scores that begin large only a little. So at
+# ones if they *begin* small, and if they begin large, the division helps only a little. So at
 # d_k = 16 a vanishing gradient hardly explains the difference, and the random queries had already
 # cast doubt on it. What is wrong with a large start, then? Look at the largest α. In all four
 # models it ends close to 1: a translator *learns* a saturated softmax here. But the two bad ones

@@ -388,7 +388,7 @@ print("one layer: the output, dx and the gradients of all its parameters are the
 # ### What the residual connection is for
 #
 # Remove it: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through six untrained
-# layers. After each layer we subtract the mean word from all twenty, and measure which share of the
+# layers. After each layer we subtract the mean word from all twenty, and measure what share of the
 # mean square is left. It is 1 if the mean word is 0, and 0 if all twenty words are the same. Guess
 # what happens to it.
 
@@ -438,9 +438,9 @@ print("each word has the same output in:", *sentence, "/", *sentence[order])
 
 # %% [markdown]
 # Who eats whom? The layer cannot tell. So the position p has to be in x, and the paper adds it:
-# x = √d_model E[word] + PE(p). (The factor makes both terms similar in size: the numbers of E are
-# about 1 / √d_model, since E is also the table of the output layer.) PE consists of sines and
-# cosines, a pair for each frequency ω_i, from 1 to nearly 1 / 10000:
+# x = √d_model E[word] + PE(p). (The factor makes both terms similar in size: E is also the output
+# layer's table, so its numbers start at about 1 / √d_model.) PE consists of sines and cosines, a
+# pair for each frequency ω_i, from 1 to nearly 1 / 10000:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
@@ -595,9 +595,9 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 #
 # One choice is left. The paper has LN(x + f(x)), **post-norm**. Most later models have the norm
 # *inside* the part, x + f(LN(x)), **pre-norm**, and one more LN after the last layer. With pre-norm
-# the gradients near the output are smaller at the start, so training needs no **warm-up**, which
-# keeps the first steps small (Xiong et al. 2020). Question 5 trains both kinds, with warm-up and
-# without. (The paper's rate rises first, and then falls like 1 / √step: its equation 3.)
+# the gradients near the output are smaller at the start, so training needs no **warm-up**, that is,
+# no small first steps (Xiong et al. 2020). Question 5 trains both kinds, with warm-up and without.
+# (The paper's rate rises first, and then falls like 1 / √step: its equation 3.)
 #
 # ## A small Transformer
 #

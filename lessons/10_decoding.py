@@ -55,8 +55,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | q | (V,) | the distribution from which a word is sampled (not a query) |
 # | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
-# A *prefix* is the beginning of a translation, or all of it (a **hypothesis**). The corpus's
-# translation is the **reference translation**, here often "the book".
+# A *prefix* begins a translation; one that has ended is a **hypothesis**. The corpus's translation
+# is the **reference translation**, here often "the book".
 #
 # Here is a whole translator that you can read. It translates *the old house*, and it knows only
 # this dictionary: for each prefix, the next words and their p. The first word is nearly a coin
@@ -140,8 +140,8 @@ print("the two that are kept come from the rows", rows)
 assert rows == [1, 0]
 
 # %% [markdown]
-# *la casa* has overtaken. Look at the rows: 1, 0. The better prefix now is a child of the worse one
-# from the step before. The prefixes have *crossed*, so their states in the model must cross, too.
+# *la casa* has overtaken. Look at the rows: 1, 0. The new leader is a child of the prefix that was
+# behind one step ago. The prefixes have *crossed*, so their states in the model must cross, too.
 #
 # > **Exercise.** Let states cross, for several sentences at once:
 # > `numpy-attention exercise start reorder-states`.
@@ -376,7 +376,7 @@ bugs = {
     "rows put in order": with_bug(
         plain_beam, "[prefix.row for prefix in running]",
         "sorted(prefix.row for prefix in running)"),
-    "the ended forgotten": with_bug(plain_beam, "ended += [", "ended = ["),
+    "ended ones dropped": with_bug(plain_beam, "ended += [", "ended = ["),
     "the worst first": with_bug(plain_beam, "-prefix.total", "prefix.total"),
     "the past not counted": with_bug(
         plain_beam, "so_far[:, None] + log_p", "0 * so_far[:, None] + log_p"),
@@ -391,10 +391,10 @@ for name, search in bugs.items():
 
 # %% [markdown]
 # No law catches everything. All four bugs obey law 1, because with one slot there is nothing to mix
-# up. *The ended forgotten* and *the worst first* make true claims about the wrong sentences, so
-# only law 3 catches them. *The past not counted* ranks prefixes by their last word alone. With room
-# for everything, no prefix is dropped, so it obeys even law 3. Question 2 asks for a law that
-# catches it.
+# up. *Ended ones dropped* and *the worst first* make true claims about the wrong sentences, so only
+# law 3 catches them. *The past not counted* ranks prefixes by their last word alone. With room for
+# everything, no prefix is dropped, so it obeys even law 3. Question 2 asks for a law that catches
+# it.
 #
 # Does law 2 lead you to the line? Here is its report for *rows put in order*, on the house:
 
@@ -413,7 +413,7 @@ report_claims(bugs["rows put in order"], house, 2)
 
 # %% [markdown]
 # *la* and *casa* are right, and `</s>` is the first word that is not. So the third call of `next`
-# did not predict what follows *la casa*. The two lines before that call are `rows` and `take`. By
+# did not predict what follows *la casa*. Its state was chosen by the lines `rows` and `take`. By
 # hand we found the rows [1, 0]. Put in order, they are [0, 1], so *casa* went to the state of *el*.
 # The model predicted what follows *el casa*, which nobody wrote, and its answer was `</s>`.
 #
@@ -566,7 +566,7 @@ for ours, some in zip(plain, theirs):
 greedy_found = greedy(model, batch.source, batch.source_mask, never=NEVER)
 for one, found in zip(alone, greedy_found):
     assert list(plain_greedy(model, one, NEVER).ids[1:]) == found.ids
-print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all that greedy writes, are "
+print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all of greedy's, equal "
       "the library's")
 
 # %% [markdown]
@@ -601,7 +601,7 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 # law 2 finds them at once. (Why is the damage so mild? Perhaps because all states have read the
 # same source.)
 #
-# BLEU is not blind: *the ended forgotten* costs more than ten points (question 8). But a score
+# BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a score
 # tells you that something works, not that it is what you meant.
 #
 # ## What a wider beam finds
@@ -653,14 +653,14 @@ print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So when the beam misses the reference, that is not a **search error** but a **model error**: the
-# model prefers its own sentences, and a better search would only find some that it prefers even
-# more. The model must change.
+# So a miss of the beam is rarely a **search error**, nearly always a **model error**: the model
+# prefers its own sentences, and a better search would only find some that it prefers even more. The
+# model must change.
 #
 # ## One beam, drawn as a tree
 #
-# Among the clauses that the beam translates exactly as the book does, take the one where it gains
-# most log p on greedy. Each edge shows the log p of its word. Ended prefixes are green and show
+# Of the clauses that the beam translates exactly as the book does, take the one where its log p
+# beats greedy's most. Each edge shows the log p of its word. Ended prefixes are green and show
 # their total. Dropped prefixes are white and dotted. Follow greedy, which takes the largest number
 # each time. Where does the beam drop it?
 

@@ -93,8 +93,8 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 # place.
 #
 # The present state is (0, 1, 0): it asks for the first letter. W_q turns it into the query (0, −3).
-# Added to the keys, this query lowers every score, but most of all that of a state at the *second*
-# place. Which weight will be the largest?
+# Added to the keys, this query lowers every score, but most of all the score at the *second* place.
+# Which weight will be the largest?
 
 
 # %%
@@ -396,7 +396,7 @@ report = caught(check, LastRoles(*arrays))
 # the mistake is in adding up its terms. The report names the line: it *assigns* where it should
 # add. The terms before it, "it predicts" and "it asks", are lost.
 #
-# Work out by hand why the reported element is 0. It belongs to the last step, [5, …]. No later step
+# Why does the report find 0 there? The element belongs to the last step, [5, …]. No later step
 # looks back at that state, so it is neither found nor fetched, and with this bug nothing of its
 # gradient is left.
 #
@@ -543,8 +543,8 @@ assert on_it > 0.95
 # - **hard**: all weight on the largest;
 # - **sampled**: one state, sampled with the weights as probabilities.
 #
-# Which of the five will cost *combined* nothing? If equal weights cost nothing, the softmax chooses
-# nothing. So the package calls attention *used* only if these cost at least 0.01 nats per word.
+# Which of the five will cost *combined* nothing? If equal weights cost nothing, the softmax does
+# not choose. So attention counts as *used* only if they cost at least 0.01 nats per word.
 
 # %% tags=["training"]
 print("\nwhat it costs to change the weights, nats per letter (95 % interval):")
@@ -563,7 +563,7 @@ assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 # ## The Bible, soberly
 #
 # Now real text. Each verse of `bible-en` is a text of its own, and every word is predicted,
-# including the first one and </s>. The vocabulary has 2,000 words, each model has 200,000
+# including the first one and `</s>`. The vocabulary has 2,000 words, each model has 200,000
 # parameters, and training is one pass over some of the verses. The output's bias starts at the log
 # frequencies of the words, so that no model has to learn them first. Who wins, the LSTM, the
 # control or combined? And is the attention used?
@@ -623,7 +623,7 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
 # The plain LSTM wins with 50.81, ahead of the control with 52.07 and combined with 52.48. And
-# combined does not point: it reads the mean of a verse so far, something like its subject. **Equal
+# combined does not point: it reads the mean of the verse so far, something like its topic. **Equal
 # weights** cost next to nothing, so the softmax hardly chooses. **No context** costs several times
 # as much. A **shuffled** memory costs nearly that, so the model uses the past of this verse.
 # **Hard** weights cost even more, because one state cannot replace all of them.
@@ -635,8 +635,8 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # Two caveats:
 #
 # - In the figure, the Bible's axis is 70 times finer than the other.
-# - Equal weights cost 0.010, just at the dotted threshold. With another seed the verdict is "used"
-#   (question 9), so read the number, not the verdict.
+# - Equal weights cost 0.010, just at the dotted threshold: "unused" here, "used" with another seed
+#   (question 9). Read the number, not the verdict.
 #
 # ### With more training
 #
@@ -671,10 +671,10 @@ for text, recorded in LONGER.items():
 # Two caveats:
 #
 # - The Bible has one seed. On the Penn Treebank, all differences between the three models are
-#   smaller than the confidence interval of each perplexity, so a third seed must decide.
+#   smaller than the confidence interval of each perplexity, so the order is open.
 # - Other things matter more. The large LSTM reaches 77.17, about as good as the paper's 75.96. Five
 #   times as many parameters, dropout, and a state that is carried over from sentence to sentence
-#   are worth thirty points together. Every question of this lesson is about three points.
+#   are worth thirty points together. Every gap in this lesson is three points or so.
 #
 # ## One more silent fault
 #
@@ -696,7 +696,7 @@ print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that
 assert flattered < 0.95 * honest
 
 # %% [markdown]
-# The LSTM's second number looks like progress, and by more than any gap between our three models.
+# The LSTM's second number looks like more progress than any gap between our three models.
 #
 # Before you believe a number, ask four questions. **Influence**: does each output depend on what it
 # should, and on nothing else? **Ignorance**: does a model that knows nothing get the score that it
@@ -748,6 +748,6 @@ assert flattered < 0.95 * honest
 #    perplexity of 117, 120 and 127, and a 4-gram with three parts and no attention 126. (Recorded:
 #    Penn Treebank, recipes `daniluk-*`.) Get the size n of each one's word vectors from
 #    `within_budget` (V = 10,000). What might the perplexities depend on?
-# 8. Now train the control, which has no parts, on the Bible, with the n that one, two and three
-#    parts would get there (200,000 parameters, V = 2,000). Which n is best?
+# 8. Now train the control (no parts) on the Bible, with each n that one, two and three parts would
+#    have (200,000 parameters, V = 2,000). Which n is best?
 # 9. Repeat the Bible's three models with the seeds 8 and 9. Which statements of the text hold?

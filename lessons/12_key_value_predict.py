@@ -54,7 +54,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_t predicts | predict | p_t | a | b | c |
 # | the paper's equations | | | 2 to 6 | 7 to 9 | 10 to 12 |
 #
-# So in all three models the same part is query and key. (In code, `roles` is the number of parts.)
+# So in all three models the same part is query and key. (In code, `roles` counts the *parts*.)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -325,10 +325,10 @@ print(check(Misfiled, 1))
 report = caught(check, Misfiled, 3)
 
 # %% [markdown]
-# With one part it is not a bug: k and v are the same numbers, and a check sees only differences
-# that its example contains. With three parts, W_r and W_x are right, so everything from y down to r
-# is right, too. All gradients that come through the score are wrong. The report names the line in
-# between, and the variable: what is *fetched* is v, not k.
+# With one part it is not a bug: k and v are the same numbers, and no check sees a difference that
+# is not there. With three parts, W_r and W_x are right, so everything from y down to r is right,
+# too. All gradients that come through the score are wrong. The report names the line that joins
+# them, and the variable: we *fetch* v, not k.
 #
 # ## Without attention: the last states speak for themselves
 #
@@ -480,8 +480,8 @@ show(ax, "12_roles_or_room")
 # But look at the last column. *One* vector of 16, all roles mixed, is better than two parts of 8,
 # and even than three. So what helped was **room to learn in**, because a state with parts is a
 # longer state. A long vector loses nothing by mixing the roles, because each matrix can read the
-# directions that it needs (question 1 proves it). Is it room to *hold* the answers, or to *learn*
-# them soon? (Question 4 has a surprise.)
+# directions that it needs (question 1 proves it). Is it room to *hold* answers, or to *learn* the
+# task fast? (Question 4 has a surprise.)
 #
 # ## Do the roles pull against each other?
 #
@@ -604,7 +604,7 @@ for name, seeds in WIKITEXT.items():
 # %% [markdown]
 # With both seeds, three parts are ahead of two and of one, as in the paper, but all three models
 # are behind the LSTM and the 4-gram. A second seed shifts each model by more than its interval,
-# because an interval covers the choice of the test text only. So compare only within a column
+# which covers the choice of the test text only. So compare only within a column
 # (`results/claims.md` has the reason, other windows, and a verdict).
 
 # %% [markdown]
@@ -636,8 +636,8 @@ for name, seeds in WIKITEXT.items():
 # %% [markdown]
 # ## Questions
 #
-# 1. Let h be 3n numbers, and three parts of n read them. Prove that one vector of 3n can give the
-#    same y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
+# 1. Let h be 3n numbers, cut into three parts of n. Prove that one vector of 3n can give the same
+#    y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
 # 2. Replace one vector of 8 by three parts of 8. How many times as many parameters does the reader
 #    have now, and the LSTM? Then compare two parts of 8 with one vector at equal parameters. How
 #    long may the vector be? Which model answers more questions after 800 steps?
@@ -647,7 +647,7 @@ for name, seeds in WIKITEXT.items():
 #    vector of 8 have too few numbers, or was it only slow?
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
 #    and G = Dᵀ D. The *overlap* of two roles is the cosine of their G. Show that their mean cosine
-#    can be 0 and their overlap 1: invent their gradients for two states of two numbers. Then
+#    can be 0 and their overlap 1: invent gradients for both in two states of 2 numbers. Then
 #    measure the trained vectors of 8 and 16. In 16 numbers, which role shares no directions?
 # 6. The planted bug passes with one part. With two, which gradients are wrong? Predict, then run
 #    `caught(check, Misfiled, 2)`.

@@ -152,7 +152,7 @@ for ax, winner in zip(axes, (by_place, by_direction)):
 
 # %%
 axes[0].set(title="by nearness: the closest", ylabel="second coordinate")
-axes[1].set_title("by dot: only the direction counts")
+axes[1].set_title("by dot: only q's direction counts")
 show(figure, "13_winners")
 for word, k in zip(words, K):
     print(f"  a query on {word}: by nearness {words[((k - K)**2).sum(1).argmin()]} wins, "
@@ -257,8 +257,7 @@ assert np.allclose(product / product.sum(), alpha)
 print("their products, normalised, are the weights by distance")
 
 # %% [markdown]
-# So no experiment can show whether "distance" works. It can show what this one factor adds to
-# general.
+# So the question is not whether "distance" works, but what this one factor adds to general.
 #
 # ## The class
 #
@@ -520,7 +519,7 @@ def wins(what, one, other):
 
 for what in MEASURES:
     for other in ("additive", "general"):
-        print(f"{what}: nearness has more than {other} with {wins(what, 'nearness', other)} of "
+        print(f"{what}: nearness is above {other} with {wins(what, 'nearness', other)} of "
               f"{len(SEEDS)} seeds")
 assert wins("largest weight", "nearness", "additive") == len(SEEDS)
 

@@ -21,7 +21,7 @@
 # |---|---|
 # | 1 | one input product for all time steps |
 # | 2 | one product for each weight gradient, after the loop |
-# | 3 | the softmax over all words at once |
+# | 3 | the softmax of all steps at once |
 # | 4 | the recurrent weights in panels, laid out once per training step |
 # | 5 | all gates of a time step in one compiled loop |
 # | 6 | softmax, loss and gradient in one pass, in place |
@@ -189,8 +189,8 @@ print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 # %% [markdown]
 # The whole training step adds three things. Words become rows of E. States become a softmax over
 # all V words, with the loss −log p of the word that came next; `scale` is 1/B, so the gradients are
-# those of the mean loss of a text. The update clips the gradient's norm (lesson 02) and subtracts
-# the gradient times the rate.
+# those of the loss per text. The update clips the gradient's norm (lesson 02) and subtracts the
+# gradient times the rate.
 
 
 # %% tags=["plain"]
@@ -321,8 +321,8 @@ def check_same(kind, before):
 # often, and uses each number 400 times.
 #
 # Predict before you run: how much faster, per row, is a product of 1,000 rows than one of 20? And
-# does it matter in the backward pass that `U.T` is only a *view*, which reads U column by column,
-# and not an array with its own memory?
+# in the backward pass, is `U.T`, a *view* that reads U column by column, slower than an array with
+# its own memory?
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -508,7 +508,7 @@ class WordsAtOnce(WeightsAtOnce):
 
 check_same(WordsAtOnce, WeightsAtOnce)
 moved = 4 * T * 4 * V * H       # step t writes dzᵀ h, reads it and grads.S, writes grads.S; 4 bytes
-print(f"the sum over t alone moved {moved / 1e6:.0f} MB per training step")
+print(f"sums inside the loop moved {moved / 1e6:.0f} MB per training step")
 print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 
 # %% [markdown]
@@ -553,8 +553,8 @@ for n in (200, 50, 10, 5):
 # (question 7). It uses them for products of at most 10⁶ multiplications. Five rows through U are
 # 5 · 200 · 800 = 800,000. Ten are 1,600,000.
 #
-# This claim can be tested. Multiply ten rows by a matrix with 200 rows and more and more columns.
-# At how many columns must the speed drop?
+# This claim can be tested. Multiply ten rows by a matrix of 200 rows, and let its columns grow. At
+# how many columns must the speed drop?
 
 # %%
 WIDTH = 64          # columns of a panel, see below
@@ -859,8 +859,8 @@ def products(B):
 # ## The waterfall
 #
 # Nine versions and the floor run in turns. The output compares each version's speed with that of
-# the one before: the median over the rounds, with the middle half of them in brackets. If these
-# include 1, this run cannot tell the two apart, and the bar is grey.
+# the one before: the median over the rounds, with the middle half of them in brackets. If the
+# brackets span 1, the run cannot tell them apart, and the bar is grey.
 
 
 # %% tags=["training"]
