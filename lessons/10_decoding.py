@@ -104,7 +104,7 @@ def every_sentence(p, written=(BOS,)):
 
 # %% [markdown]
 # **Greedy search** writes the most probable word at each step. Follow it by hand in the dictionary
-# above. Then look for the most probable *sentence*.
+# above, then look for the most probable *sentence*.
 
 # %%
 sentences = every_sentence(p_of_house)
@@ -368,8 +368,8 @@ assert kept_laws(plain_beam) == [len(randoms)] * 3
 # %% [markdown]
 # ### What bugs look like
 #
-# Here are four bugs, each in one line. `with_bug` replaces a piece of the code of `plain_beam`.
-# Which law will catch which bug? A hint: one of the four passes all three laws.
+# Here are four bugs, each in one line, which `with_bug` puts into the code of `plain_beam`. Which
+# law will catch which bug? A hint: one of the four passes all three laws.
 
 # %%
 bugs = {

@@ -278,8 +278,8 @@ print(check(FirstWritten))
 
 # %% [markdown]
 # From here on, one check per version is enough: **each version must give what the previous version
-# gave**: the loss, every gradient, and the weights after two updates. (One update would not reveal
-# a gradient that is never reset to 0.) Because training uses float32, "the same" means up to
+# gave**, in the loss, every gradient, and the weights after two updates. (One update would not
+# reveal a gradient that is never reset to 0.) Because training uses float32, "the same" means up to
 # rounding: sums taken in another order differ in their last digits.
 
 
@@ -689,8 +689,8 @@ show(draw_panels(curves), "14_panels")
 # little to gain, because BLAS does not pack for a product with a vector. So the library, which has
 # the same `Panels`, chooses by size (`few_rows` in `numpy_attention/products.py`).
 #
-# The change itself is one line. How much time will it save? Before you guess: with H = 200, the
-# products in the loop are little more than a tenth of all operations.
+# The change itself is one line. How much time will it save, if with H = 200 the products in the
+# loop are little more than a tenth of all operations?
 
 
 # %%
