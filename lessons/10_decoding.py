@@ -7,13 +7,14 @@
 # **Needs:** lesson 06. **Time:** 45 minutes to read, about a minute to run.
 #
 # A trained translator gives the probability of each next word, given the words written so far. It
-# does not tell you which *sentence* to write. There are V^T sentences of T words from a vocabulary
-# of V, too many to score them all. Decoding means to search for a good sentence, or to sample one.
+# does not tell you which *sentence* to write. Since there are V^T sentences of T words from a
+# vocabulary of V, too many to score them all, decoding means to search for a good sentence, or to
+# sample one.
 #
 # No parameter changes here, so there is no gradient check. What can go wrong is the bookkeeping,
 # and it goes wrong silently, because the code still writes words. Later, one wrong word in the code
-# of a beam search will mix up its states. The search then claims probabilities that no model ever
-# gave. Guess now: does BLEU find that bug?
+# of a beam search will mix up its states, so that the search claims probabilities that no model
+# ever gave. Guess now: does BLEU find that bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -58,9 +59,9 @@ np.set_printoptions(precision=3, suppress=True)
 # A *prefix* begins a translation; one that has ended is a **hypothesis**. The corpus's translation
 # is the **reference translation**, here often "the book".
 #
-# Here is a whole translator that you can read. It translates *the old house*, and it knows only
-# this dictionary: for each prefix, the next words and their p. The first word is nearly a coin
-# toss. After *la*, the model is fairly sure how to go on; after *el*, it is not.
+# Here is a whole translator that you can read. It translates *the old house*, and knows only this
+# dictionary: for each prefix, the next words and their p. The first word is nearly a coin toss, but
+# after *la* the model is fairly sure how to go on, whereas after *el* it is not.
 
 # %%
 words = ["<pad>", "<s>", "</s>", "<unk>",
@@ -103,7 +104,7 @@ def every_sentence(p, written=(BOS,)):
 
 # %% [markdown]
 # **Greedy search** writes the most probable word at each step. Follow it by hand in the dictionary
-# above. Then look for the most probable *sentence*.
+# above, then look for the most probable *sentence*.
 
 # %%
 sentences = every_sentence(p_of_house)
@@ -123,8 +124,8 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
 #
 # ## A beam of two, by hand
 #
-# Keep two prefixes instead of one. The first words are *el* with 0.55 and *la* with 0.45. Any word
-# can follow each of them, so there are 2 · V products. Which two are the largest?
+# Keep two prefixes instead of one: *el* with 0.55 and *la* with 0.45. Because any word can follow
+# each of them, there are 2 · V products. Which two are the largest?
 
 # %%
 kept = [(BOS, words.index("el")), (BOS, words.index("la"))]
@@ -140,13 +141,13 @@ print("the two that are kept come from the rows", rows)
 assert rows == [1, 0]
 
 # %% [markdown]
-# *la casa* has overtaken. Look at the rows: 1, 0. The new leader is a child of the prefix that was
+# *la casa* has overtaken: the rows 1, 0 show that the new leader is a child of the prefix that was
 # behind one step ago. The prefixes have *crossed*, so their states in the model must cross, too.
 #
 # > **Exercise.** Let states cross, for several sentences at once:
 # > `numpy-attention exercise start reorder-states`.
 #
-# A prefix that writes `</s>` has *ended*. It is set aside, and its slot is not refilled: once one
+# A prefix that writes `</s>` has *ended*. It is set aside and its slot is not refilled, so once one
 # of five has ended, the next step keeps four. When all have ended, the best of them wins.
 
 # %%
@@ -169,10 +170,10 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: extend ever
 # %% [markdown]
 # ## Both searches in full
 #
-# A search needs two functions of a model. `start` reads the source. `next` takes the word just
+# A search needs two functions of a model. `start` reads the source, and `next` takes the word just
 # written and returns log p of the next one, the attention weights (not needed here), and the new
-# state. It takes several prefixes at once, one per row. The state of a `Small` translator is the
-# words written so far. When prefixes cross, `take` picks the rows of the state.
+# state, for several prefixes at once, one per row. The state of a `Small` translator is the words
+# written so far. When prefixes cross, `take` picks the rows of the state.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -329,8 +330,7 @@ def room_for_all_finds_the_best(search, model, source):
 
 # %% [markdown]
 # The house is one case. To have many, draw translators at random. Each knows three words, writes
-# sentences of at most three words, and has a new random p after each prefix. So each has 39
-# sentences.
+# sentences of at most three, and has a new random p after each prefix. So each has 39 sentences.
 
 
 # %%
@@ -368,8 +368,8 @@ assert kept_laws(plain_beam) == [len(randoms)] * 3
 # %% [markdown]
 # ### What bugs look like
 #
-# Here are four bugs, each in one line. `with_bug` replaces a piece of the code of `plain_beam`.
-# Which law will catch which bug? A hint: one of the four passes all three laws.
+# Here are four bugs, each in one line, which `with_bug` puts into the code of `plain_beam`. Which
+# law will catch which bug? A hint: one of the four passes all three laws.
 
 # %%
 bugs = {
@@ -392,9 +392,9 @@ for name, search in bugs.items():
 # %% [markdown]
 # No law catches everything. All four bugs obey law 1, because with one slot there is nothing to mix
 # up. *Ended ones dropped* and *the worst first* make true claims about the wrong sentences, so only
-# law 3 catches them. *The past not counted* ranks prefixes by their last word alone. With room for
-# everything, no prefix is dropped, so it obeys even law 3. Question 2 asks for a law that catches
-# it.
+# law 3 catches them. *The past not counted* ranks prefixes by their last word alone, but obeys even
+# law 3, because with room for everything no prefix is dropped. Question 2 asks for a law that
+# catches it.
 #
 # Does law 2 lead you to the line? Here is its report for *rows put in order*, on the house:
 
@@ -412,10 +412,10 @@ def report_claims(search, model, width):
 report_claims(bugs["rows put in order"], house, 2)
 
 # %% [markdown]
-# *la* and *casa* are right, and `</s>` is the first word that is not. So the third call of `next`
-# did not predict what follows *la casa*. Its state was chosen by the lines `rows` and `take`. By
-# hand we found the rows [1, 0]. Put in order, they are [0, 1], so *casa* went to the state of *el*.
-# The model predicted what follows *el casa*, which nobody wrote, and its answer was `</s>`.
+# *la* and *casa* are right, and `</s>` is the first word that is not. So the third call of `next`,
+# whose state was chosen by the lines `rows` and `take`, did not predict what follows *la casa*. By
+# hand we found the rows [1, 0]. Put in order, they are [0, 1], so *casa* went to the state of *el*,
+# and the model predicted what follows *el casa*, which nobody wrote: its answer was `</s>`.
 #
 # ### Is a wider beam always at least as good?
 #
@@ -437,8 +437,8 @@ for name, translators in (("those above", randoms), ("larger ones", larger)):
 #
 # ## Sampling
 #
-# A search always gives the same sentence. To get *different* ones, sample each word. Three knobs
-# change the distribution that it is sampled from:
+# A search always gives the same sentence. To get *different* ones, sample each word from a
+# distribution that three knobs can change:
 #
 #     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: the most probable word
 #                                                         τ = 1: the model's own p; τ → ∞: any word
@@ -606,8 +606,8 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 #
 # ## What a wider beam finds
 #
-# A wider beam finds more probable sentences, and shorter ones. BLEU rises at first, but from width
-# 5 to 10 it hardly moves. Here are the means, then the clauses where beam 5 gains most on greedy:
+# A wider beam finds more probable sentences, and shorter ones. BLEU rises at first, but hardly
+# moves from width 5 to 10. Here are the means, then the clauses where beam 5 gains most on greedy:
 
 
 # %% tags=["training"]
@@ -654,15 +654,15 @@ assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
 # So a miss of the beam is rarely a **search error**, nearly always a **model error**: the model
-# prefers its own sentences, and a better search would only find some that it prefers even more. The
-# model must change.
+# prefers its own sentences, and since a better search would only find some that it prefers even
+# more, the model must change.
 #
 # ## One beam, drawn as a tree
 #
 # Of the clauses that the beam translates exactly as the book does, take the one where its log p
 # beats greedy's most. Each edge shows the log p of its word. Ended prefixes are green and show
-# their total. Dropped prefixes are white and dotted. Follow greedy, which takes the largest number
-# each time. Where does the beam drop it?
+# their total, whereas dropped ones are white and dotted. Follow greedy, which takes the largest
+# number each time. Where does the beam drop it?
 
 # %% tags=["training"]
 of_five = best(ended[5])
@@ -732,13 +732,13 @@ print(f"  {'the book':<14} {'':>4} {of_book.mean():12.2f}")
 assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.mean())
 
 # %% [markdown]
-# Sampling at τ = 1 follows the model's own distribution, and its BLEU is far below greedy's. At
-# each step there is a small chance of a bad word, and a sentence has several steps. The other three
+# Sampling at τ = 1 follows the model's own distribution, and its BLEU is far below greedy's,
+# because each of the several steps of a sentence has a small chance of a bad word. The other three
 # settings trade variety for quality.
 #
 # But look at the log p. The book's is close to that of samples at τ = 1, and far from that of
 # anything that a search finds. If a model is well **calibrated** (as uncertain as it has reason to
-# be), then the reference looks to it like one more sample. The most probable sentence (the
+# be), then the reference looks to it like one more sample, whereas the most probable sentence (the
 # **mode**) is not a typical one. For one good translation, search. For many, sample.
 
 # %% [markdown]

@@ -7,12 +7,12 @@
 # **Needs:** lessons 03 and 06. **Time:** 45 minutes to read, about a minute to run.
 #
 # Read ten letters, then twenty dots, and then repeat the ten letters. That is easy for you, because
-# you can look back. A recurrent network cannot. Everything that it knows of a text must fit into
-# one vector, h_t, and every dot overwrites that vector. Yet h_1 … h_{t−1} were all computed. They
-# are thrown away only because nobody asks for them.
+# you can look back. A recurrent network cannot: everything that it knows of a text must fit into
+# one vector, h_t, which every dot overwrites. Yet h_1 … h_{t−1} were all computed, and are thrown
+# away only because nobody asks for them.
 #
 # Salton, Ross & Kelleher (2017) do ask. Before each prediction, a softmax over *all earlier states*
-# decides which of them to read again. You will derive this. Then two versions of it and an LSTM of
+# decides which of them to read again. Once you have derived this, two versions of it and an LSTM of
 # the same size will copy letters. Guess now how many of the ten the LSTM gets right.
 #
 # After that win comes a sobering second text, the Bible, and a question that is asked too rarely:
@@ -44,9 +44,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One step
 #
-# An LSTM (lesson 03) has read t words, and its state is h_t. Its earlier states are the rows of a
-# memory M. (h_t is not in M, because it goes to the prediction anyway.) To predict word t + 1, the
-# model does four things:
+# An LSTM (lesson 03) has read t words and is in state h_t, while its earlier states are the rows of
+# a memory M. (h_t is not in M, because it goes to the prediction anyway.) To predict word t + 1,
+# the model does four things:
 #
 #     e_s = v · tanh(h_s W_s + h_t W_q)     score: how useful is state s now?     for s < t
 #     α   = softmax(e)                      weights: positive, they add up to 1
@@ -88,11 +88,11 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 # %% [markdown]
 # ## Forward
 #
-# Take three states of three numbers. The first number says which letter was read: 1 for f, −1 for
-# g. The other two say at which place: (1, 0) for the first, (0, 1) for the second. A dot has no
-# place.
+# Take three states of three numbers. The first number says which letter was read (1 for f, −1 for
+# g), and the other two say at which place: (1, 0) for the first, (0, 1) for the second. A dot has
+# no place.
 #
-# The present state is (0, 1, 0): it asks for the first letter. W_q turns it into the query (0, −3).
+# The present state, (0, 1, 0), asks for the first letter, and W_q turns it into the query (0, −3).
 # Added to the keys, this query lowers every score, but most of all the score at the *second* place.
 # Which weight will be the largest?
 
@@ -127,9 +127,9 @@ for sign, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
 print("the context is", c)
 
 # %% [markdown]
-# The context's first number is 0.761. An f alone would give 1 and a g alone −1, so the model has
-# found the f. Next, a state asks for the second letter. Then both states ask with *single*, which
-# has no query.
+# The context's first number is 0.761. Since an f alone would give 1 and a g alone −1, the model has
+# found the f. Next, a state asks for the second letter, and then both states ask with *single*,
+# which has no query.
 
 
 # %%
@@ -148,8 +148,8 @@ assert context(h_t, W_q)[0] > 0.5 and context(wants_second, W_q)[0] < -0.5
 assert (context(h_t, no_query) == context(wants_second, no_query)).all()
 
 # %% [markdown]
-# *single* is the special case W_q = 0. It gives every state the same answer, which you will see in
-# the heatmaps. The last line combines state and context:
+# *single* is the special case W_q = 0, so it gives every state the same answer, as the heatmaps
+# will show. The last line combines state and context:
 
 # %%
 W_x = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
@@ -162,7 +162,7 @@ print("y =", y)
 # ## Backward
 #
 # The layer above hands us the **upstream gradient** dy = ∂L/∂y. Here it is a vector w of two
-# numbers, as if L were w · y. We go through the lines in reverse, and compare each result with a
+# numbers, as if L were w · y. Going through the lines in reverse, we compare each result with a
 # central difference. `L(c=…)` is the loss after something is added to c.
 
 # %%
@@ -238,16 +238,16 @@ print("one step: every gradient is what the central difference measures")
 #
 # A translator must ask its questions one after another, because each context goes into its next
 # state. Here c goes into y, and *never back into the LSTM*. So the LSTM can first read the text to
-# its end. Then all states exist, and all questions can be asked at once.
+# its end, and once all states exist, all questions can be asked at once.
 #
 # The questions t are the rows of one matrix, and the places s are its columns. "Only what came
-# before" is a triangle of ones, the **causal mask**: visible_ts = (s < t). The first row is empty:
-# the first word has no past, so its weights and its c are 0.
+# before" is a triangle of ones, the **causal mask**: visible_ts = (s < t). Because the first word
+# has no past, the first row is empty, and its weights and its c are 0.
 #
 # Now each state has all four roles, at different steps: h_3 asks at step 3, and is found and
-# fetched at steps 4, 5, 6, … So dk_s and the value's term are sums over all *later* steps t. The
-# value's term is the one to remember. It carries the gradient from t to h_s in **one** step,
-# however far apart they are.
+# fetched at steps 4, 5, 6, … So dk_s and the value's term are sums over all *later* steps t.
+# Remember the value's term, because it carries the gradient from t to h_s in **one** step, however
+# far apart they are.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -312,7 +312,7 @@ class PlainReader(Module):
 # %% [markdown]
 # ## Check
 #
-# First compare with the equations of one step, repeated while the memory grows. Then check the
+# First compare with the equations of one step, repeated while the memory grows, then check the
 # gradients against central differences.
 
 # %%
@@ -373,8 +373,8 @@ print("combined and single: outputs, weights and all gradients are the library's
 # %% [markdown]
 # ### What a bug looks like
 #
-# In each state four gradients meet, and here they are added up wrongly. Read the report before you
-# read the code. Which roles survive?
+# Four gradients meet in each state, and here they are added up wrongly. Which roles survive? Read
+# the report before you read the code.
 
 
 # %%
@@ -392,9 +392,9 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# All six parameters are right, so da, dc, de, dk and dq are right, too. Only the input is wrong, so
+# All six parameters are right, so da, dc, de, dk and dq are right, too. As only the input is wrong,
 # the mistake is in adding up its terms. The report names the line: it *assigns* where it should
-# add. The terms before it, "it predicts" and "it asks", are lost.
+# add, and so loses the terms before it, "it predicts" and "it asks".
 #
 # Why does the report find 0 there? The element belongs to the last step, [5, …]. No later step
 # looks back at that state, so it is neither found nor fetched, and with this bug nothing of its
@@ -403,10 +403,10 @@ report = caught(check, LastRoles(*arrays))
 # ## What no gradient check sees
 #
 # A gradient check proves that `backward` belongs to `forward`. It cannot know whether you wanted
-# *this* forward pass. Here are two ways to ruin it. The first forgets the triangle, so each step
-# sees the word that it should predict. The second was published. The code released with the paper
-# gives its cell to a framework that *traces* it: the framework runs the cell once, on the first
-# word, and replays the recorded graph at every later step. At the first word, the past is empty.
+# *this* forward pass, which can be ruined in two ways. The first forgets the triangle, so each step
+# sees the word that it should predict. The second was published: the code released with the paper
+# gives its cell to a framework that *traces* it. Such a framework runs the cell once, on the first
+# word, when the past is empty, and replays the recorded graph at every later step.
 
 
 # %%
@@ -431,8 +431,8 @@ for name, reader in HISTORY_READOUTS.items():
     print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 
 # %% [markdown]
-# All gradients are right. So test the *forward* pass: which output depends on which state? Change
-# the state of step s, and see which outputs change.
+# Since all gradients are right, test the *forward* pass: which output depends on which state?
+# Change the state of step s, and see which outputs change.
 
 
 # %%
@@ -465,18 +465,18 @@ print("the traced reader's gradient is 0, and right, for", ", ".join(unmoved))
 assert unmoved == ["W_s", "W_q", "v", "W_r"]
 
 # %% [markdown]
-# The second layer sees the future. The third is only a diagonal: y = tanh(h W_x + b), one layer and
-# no past at all. It *trains*, and well. Code that runs does not prove that its equations are right.
-# (A sign to look for in your own runs: a parameter whose gradient is exactly 0.) We keep the third
-# one. It will be the **control**, the model to compare with.
+# The second layer sees the future, and the third is only a diagonal: y = tanh(h W_x + b), one layer
+# and no past at all. Yet it *trains*, and well: code that runs does not prove that its equations
+# are right. (A sign to look for in your own runs: a parameter whose gradient is exactly 0.) We keep
+# the third layer as the **control**, the model to compare with.
 #
 # ## Ten letters, twenty dots
 #
-# Now the task from the beginning. There are eight letters, a to h. Only the copy is predicted, so
-# chance is one in eight. An arrow ends the dots. There the model predicts the first letter, then
-# *reads* the correct first letter and predicts the second, and so on. So h_t can know its place in
-# the copy, because the LSTM only has to count what came after the arrow. All models get 20,000
-# parameters and the same 400 batches of 32 sequences, so those with attention have a smaller state.
+# Now the task from the beginning. There are eight letters, a to h, and only the copy is predicted,
+# so chance is one in eight. At the arrow that ends the dots, the model predicts the first letter,
+# then *reads* the correct first letter and predicts the second, and so on. So h_t can know its
+# place in the copy, because the LSTM only has to count what came after the arrow. All models get
+# the same 400 batches of 32 sequences and 20,000 parameters, so attention implies a smaller state.
 #
 # Write down four guesses: the LSTM, the LSTM with a tanh layer (the control), single, combined.
 
@@ -509,8 +509,8 @@ assert right["tanh layer"] < 0.5
 
 # %% [markdown]
 # The control is at chance, 12.5 %. The LSTM is somewhat better here, but at chance for three of
-# five seeds (question 3). *combined* gets all letters right for every seed. Where do the two
-# attention models look? The figure shows one sequence, with one row for each letter to predict.
+# five seeds (question 3), whereas *combined* gets all letters right for every seed. Where do the
+# two attention models look? The figure shows one sequence, with one row for each letter to predict.
 
 # %% tags=["training"]
 batch = COPY_TEST.batch(0)
@@ -527,10 +527,10 @@ print(f"combined: the largest weight is on the letter to predict for {on_it:.1%}
 assert on_it > 0.95
 
 # %% [markdown]
-# *combined* draws a diagonal: at each step it asks for another place. *single* has stripes: α_ts is
-# exp(e_s) over a sum, and e_s does not depend on t. So every step gets the same context, a mean of
-# a few states, and h_t must extract its letter from that mixture. This works for three letters out
-# of four.
+# *combined* draws a diagonal, because at each step it asks for another place. *single* has stripes,
+# because α_ts is exp(e_s) over a sum, and e_s does not depend on t. So every step gets the same
+# context, a mean of a few states, and h_t must extract its letter from that mixture, which works
+# for three letters out of four.
 #
 # ## Is it used?
 #
@@ -556,8 +556,8 @@ assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 
 # %% [markdown]
 # It is used, and heavily. Hard weights cost almost nothing, because the largest weight is at the
-# right place. Sampling costs far more. The largest weight is about three quarters on average, and
-# the rest lies on its neighbours. So a sample misses in about one step in four, and a miss fetches
+# right place. Sampling costs far more: since the largest weight is about three quarters on average
+# and the rest lies on its neighbours, a sample misses in about one step in four, and a miss fetches
 # a wrong letter. (For a run that you have trained, `numpy-attention ablate RUN` prints the same.)
 #
 # ## The Bible, soberly
@@ -625,12 +625,12 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # The plain LSTM wins with 50.81, ahead of the control with 52.07 and combined with 52.48. And
 # combined does not point: it reads the mean of the verse so far, something like its topic. **Equal
 # weights** cost next to nothing, so the softmax hardly chooses. **No context** costs several times
-# as much. A **shuffled** memory costs nearly that, so the model uses the past of this verse.
-# **Hard** weights cost even more, because one state cannot replace all of them.
+# as much, and a **shuffled** memory nearly that, so the model uses the past of this verse. **Hard**
+# weights cost even more, because one state cannot replace all of them.
 #
 # Is the cost of "no context" what attention is worth here? No! The control never had a context, and
-# predicts no worse. A model leans on what it grew up with; take it away, and it stumbles. **The
-# ablation says what this model uses. The control says what the mechanism is worth.** You need both.
+# predicts no worse. A model leans on what it grew up with, and stumbles without it. **The ablation
+# says what this model uses. The control says what the mechanism is worth.** You need both.
 #
 # Two caveats:
 #
@@ -661,12 +661,12 @@ for text, recorded in LONGER.items():
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# On the Bible, combined now wins. In the paper's own protocol it loses: with 110.14, it is behind
-# the LSTM, 108.94, in both seeds.
+# On the Bible, combined now wins, but in the paper's own protocol it loses: with 110.14, it is
+# behind the LSTM, 108.94, with both seeds.
 #
-# Now the control. On the Bible, the layer alone is three points better than the LSTM, and combined
-# only half a point better than the layer. Without the control, attention would have got all the
-# credit. In the paper's protocol, combined is behind its control, 106.46, too.
+# Without the control, attention would have got all the credit. On the Bible, the layer alone is
+# three points better than the LSTM, and combined only half a point better than the layer. In the
+# paper's protocol, combined is behind its control, 106.46, too.
 #
 # Two caveats:
 #
@@ -674,14 +674,14 @@ for text, recorded in LONGER.items():
 #   smaller than the confidence interval of each perplexity, so the order is open.
 # - Other things matter more. The large LSTM reaches 77.17, about as good as the paper's 75.96. Five
 #   times as many parameters, dropout, and a state that is carried over from sentence to sentence
-#   are worth thirty points together. Every gap in this lesson is three points or so.
+#   are together worth thirty points, whereas every gap in this lesson is three points or so.
 #
 # ## One more silent fault
 #
 # The traced model's attention was dead, and nothing reported it. Another fault that no gradient
-# check sees is in the counting: a **first word that is counted but not predicted**. The paper's
-# released code does this, so each sentence gets one word for free. One law catches it: a model that
-# knows nothing, p = 1/V for every word, must have a perplexity of V.
+# check sees is in the counting: a **first word that is counted but not predicted**, as in the
+# paper's released code, where each sentence gets one word for free. One law catches this fault: a
+# model that knows nothing, p = 1/V for every word, must have a perplexity of V.
 
 # %% tags=["training"]
 total, first, words = measured["LSTM"]
@@ -744,9 +744,9 @@ assert flattered < 0.95 * honest
 #    `analysis.gradient_flow`, before training, how much of the last letter's gradient arrives.
 # 6. Train *combined* with twenty dots and test it with ten, nineteen and forty. Will it still
 #    point?
-# 7. Lesson 12 cuts a state into one, two or three parts. At 2 million parameters, they have a
-#    perplexity of 117, 120 and 127, and a 4-gram with three parts and no attention 126. (Recorded:
-#    Penn Treebank, recipes `daniluk-*`.) Get the size n of each one's word vectors from
+# 7. Lesson 12's models cut a state into one, two or three parts. At 2 million parameters, they have
+#    a perplexity of 117, 120 and 127, and a 4-gram with three parts and no attention 126.
+#    (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the size n of each one's word vectors from
 #    `within_budget` (V = 10,000). What might the perplexities depend on?
 # 8. Now train the control (no parts) on the Bible, with each n that one, two and three parts would
 #    have (200,000 parameters, V = 2,000). Which n is best?

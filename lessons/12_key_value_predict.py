@@ -6,14 +6,14 @@
 #
 # **Needs:** lesson 11. **Time:** 40 minutes to read, about a minute to run.
 #
-# In lesson 11 one vector h_t had four roles. It *asked* the memory. Later, as part of the memory,
-# it was *found* and *fetched*. And it *predicted* the next word. Is that too much for one vector?
+# In lesson 11 one vector h_t had four roles. It *asked* the memory and *predicted* the next word,
+# and later, as part of the memory, it was *found* and *fetched*. Is that too much for one vector?
 # Daniluk, Rocktäschel, Welbl & Riedel (2017) think so, and cut it into parts: a key, a value and a
 # predict part.
 #
-# You will derive their models and try them on a task. Separate parts learn it much faster than one
-# small vector, but a control overturns the explanation. At the end you split the gradient of h_t by
-# its roles. Guess now: which two of the four roles disagree most?
+# You will derive their models and try them on a task. Although separate parts learn it much faster
+# than one small vector, a control overturns the obvious explanation. Then you split the gradient of
+# h_t by its roles. Guess now: which two of the four roles disagree most?
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -42,9 +42,9 @@ np.set_printoptions(precision=3, suppress=True)
 # ## One state in parts
 #
 # h_t is the LSTM's state after word t: one vector, cut into *parts* of n numbers, h_t = [k_t; v_t;
-# p_t]. The LSTM is free to put anything anywhere. k_t is a key only because the score reads these
-# columns, and no others. The state has four *roles*, and one to three parts. The paper's models
-# differ in which part, a, b or c, has which role:
+# p_t]. The LSTM is free to put anything anywhere, so k_t is a key only because the score reads
+# these columns, and no others. The state has four *roles* in one to three parts, and the paper's
+# models differ in which part, a, b or c, has which role:
 #
 # | role | its name | reads | attention, [a] | key-value, [a; b] | key-value-predict, [a; b; c] |
 # |---|---|---|---|---|---|
@@ -98,7 +98,7 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # Take one step by hand. The text is *c k f a c*, two pairs of letters, and at the second *c* the
 # model needs the letter that followed the first. So a key should contain the letter *before*, by
 # which the state is found, and the letter read *now*, with which it asks. We write c = 1, f = −1,
-# and 0 for a letter that begins no pair; the third number of each key is always 1, as a bias.
+# and 0 for k, a or nothing; the third number of each key is always 1, as a bias.
 
 # %%
 letters = ["c", "k", "f", "a"]
@@ -115,10 +115,9 @@ p_t = np.array([0.5, -0.2, 0.3])
 
 # %% [markdown]
 # How can tanh detect that two numbers are *equal*? W_Y reads *before* from k_i, W_h reads *now*
-# from k_t, and each unit adds the two: s = before + now. They agree at s = 2 or −2, and are
-# opposite at s = 0. The function tanh(s − 1) + tanh(−s − 1) is largest where they agree, and two
-# units are enough for it (so here the score has two columns, not n). Which state will get the
-# largest weight?
+# from k_t, and each unit adds the two: s = before + now, which is 2 or −2 where the two agree, and
+# 0 where they are opposite. As tanh(s − 1) + tanh(−s − 1) is largest where they agree, two units
+# are enough (so here M has two columns, not n). Which state will get the largest weight?
 
 # %%
 for s in (-2, -1, 0, 1, 2):
@@ -149,13 +148,13 @@ print("  r =", r, "  y =", y)
 assert letters[alpha.argmax()] == "k"
 
 # %% [markdown]
-# It is *k*, the letter after *c*. It was *found* by "c was before me", and what was *fetched* is "I
-# am k". A single vector would have to encode both.
+# It is *k*, the letter after *c*. It was *found* by "c was before me", whereas what was *fetched*
+# is "I am k". A single vector would have to encode both.
 #
 # ## Backward
 #
-# As in lesson 11, the gradients are on the right. New: each role's gradient goes to its part of the
-# state. The loss is L = u · y.
+# As in lesson 11, the gradients are on the right, but now each role's gradient goes to its part of
+# the state. The loss is L = u · y.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = r W_r + p W_x        dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
@@ -204,12 +203,12 @@ print("all four are what the central difference measures")
 #            + Σ_t α_ts dr_t     value: they fetch it
 #            + da_s W_xᵀ         predict: at step s
 #
-# The paper calls a vector with all four terms *overloaded*. Cutting the state separates them.
+# The paper calls a vector with all four terms *overloaded*. Cutting the state separates the terms.
 #
 # ## All words at once
 #
 # As in lesson 11, a step becomes a row: row t may see column i if 0 < t − i ≤ window. The first row
-# sees nothing; its r is 0. In the code, `parts` returns *views*, so whatever is added to dk is
+# sees nothing, so its r is 0. In the code, `parts` returns *views*, so whatever is added to dk is
 # added to dh.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start key-value-predict`.
@@ -327,8 +326,8 @@ report = caught(check, Misfiled, 3)
 # %% [markdown]
 # With one part it is not a bug: k and v are the same numbers, and no check sees a difference that
 # is not there. With three parts, W_r and W_x are right, so everything from y down to r is right,
-# too. All gradients that come through the score are wrong. The report names the line that joins
-# them, and the variable: we *fetch* v, not k.
+# too, whereas all gradients that come through the score are wrong. The report names the line that
+# joins both, and the variable: we *fetch* v, not k.
 #
 # ## Without attention: the last states speak for themselves
 #
@@ -340,8 +339,8 @@ report = caught(check, Misfiled, 3)
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
 #
 # h² is written one step before it is read, and h³ two steps. With N = 2 there is no past, only one
-# tanh layer between state and words. That is our **control**: what this layer adds must not be
-# credited to attention.
+# tanh layer between state and words. This is our **control**, because what the layer adds must not
+# be credited to attention.
 
 
 # %% tags=["plain"]
@@ -396,7 +395,7 @@ print("three readers and the 4-gram: outputs and all gradients are the library's
 #
 # The task is that of the example. A sequence contains five pairs of letters, all ten different, out
 # of 50. Then, three times, it repeats the first letter of a pair, and the model must predict the
-# second. Nothing else is predicted, and the pairs are always new: nothing can be memorized.
+# second. Nothing else is predicted, and since the pairs are always new, nothing can be memorized.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -408,11 +407,11 @@ for row in range(3):
 
 # %% [markdown]
 # Every model is an LSTM with such a layer on top, its *reader*. First the paper's comparison:
-# *every part has 8 numbers*. One part means a state of 8, two parts 16, three parts 24. A bar in a
-# name separates parts: in *query, key | value, predict* the first 8 numbers serve as query and key,
-# the others as value and prediction.
+# *every part has 8 numbers*, so one part means a state of 8, two parts 16, three parts 24. A bar in
+# a name separates parts: in *query, key | value, predict* the first 8 numbers serve as query and
+# key, the others as value and prediction.
 #
-# But then the states differ in size. So there is a second control: *one vector of 16 numbers* for
+# But the states then differ in size, so there is a second control: *one vector of 16 numbers* for
 # all four roles, with the same LSTM as two parts. Guess before you run: how many answers will it
 # get right? (Guessing one of the five second letters at random is right 20 % of the time.)
 
@@ -474,14 +473,14 @@ show(ax, "12_roles_or_room")
 
 # %% [markdown]
 # The paper's idea works: after 800 steps the models with parts are far ahead of one vector of 8.
-# (The first two models stay below 20 %. Most answers are further back than the 4-gram can see, and
-# the LSTM has not even learned to remember the five second letters.)
+# (The first two models stay below 20 %, because most answers are further back than the 4-gram can
+# see, and the LSTM has not even learned to remember the five second letters.)
 #
 # But look at the last column. *One* vector of 16, all roles mixed, is better than two parts of 8,
-# and even than three. So what helped was **room to learn in**, because a state with parts is a
-# longer state. A long vector loses nothing by mixing the roles, because each matrix can read the
-# directions that it needs (question 1 proves it). Is it room to *hold* answers, or to *learn* the
-# task fast? (Question 4 has a surprise.)
+# and even than three. Since a state with parts is a longer state, what helped was **room to learn
+# in**. A long vector loses nothing by mixing the roles, because each matrix can read the directions
+# that it needs (question 1 proves it). Is it room to *hold* answers, or to *learn* the task fast?
+# (Question 4 has a surprise.)
 #
 # ## Do the roles pull against each other?
 #
@@ -509,7 +508,7 @@ def look(model):
 
 
 # %% [markdown]
-# The two models with *one* vector are trained once more, and measured every 100 steps. Which pair
+# The two models with *one* vector are trained once more and measured every 100 steps. Which pair
 # did you guess?
 
 # %% tags=["training"]
@@ -526,13 +525,13 @@ title = f"One pair of six pulls apart: query and predict (−{-worst:.2f} at the
 show(draw_cosines(seen, accused, title), "12_conflict")
 
 # %% [markdown]
-# One pair of six disagrees: query and predict, with −0.30, −0.28 and −0.22 at the end. Key and
-# value, the pair that seemed most likely to disagree, are nearly at right angles. In 16 numbers the
-# disagreement ends when the task is solved.
+# One pair of six disagrees: query and predict, with −0.30, −0.28 and −0.22 at the end, whereas key
+# and value, the pair that seemed most likely to disagree, are nearly at right angles. In 16 numbers
+# the disagreement ends once the task is solved.
 #
-# So the cosines accuse query and predict. A suspicion can be tested: cut a state of 16 in two, and
-# either separate the accused or leave them together. Two of the next cuts separate them, the third
-# does not. If the cosines are right, the third must be the worst.
+# So the cosines accuse query and predict. This suspicion can be tested: cut a state of 16 in two,
+# and either separate the accused or leave them together. Two of the next three cuts separate them,
+# so if the cosines are right, the third must be the worst.
 
 
 # %% tags=["training"]
@@ -559,14 +558,14 @@ assert all((right[name] < right[together]).all() for name in separated)
 
 # %% [markdown]
 # The suspicion is refuted: the third is the best of the three, with every seed. With a separate
-# query, the result depends on the seed. A separate predict part does not help within 800 steps. (We
-# do not know why it is behind even one vector of 8 with these three seeds.) A negative cosine says
-# that two roles disagree about the next small step, not that a vector has no room for both in the
-# end.
+# query, the result depends on the seed, and a separate predict part does not help within 800 steps.
+# (We do not know why that is behind even one vector of 8 with these three seeds.) A negative cosine
+# says that two roles disagree about the next small step, not that a vector has no room for both in
+# the end.
 #
 # How could we have known which roles need separate parts? Ask what each must *find* in the state.
-# Query and value both need the letter that is read *now*. The key needs the one *before*. And
-# predict needs nothing, since the answer comes with r. If that is the reason, then a cut by
+# Query and value both need the letter that is read *now*, and the key needs the one *before*,
+# whereas predict needs nothing, since the answer comes with r. If that is the reason, a cut by
 # content must be the best of all: query and value in one part, key and predict in the other. Guess
 # before you run how many answers it gets right.
 
@@ -578,13 +577,13 @@ assert (right[by_content] > others.max(0)).all()
 print("with every seed, this cut answers more than any other above")
 
 # %% [markdown]
-# A reason that predicts a result is worth more than one that explains it afterwards. A state must
-# contain one thing as a key and another as a value, at the same time. That is the paper's idea, and
+# A reason that predicts a result is worth more than one that explains it afterwards. The paper's
+# idea is that a state must contain one thing as a key and another as a value, at the same time, and
 # here it holds. (Three seeds are few. Question 3 has ten, and one of them is an exception.)
 #
 # ## Real text
 #
-# Does real text need a past? The paper reads Wikipedia. Here are recorded runs of the recipes
+# Does real text need a past? The paper reads Wikipedia, and so do the recorded runs of the recipes
 # `wikitext-*`: 33,280 words, 7 million parameters each, a window of 5, three epochs. Guess the
 # order of the six models.
 

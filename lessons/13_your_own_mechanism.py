@@ -6,16 +6,15 @@
 #
 # **Needs:** lessons 06 and 07. **Time:** 40 minutes to read, about a minute to run.
 #
-# The scores that you have met multiply query and word, or add them and apply a tanh. One does not
-# look at the word at all. Here is another idea. Put query and words as points on a map, and attend
-# to what is *near*. A score should then be a distance. No paper in this course has it, so nobody
-# has derived it for you, checked it, or tried it.
+# The scores that you have met multiply query and word, or add them and apply a tanh, and one does
+# not look at the word at all. Here is another idea: put query and words as points on a map, and
+# attend to what is *near*, so that a score is a distance. As no paper in this course has this
+# score, nobody has derived it for you, checked it, or tried it.
 #
-# This lesson goes the whole way with it: from the idea to numbers on paper, to a backward pass, to
-# a class that the library trains like its own, to a comparison, and to a verdict. The last step is
-# the hardest. Make two guesses before you start. Will attention by distance be sharper than
-# additive attention, that is, will its largest weights be larger? And if so, is distance the
-# reason?
+# This lesson goes the whole way: from the idea to numbers on paper, to a backward pass, to a class
+# that the library trains like its own, to a comparison, and to a verdict, the hardest step. Make
+# two guesses before you start. Will attention by distance be sharper than additive attention, that
+# is, will its largest weights be larger? And if so, is distance the reason?
 #
 # Afterwards it is your turn: the guide `docs/custom_mechanisms.md` takes you from an equation of
 # your own to a heatmap.
@@ -64,8 +63,8 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # *Which sign?* Near must mean a high score: e_j = −d_j.
 #
-# *How near is near?* That depends on the size of the map, so let the model learn a factor β. It
-# must stay positive: β = exp(s), and s may be any number.
+# *How near is near?* That depends on the size of the map, so let the model learn a factor β. Since
+# β must stay positive, let β = exp(s), where s may be any number.
 #
 #     k_j = h_j W              d_j = ‖q − k_j‖²           e_j = −β d_j,   β = exp(s)
 #     α   = softmax(e)         c   = Σ_j α_j h_j
@@ -100,8 +99,8 @@ show(plotting.diagram(boxes, arrows, title="Attention by nearness: only the oran
 # %% [markdown]
 # ## Forward
 #
-# Put three words and a query on a map of two dimensions. Draw them on paper. Which word is nearest?
-# And which one would the dot product of lesson 07 choose?
+# Draw a map of two dimensions on paper, with three words and a query. Which word is nearest? And
+# which one would the dot product of lesson 07 choose?
 
 # %%
 words = ["the", "blue", "student"]
@@ -130,8 +129,8 @@ for j, word in enumerate(words):
 assert alpha.argmax() == 2 and by_dot.argmax() == 1
 
 # %% [markdown]
-# They disagree. By dot, *blue* wins because it is far out in the direction of the query. By
-# nearness, only the place counts. Now move the query over the whole map, and colour each place by
+# They disagree. By dot, *blue* wins because it is far out in the direction of the query, whereas by
+# nearness only the place counts. Now move the query over the whole map, and colour each place by
 # the word that wins there. Guess before you look: by dot, does *student* win if the query is
 # exactly on *student*? Does it win anywhere?
 
@@ -161,8 +160,8 @@ assert (K @ K[2]).argmax() == 1
 
 # %% [markdown]
 # By dot, *student* does not win at its own place, because *blue* is in almost the same direction,
-# and farther out. It wins in a wedge below, away from its place. By nearness, each word wins in a
-# region around itself.
+# and farther out. Instead, *student* wins in a wedge below, away from its place. By nearness, each
+# word wins in a region around itself.
 #
 # ## Backward
 #
@@ -216,8 +215,8 @@ check_gradient("dK", dK, L, K)
 
 # %% [markdown]
 # What do these gradients do? If the points themselves were learned, the next update would move each
-# of them *against* its gradient. *student* should get more weight. Which way will it go, and which
-# way will *blue* go? (In the figure, a larger weight is a larger dot.)
+# of them *against* its gradient. Since *student* should get more weight, which way will it go, and
+# which way will *blue* go? (In the figure, a larger weight is a larger dot.)
 
 # %%
 figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
@@ -279,8 +278,8 @@ print("their products, normalised, are the weights by distance")
 # > **Exercise.** Write the two backward methods before you read on:
 # > `numpy-attention exercise start nearness`.
 #
-# Now for a batch: q (B, Q) and K (B, S, Q). Compare line by line with what you did by hand.
-# `create` starts with a small β, s = −2. A distance is a sum of Q squares and may be large, and
+# Now for a batch: q (B, Q) and K (B, S, Q). Compare line by line with what you did by hand. Because
+# a distance is a sum of Q squares and may be large, `create` starts with a small β, s = −2:
 # question 1 shows why no softmax should start too sharp.
 
 
@@ -352,8 +351,8 @@ print(check(Nearness))
 #
 # ### What a bug looks like
 #
-# Your own mechanism will have bugs. Here is one in this mechanism. Find it by eye. Then read the
-# report, and see whether you could have found it from that alone.
+# Your own mechanism will have bugs. Here is one in ours. Find it by eye, then read the report, and
+# see whether you could have found the bug from that alone.
 
 
 # %%
@@ -370,10 +369,10 @@ class Pushed(Nearness):
 report = caught(check, Pushed)
 
 # %% [markdown]
-# W and the annotations are wrong, s and the queries are right. So dU is right, because dq is
-# computed from it. What do W and the annotations need that s and q do not? The gradient of the
-# keys, and one line computes it. The report names that line and what is wrong with it: the minus of
-# u = q − k.
+# W and the annotations are wrong, whereas s and the queries are right. Since dq is computed from
+# dU, dU is right. What do W and the annotations need that s and q do not? The gradient of the keys,
+# which one line computes. The report names that line and what is wrong with it: the minus of u = q
+# − k.
 #
 # ## A file, and the command
 #
@@ -391,8 +390,8 @@ assert code == 0
 # ## Is it any good?
 #
 # The task is lesson 07's, English to French with an invented grammar. We train three translators
-# that differ only in the score: additive, general, and ours. Two things keep the comparison fair.
-# All three have the same number of parameters, within one in a thousand. And each is trained three
+# that differ only in the score: additive, general, and ours. Two rules keep the comparison fair.
+# All three have the same number of parameters, within one in a thousand, and each is trained three
 # times, with different random numbers, because a difference that the next seed reverses proves
 # nothing.
 #
@@ -469,8 +468,8 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # ## The verdict
 #
 # First guess: is nearness sharper than additive? Yes, for each of the three seeds. You could write
-# a paper at this point: "distance makes attention sharp". But general is as sharp, and there is no
-# distance in it. So sharpness does not need distance. Without general as a control, you would have
+# a paper at this point: "distance makes attention sharp". But general, which has no distance in it,
+# is as sharp, so sharpness does not need distance. Without general as a control, you would have
 # believed that it does.
 #
 # Then what keeps additive soft? One explanation suggests itself: the tanh. In e = v_a · tanh(…), no
@@ -534,13 +533,12 @@ print(f"exactly right: the means differ by {max(means) - min(means):.1%} at most
 assert max(means) - min(means) < between_seeds
 
 # %% [markdown]
-# The means of the three scores are closer together than the seeds of one of them. With three seeds,
-# you cannot say which score translates best. If you train each score only once, you can report
-# nearly any order. In pointing, general is ahead for all three seeds. Three is not many: question 7
-# has three more.
+# The means of the three scores are closer together than the seeds of one of them, so three seeds
+# cannot show which score translates best, and with only one you can report nearly any order. In
+# pointing, general is ahead for all three seeds. But three is not many: question 7 has three more.
 #
-# One number stands out: nearness with seed 3 points at far fewer of the right words. Look at such a
-# number before you report it. Which words does it miss?
+# One number stands out, and you should look at such a number before you report it: nearness with
+# seed 3 points at far fewer of the right words. Which words does it miss?
 
 
 # %% tags=["training"]
@@ -583,18 +581,17 @@ show(figure, "13_attention")
 # In both models the full stop looks at `</s>`, which the measure does not count. The little weight
 # that is left is on the right word for general, but not for nearness. And in nearness, *ne* looks
 # at *do*, a link marked as possible, not as sure. Neither seems to do harm: of the three seeds of
-# nearness, this one translates best. A low share of links may be a habit, not a mistake.
+# nearness, this one translates best. So a low share of links may be a habit, not a mistake.
 #
-# That is the usual end of a new mechanism. It works, its gradients are right, it translates, it
-# points, and it is not better. Say so. And only a control next to the idea could show you that
-# sharpness does not need distance.
+# That is the usual end of a new mechanism: it works, its gradients are right, it translates, it
+# points, and it is not better. Say so.
 #
 # ## Yours
 #
 # Open `docs/custom_mechanisms.md` and make one: an equation that you have not seen anywhere, in a
 # file. Run `numpy-attention gradcheck mine.py:Name` until it passes. Then `train` it, look at a
-# `heatmap`, and `compare` it with what it should beat. Before you train, take your equation apart.
-# Say which old score is in it, what is new, and which control would show the difference.
+# `heatmap`, and `compare` it with what it should beat. Before you train, take your equation apart:
+# say which old score is in it, what is new, and which control would show the difference.
 
 # %% [markdown]
 # ## What others call it

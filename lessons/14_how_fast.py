@@ -9,12 +9,12 @@
 # Write the training step of an LSTM language model directly from its equations, one time step after
 # the other. It will be correct, and slow. Where does the time go? And how fast *could* it be?
 #
-# The second question has an answer. Every version has to compute the matrix products. Time them
-# alone, on arrays of the same shapes, and you get a *floor*: a time that no rewriting of the rest
-# can beat. You will write the obvious version first. Then you will make one change at a time, check
-# that each version computes the same as the one before, and measure how much time it saves.
+# The second question has an answer, because every version has to compute the matrix products. Time
+# them alone, on arrays of the same shapes, and you get a *floor*: a time that no rewriting of the
+# rest can beat. Once the obvious version is written, you will make one change at a time, check that
+# each version computes the same as the one before, and measure how much time it saves.
 #
-# Guess now. How slow is the first version: one and a half times its floor, two, five or ten times?
+# Guess now how slow the first version is: one and a half times its floor, two, five or ten times?
 # These will be the seven changes:
 #
 # | change | what it is |
@@ -55,9 +55,9 @@ from numpy_attention.training.threads import keep_freed_memory
 # %% [markdown]
 # ## The training step
 #
-# The model is lesson 03's with one layer. Its sizes are those of the small model of Zaremba et al.
-# (2014), with a smaller vocabulary. A *training step* reads T words of each of B texts. A *time
-# step* t, or step t for short, reads one word of each text.
+# The model is lesson 03's with one layer, in the sizes of the small model of Zaremba et al. (2014),
+# but with a smaller vocabulary. A *training step* reads T words of each of B texts. A *time step*
+# t, or step t for short, reads one word of each text.
 #
 # | letter | here | what it is |
 # |---|---|---|
@@ -133,8 +133,7 @@ def gates_backward(dh, dc, kept):
 # ## Backward
 #
 # The recurrence is one loop forward in time and one loop backward. Count its products: two per time
-# step forward and four backward, because each product has two factors, and each factor needs a
-# gradient.
+# step forward, and four backward, because both factors of each product need a gradient.
 
 
 # %% tags=["plain"]
@@ -245,8 +244,8 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# Check every gradient with tiny sizes, all different, in float64. The first version must be right
-# before anything is made fast.
+# Since the first version must be right before anything is made fast, check every gradient with tiny
+# sizes, all different, in float64.
 
 
 # %%
@@ -279,8 +278,8 @@ print(check(FirstWritten))
 
 # %% [markdown]
 # From here on, one check per version is enough: **each version must give what the previous version
-# gave**. That means the loss, every gradient, and the weights after two updates. (One would not
-# reveal a gradient that is never reset to 0.) Training uses float32, so "the same" means up to
+# gave**, in the loss, every gradient, and the weights after two updates. (One update would not
+# reveal a gradient that is never reset to 0.) Because training uses float32, "the same" means up to
 # rounding: sums taken in another order differ in their last digits.
 
 
@@ -316,9 +315,9 @@ def check_same(kind, before):
 # x_t W does not depend on the state, so it can leave the loop: all T · B rows of x go through W in
 # one product, before the first time step. Only h_{t−1} U has to wait for h_{t−1}.
 #
-# The number of multiplications stays the same. So what is there to gain? A product of 20 rows
-# fetches all of W, and uses each number 20 times. A product of 400 rows fetches W hardly more
-# often, and uses each number 400 times.
+# The number of multiplications stays the same, so what is there to gain? A product of 20 rows
+# fetches all of W and uses each number 20 times, whereas a product of 400 rows fetches W hardly
+# more often and uses each number 400 times.
 #
 # Predict before you run: how much faster, per row, is a product of 1,000 rows than one of 20? And
 # in the backward pass, is `U.T`, a *view* that reads U column by column, slower than an array with
@@ -387,9 +386,9 @@ print(f"at 20 rows the copy is {at_20['da @ U_T, a copy'] / at_20['da @ U.T, a v
 print(f"U takes {U.nbytes / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 
 # %% [markdown]
-# If you guessed a large factor, look at the size of U. It may fit into a core's **cache**, a small
-# and fast memory. Then fetching it is cheap, and this change saves little. Change 4 solves two
-# puzzles that remain: why are few rows slow at all, and why can a view be slower than a copy?
+# If you guessed a large factor, look at the size of U. If U fits into a core's **cache**, a small
+# and fast memory, fetching it is cheap, and this change saves little. Change 4 solves two puzzles
+# that remain: why are few rows slow at all, and why can a view be slower than a copy?
 #
 # Now one product leaves the loop:
 
@@ -427,9 +426,9 @@ check_same(InputsAtOnce, FirstWritten)
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# Now the product computes the sum over t. This also saves memory traffic: `grads.W += …` in the
-# loop makes an array as large as W, reads it again, reads grads.W, and writes it back, in each of
-# the T steps.
+# Now the product computes the sum over t, which also saves memory traffic: in each of the T steps,
+# `grads.W += …` in the loop makes an array as large as W, reads it again, reads grads.W, and writes
+# it back.
 #
 # > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
@@ -461,9 +460,9 @@ class WeightsAtOnce(InputsAtOnce):
 check_same(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# Here is the bug that everyone writes once. In the loop, `hs[t].T @ da` was easy to read: hs[t] is
-# the state that step t began with. After the loop there are T + 1 states, but da has only T steps.
-# Which states belong to them? Suppose you take the last T:
+# Here is the bug that everyone writes once. In the loop, `hs[t].T @ da` was easy to read, because
+# hs[t] is the state that step t began with. After the loop there are T + 1 states, but da has only
+# T steps. Which states belong to the steps? Suppose you take the last T:
 
 
 # %%
@@ -485,15 +484,14 @@ def check_recurrence(kind):
 report = caught(check_recurrence, OneOff)
 
 # %% [markdown]
-# Only U is wrong, and the report names its line. A model trained with this bug still learns, only
-# worse. All shapes are right, and nothing crashes.
+# Only U is wrong, and the report names its line. Because all shapes are right, nothing crashes, and
+# a model trained with this bug still learns, only worse.
 #
 # ## 3. All words at once
 #
-# No time step needs the result of h_t Sᵀ, neither forward nor backward. So the output layer can
-# take all T · B states at once. S is the largest matrix that is multiplied here, and its gradient
-# is just as large. In the loop, each of the T steps makes an array of that size and adds it to
-# `grads.S`.
+# No time step needs the result of h_t Sᵀ, forward or backward, so the output layer can take all T ·
+# B states at once. There is much to gain: S is the largest matrix that is multiplied here, and in
+# the loop each of the T steps makes an array of that size and adds it to `grads.S`.
 
 
 # %%
@@ -512,19 +510,19 @@ print(f"sums inside the loop moved {moved / 1e6:.0f} MB per training step")
 print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 
 # %% [markdown]
-# The price is memory: z of all time steps exists at once. (With a large vocabulary, z would be the
-# largest array of all. The library computes it in blocks of 512 rows.)
+# The price is memory, because z of all time steps exists at once. (With a large vocabulary, z would
+# be the largest array of all, so the library computes it in blocks of 512 rows.)
 #
 # ## 4. Few rows at full speed: U in panels
 #
 # The loop still multiplies only 20 rows at a time, forward by U and backward by Uᵀ. The plot in
 # section 1 shows what that costs. Why does a product of ten rows run at a fraction of the speed of
-# a thousand? The arithmetic per row is the same, and so is U.
+# a thousand, although U and the arithmetic per row are the same?
 #
-# BLAS does not read U where it is. It first copies U, block by block, into the order in which its
-# inner loop reads it. This is called *packing*. It takes the same time for any number of rows, so a
-# thousand rows can afford it and ten cannot. Packing a view may take longer, because it reads
-# across the rows of U.
+# BLAS does not read U where it is, but first copies it, block by block, into the order in which its
+# inner loop reads it. This *packing* takes the same time for any number of rows, so a thousand rows
+# can afford it and ten cannot. Packing a view may take longer, because it reads across the rows of
+# U.
 #
 # If this is the reason, the time of a product is a straight line in its number of rows:
 #
@@ -545,16 +543,16 @@ for n in (200, 50, 10, 5):
 # %% [markdown]
 # The line is crude, but it should get the fall from 200 rows to 10 roughly right. Now look at five
 # rows. On the machine where this was written (AMD EPYC, OpenBLAS with its SkylakeX kernels), five
-# rows were much *faster* than the line allows, and faster than ten. That is possible only if U is
-# not packed for five rows.
+# rows were much *faster* than the line allows, and faster than ten, which is possible only if U is
+# not packed for them.
 #
-# OpenBLAS does this on purpose. For processors with AVX-512 (instructions for 16 float32 numbers at
-# once) it has *small-matrix kernels*, which read a matrix where it is, even if it is a view
-# (question 7). It uses them for products of at most 10⁶ multiplications. Five rows through U are
-# 5 · 200 · 800 = 800,000. Ten are 1,600,000.
+# OpenBLAS skips packing on purpose. For processors with AVX-512 (instructions for 16 float32
+# numbers at once) it has *small-matrix kernels*, which read a matrix where it is, even if it is a
+# view (question 7). It uses them for products of at most 10⁶ multiplications. Five rows through U
+# are 5 · 200 · 800 = 800,000, but ten are 1,600,000.
 #
-# This claim can be tested. Multiply ten rows by a matrix of 200 rows, and let its columns grow. At
-# how many columns must the speed drop?
+# To test this claim, multiply ten rows by a matrix of 200 rows, and let its columns grow. At how
+# many columns must the speed drop?
 
 # %%
 WIDTH = 64          # columns of a panel, see below
@@ -573,8 +571,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # example, pack every product. In that case panels will not speed up your products, and may slow
 # them a little.
 #
-# The cliff suggests a trick. Cut W into *panels* of 64 columns. Each column of a product depends on
-# one column of W only, so each panel gives its own columns of the result:
+# The cliff suggests a trick: cut W into *panels* of 64 columns. Since each column of a product
+# depends on one column of W only, each panel gives its own columns of the result:
 #
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
@@ -582,8 +580,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # array (P, K, 64), each of them contiguous, and one call of `np.matmul` computes all P products.
 #
 # Making the panels copies W, too: it is packing by hand. But BLAS packs U for each of the T
-# products, since it cannot know that U will be the same next time. We know that U does not change
-# within a training step, so we pack it once.
+# products, since it cannot know that U will be the same next time, whereas we know that U does not
+# change within a training step, and pack it once.
 
 
 # %%
@@ -655,7 +653,7 @@ for size, matrix in ((H, U), (LARGE, large)):
 
 # %% [markdown]
 # Now measure again. The panels are made before the clock starts, because a training step makes them
-# once and uses them T times. Predict the new curves before you look. Where should they cross the
+# once and uses them T times. Predict the new curves before you look: where should they cross the
 # old ones?
 
 # %%
@@ -686,13 +684,13 @@ show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
 # With small-matrix kernels, ten rows should now come much closer to the speed of hundreds, and the
-# larger matrix should gain more. With many rows the advantage is lost: packing costs little per
-# row, and each part of a panel costs one more pass over the result. With one row there is little to
-# gain, because BLAS does not pack for a product with a vector. So the library, which has the same
-# `Panels`, chooses by size (`few_rows` in `numpy_attention/products.py`).
+# larger matrix should gain more. With many rows the advantage is lost, because packing costs little
+# per row, whereas each part of a panel costs one more pass over the result. With one row there is
+# little to gain, because BLAS does not pack for a product with a vector. So the library, which has
+# the same `Panels`, chooses by size (`few_rows` in `numpy_attention/products.py`).
 #
-# The change itself is one line. How much time will it save? Before you guess: with H = 200, the
-# products in the loop are little more than a tenth of all operations.
+# The change itself is one line. How much time will it save, if with H = 200 the products in the
+# loop are little more than a tenth of all operations?
 
 
 # %%
@@ -706,12 +704,13 @@ check_same(UInPanels, WordsAtOnce)
 # %% [markdown]
 # ## 5. One compiled loop for all gates
 #
-# Count what NumPy does for the gates. σ alone takes four calls: one each for −a, exp, the sum with
-# 1, and the division. Each call makes a new array. Forward and backward, a time step makes some
-# fifty calls, each for only B · H numbers.
+# Count what NumPy does for the gates. σ alone takes four calls, for −a, exp, the sum with 1, and
+# the division, each of which makes a new array. Forward and backward, a time step makes some fifty
+# calls, each for only B · H numbers.
 #
-# A compiled loop does all of it for one number, then for the next. Intermediate results stay in the
-# processor's registers. For row b, `lstm` in `numpy_attention/kernels/gates.py` runs these lines:
+# A compiled loop does all of it for one number, then for the next, so that intermediate results
+# stay in the processor's registers. For row b, `lstm` in `numpy_attention/kernels/gates.py` runs
+# these lines:
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
@@ -755,9 +754,9 @@ check_same(CompiledGates, UInPanels)
 # ## 6. Softmax and loss in one pass
 #
 # `softmax_loss` goes through arrays as large as z again and again: z + d, its maximum, the
-# difference, e, its sum, p, the copy, the product with scale. They are much larger than a core's
-# cache, so each one goes out to memory and comes back. A row of z does fit. The kernel takes one
-# row at a time, does all of this to it, and overwrites it with its gradient.
+# difference, e, its sum, p, the copy, the product with scale. Since these arrays are much larger
+# than a core's cache, each one goes out to memory and comes back. But a row of z does fit, so the
+# kernel takes one row at a time, does all of this to it, and overwrites it with its gradient.
 
 
 # %%
@@ -799,8 +798,8 @@ print(check(OnePassUpdate))
 #
 # ## The library, and the floor
 #
-# The library's `LanguageModel` makes the same changes. It has the same six arrays under other
-# names, so it can be given our weights:
+# The library's `LanguageModel` makes the same changes, and can be given our weights, because it has
+# the same six arrays under other names:
 
 
 # %%
@@ -830,7 +829,7 @@ print("the library's model gives the same loss and gradients")
 # %% [markdown]
 # The floor is the products of a training step and nothing else. Each product y = x W needs two more
 # in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. All factors have the fastest layout, which is
-# panels for those in the loop. Large results go into arrays that already exist.
+# panels for those in the loop, and large results go into arrays that already exist.
 
 
 # %%
@@ -965,15 +964,15 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
 # Compare with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
-# kernels, the first version took less than three times as long as its products. That is not ten
-# times, because BLAS did much of the work from the start. One change, all words at once, saved
-# about as much as all the others together. The others each saved about a tenth of the time or less,
-# and change 1 hardly anything.
+# kernels, the first version took less than three times as long as its products, not ten times,
+# because BLAS did much of the work from the start. One change, all words at once, saved about as
+# much as all the others together. The others each saved about a tenth of the time or less, and
+# change 1 hardly anything.
 #
-# These shares belong to *this* model, whose output layer is large. In a larger one the loop counts
-# for more. With H = 1,024 and ten texts, the panels alone took off more than a third of the time
-# (question 5). The shares also depend on the order of the changes, since a loop that is gone cannot
-# be made faster (question 1).
+# These shares belong to *this* model, whose output layer is large. In a larger model the loop
+# counts for more: with H = 1,024 and ten texts, the panels alone took off more than a third of the
+# time (question 5). The shares also depend on the order of the changes, since a loop that is gone
+# cannot be made faster (question 1).
 #
 # The panels rely on a limit inside OpenBLAS that its next version may move. So measure it again.
 #
@@ -1000,9 +999,10 @@ print(f"if everything except the products took no time, it would be "
 # %% [markdown]
 # ## What did not help
 #
-# Before the panels, we wrote our own product for just this shape, as a numba kernel. It saved one
-# or two per cent of the time for a page of code. We threw it away. The panels came from a better
-# question: not "can we write a faster product?" but "why is this product slower than that one?".
+# Before the panels, we wrote our own product for just this shape, as a numba kernel. Because it
+# took a page of code to save one or two per cent of the time, we threw it away. The panels came
+# from a better question: not "can we write a faster product?" but "why is this product slower than
+# that one?".
 
 # %% [markdown]
 # ## What others call it
