@@ -13,9 +13,9 @@
 # which has the same size for three words and for thirty.
 #
 # You will derive the model, find the line where this happens, and train the model to do nothing
-# except remember: it reads a sequence of symbols, drawn from 20, and writes it again from a vector
-# of 64 numbers. Guess now: how long must a sequence be before most of its copies are wrong? And
-# when a copy fails, which part of it survives, the beginning or the end?
+# except remember: it reads a sequence of symbols, drawn from 20, and writes it again from 64
+# numbers. Guess now: how long must a sequence be before most of its copies are wrong? And when a
+# copy fails, which part of it survives, the beginning or the end?
 
 # %%
 print("Lesson 05: the encoder-decoder and its fixed vector", flush=True)
@@ -235,8 +235,8 @@ def gru_backward(dnext, cache, cell, grads):
 
 
 # %% [markdown]
-# On the way from the state to the loss of one word, maxout passes the gradient to the larger number
-# of a pair, and 0 to the other.
+# Between the state and the loss of one word, maxout passes the gradient to the larger number of a
+# pair, and 0 to the other.
 
 
 # %%
@@ -407,9 +407,9 @@ def overwriting(ds, dc, write, c, model, grads):
 report = caught(check, overwriting)
 
 # %% [markdown]
-# The gradients of the decoder's own parameters are correct, and so are those of W_s and b_s,
-# because none of them is computed from dc, but all gradients of the encoder's parameters are wrong.
-# So the mistake is where the two halves meet, in dc, and that is where the report points.
+# The gradients of the decoder's own parameters and those of W_s and b_s are correct, because none
+# of them is computed from dc, whereas all gradients of the encoder's parameters are wrong. So the
+# mistake is in dc, where the two halves meet, and that is where the report points.
 #
 # What still reaches the encoder? The terms of the first word do, because it is the last to set dc.
 # But the later words are not lost entirely, since their gradients come back along the decoder's
@@ -464,9 +464,9 @@ show(ax, "05_heard")
 # term are about 0. Since U_n begins as a rotation, which keeps the length of every vector, a
 # gradient is multiplied by about ½ + ¼ · (a rotation). For a random vector the two terms are nearly
 # at right angles, and its length is multiplied by √(½² + ¼²), whereas for a vector that the
-# rotation hardly turns, the factor is up to ½ + ¼. A gradient is a sum of vectors of both kinds.
-# Because the second kind survives longer, the factor should creep up from step to step, from the
-# first value towards the second:
+# rotation hardly turns, the factor is up to ½ + ¼. A gradient is a sum of both kinds, and because
+# the second kind survives longer, the factor should creep up, step by step, from the first value
+# towards the second:
 
 # %%
 rng = np.random.default_rng(6)
@@ -741,12 +741,12 @@ show(figure, "05_by_length")
 # ## Attention, or the second direction?
 #
 # The comparison above was not fair: the model with attention has an encoder that reads in both
-# directions, but the encoder of the fixed vector reads forwards only, as in the papers. So which of
-# the two differences helps? If you train all four combinations, each difference has its control.
-# The package has records of them (`results/claims.md`; the recipes `clauses-fixed`,
-# `fixed-two-directions`, `additive-one-direction` and `clauses-additive`): BLEU (100 is best) for
-# English to Spanish, clauses of at most 12 tokens, 3 million parameters, six epochs, the mean of
-# three seeds. Guess: how much is a second direction worth, without attention and with it?
+# directions, but that of the fixed vector reads forwards only, as in the papers. So which of the
+# two differences helps? All four combinations give each difference its control, and the package has
+# records of them (`results/claims.md`; the recipes `clauses-fixed`, `fixed-two-directions`,
+# `additive-one-direction` and `clauses-additive`): BLEU (100 is best) for English to Spanish,
+# clauses of at most 12 tokens, 3 million parameters, six epochs, the mean of three seeds. Guess:
+# how much is a second direction worth, without attention and with it?
 
 # %% tags=["training"]
 RECORDED = {
