@@ -391,8 +391,8 @@ for t in range(8):
 # ## Local-p: a window that is predicted
 #
 # French puts *bleu* after *étudiant*, which a window that runs along cannot follow. So in
-# **local-p** the state *predicts* p, a real number such as 2.3. But how can p learn? Since a word
-# is either in or out, a window has no slope. So Luong et al. multiply the weights by a bell curve
+# **local-p** the state *predicts* p, a real number such as 2.3. But how can p learn? A word is in
+# or out, so a window has no slope. Luong et al. therefore multiply the weights by a bell curve
 # around p:
 #
 #     g_j = exp(−(j − p)² / 2σ²)      σ = reach / 2
@@ -809,11 +809,11 @@ show(figure, "07_forward_only")
 # Compare the rows of *étudiant*. The explanation has passed a test that it could have failed: for
 # most nouns the largest weight moved to the noun, and for the adjectives it did not move. (Five
 # seeds agree: question 7.) For the other nouns at least 0.41 of the weight is on the noun and later
-# words, enough to name it. With both directions that can be as little as 0.01. (Over all links
-# location points *worse* with the forward-only encoder: question 7 as well.)
+# words, enough to name it, whereas with both directions that can be as little as 0.01. (Over all
+# links location points *worse* with the forward-only encoder: question 7 as well.)
 #
 # Remember two things. A heatmap that points to the wrong words does not prove that the translator
-# is bad, and a good translation does not prove that its heatmap shows how it was made. (Dot, too,
+# is bad, nor does a good translation prove that its heatmap shows how it was made. (Dot, too,
 # translates worse with the forward-only encoder, because a word is easier to translate if you know
 # what follows it.)
 #

@@ -13,7 +13,7 @@
 # them (lesson 09).
 #
 # You will compute it for two words by hand, derive it, and meet a bug that no gradient check can
-# see. And you will test a claim that is often repeated, that *without the division, the gradient
+# see. And you will test an often repeated claim, that *without the division, the gradient
 # vanishes*: in one case the gradient is three times as large without the division, and yet that
 # model falls behind.
 
@@ -337,8 +337,8 @@ show(ax, "08_gradient")
 
 # %% [markdown]
 # So here is a puzzle. If the division did nothing except prevent a vanishing gradient, a model with
-# d_k = 16 would not need it, since without the division its gradient is three times as large. Write
-# down what you expect before we train it below.
+# d_k = 16 would not need it, since its gradient is three times as large without the division. Write
+# down what you expect before we train it.
 #
 # ## One head, with its matrices
 #
@@ -539,10 +539,9 @@ for layer, title, ax in ((plain, "with the transpose: a head has two columns", a
 show(figure, "08_split")
 
 # %% [markdown]
-# The check passes, although head 0 has two pieces of word 1, and head 1 has pieces of both words.
-# What finds this bug is a *law*, a statement that must be true for any inputs, such as this one: if
-# no query may see a source word, changing that word changes no output. Change it, and watch the
-# outputs.
+# The check passes, although head 0 has two pieces of word 1, and head 1 pieces of both words. What
+# finds this bug is a *law*, a statement that must be true for any inputs, such as this: if no query
+# may see a source word, changing that word changes no output. Change it, and watch the outputs.
 
 
 # %%
@@ -576,7 +575,7 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 #
 # (You may skip `create`. For scores q · k / √d_k of variance w it sets var(q) = var(k) = √w,
 # measured on the untrained states of 500 pairs, so the standard deviations are w to the power 1/4.
-# Because undivided scores have d_k times that variance, their target is w / d_k.)
+# Undivided scores have d_k times that variance, so their target is w / d_k.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -701,8 +700,8 @@ print("\nrecorded, one head of 120, states as queries and keys, test perplexity:
 # ## What the heads attend to
 #
 # Last, the same task with four heads of 16 numbers each. The loss rewards no head for pointing at
-# the right word, because it depends only on the sum of what all four contribute. The library
-# returns the mean of the heads' weights, whereas our layer returns the weights of each head.
+# the right word, since it depends only on the sum of what all four contribute. The library returns
+# the mean of the heads' weights, our layer those of each head.
 
 # %% tags=["training"]
 translator = create(1, size=64, heads=4)
@@ -746,7 +745,8 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # Compare the titles with the last line of the output, for *ne* and *pas*. When the model writes one
 # of them, head 1 nearly always attends to *not*, head 2 half of the time, and the other two hardly
 # ever, while the mean of all four is right for half. So the mean, which a heatmap of the layer
-# shows, hides what one head knows. The seed decides which head it is, so look at heads one by one.
+# shows, hides what one head knows. Which head it is depends on the seed, so look at heads one by
+# one.
 
 # %% [markdown]
 # ## What others call it
