@@ -116,8 +116,8 @@ print(f"  c = {c:.3f}   L = {L:.3f}")
 # ## Backward
 #
 # We go from the last word to the first. s_2 is used once, by its own word, and s_1 twice, by its
-# word and by s_2. But c is used *three* times, by s_2, s_1 and s_0, because every step of the
-# decoder reads it. With da_i = ds_i (1 − s_i²), the gradient before the tanh:
+# word and by s_2, but c *three* times, by s_2, s_1 and s_0, because every step of the decoder reads
+# it. With da_i = ds_i (1 − s_i²), the gradient before the tanh:
 #
 #     ds_2 = g_2
 #     ds_1 = g_1 + v da_2
@@ -450,8 +450,8 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "05_heard")
 
 # %% [markdown]
-# The first word counts fully; the later a word, the less it counts. Because nothing crashes and
-# every shape is right, the model would, without a check, just look like a mediocre idea.
+# The first word counts fully; the later a word, the less it counts. Nothing crashes and every shape
+# is right, so without a check the model would just look like a mediocre idea.
 #
 # ## What reaches the first word
 #
@@ -731,8 +731,8 @@ show(figure, "05_by_length")
 # again when its turn comes. With attention a symbol stays where it was read, and the decoder only
 # has to point at it.
 #
-# To the right of the dotted line are lengths that did not occur in training. There attention makes
-# errors as well, and their number depends on the seed (question 7), because where to attend next is
+# At the lengths to the right of the dotted line, which did not occur in training, attention makes
+# errors as well. Their number depends on the seed (question 7), because where to attend next is
 # computed from the decoder's state, which never had to count to such a number.
 #
 # And the beginning survives best, although the *last* symbol read is the nearest to c in time. Are

@@ -379,9 +379,9 @@ class Forgetful(PlainAttention):
 report = caught(check, Forgetful(*weights_of_it))
 
 # %% [markdown]
-# None are right, so the wrong line is one that all five gradients depend on. The softmax is such a
-# line, because all of them are computed from de. The report names the line, and calls it "a part of
-# the Jacobian": diag(α) is there, and − α αᵀ is missing.
+# None are right, so the wrong line is one that all five gradients depend on, such as the softmax:
+# all of them are computed from de. The report names the line, and calls it "a part of the
+# Jacobian": diag(α) is there, and − α αᵀ is missing.
 #
 # ## The same as the library
 #
@@ -561,9 +561,8 @@ for pair in [pair for pair in held_out if len(pair.sure) > 3][:3]:
 
 # %% [markdown]
 # You train for four epochs, about ten seconds, which is enough to see everything that follows, a
-# bit blurred. The lessons also include a model that was trained for forty epochs, made by
-# `tools/lessons.py checkpoint`. The figures show the weights of this one, so that they are the same
-# on every machine.
+# bit blurred. The lessons also include a model trained for forty epochs, made by `tools/lessons.py
+# checkpoint`. The figures show its weights, so that they are the same on every machine.
 
 # %% tags=["training"]
 EPOCHS = 4

@@ -98,9 +98,9 @@ show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, a
 # %% [markdown]
 # ## Forward
 #
-# The first score is the smallest there is. **dot**: e_j = s_t · h_j, without any parameter. Three
-# source words, three numbers each; the decoder is to write *étudiant*. Multiply by eye: which word
-# gets the largest weight?
+# The first score, **dot**, is the smallest there is: e_j = s_t · h_j, without any parameter. With
+# three source words of three numbers each, the decoder is to write *étudiant*. Multiply by eye:
+# which word gets the largest weight?
 
 # %%
 words = ["the", "blue", "student"]
@@ -247,7 +247,7 @@ print(check(general, general_backward, s, M, W_a))
 
 # %% [markdown]
 # Here s_t has three numbers and h_j four, which dot would not allow. The report names inputs by
-# their position: `input[0]` is s_t, `input[1]` M, `input[2]` W_a.
+# position: `input[0]` is s_t, `input[1]` M, `input[2]` W_a.
 #
 # ## Concat: lesson 06's score
 #
@@ -568,7 +568,7 @@ show(ax, "07_edge")
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
-# with s̃_0 = 0. (This is lesson 02's **Elman cell**, whose next state is one tanh of a sum. In
+# with s̃_0 = 0. (This is lesson 02's **Elman cell**, whose next state is one tanh of a sum; in
 # practice it is a GRU or an LSTM.) Backward, s̃_t now has two uses, its own word and the next step:
 #
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ                dr is called dk in the code

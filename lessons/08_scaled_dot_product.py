@@ -47,9 +47,10 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # Using a dictionary involves three things: what you look up, the headwords, and their explanations.
 # Here they are the query, the keys and the values. Let X have a row for each target word, and M a
-# row for each source word. If M is X, words attend to words of their own sequence:
-# **self-attention**. If not, it is **cross-attention**, as in lessons 06 and 07. In the table q, k
-# and v are matrices with a row for each word; q · k below is one row of q times one row of k.
+# row for each source word. If M is X, words attend to words of their own sequence, which is
+# **self-attention**; otherwise it is **cross-attention**, as in lessons 06 and 07. In the table q,
+# k and v are matrices with a row for each word, whereas q · k below is one row of q times one row
+# of k.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -153,7 +154,7 @@ print("row 0 is equal to what étudiant got by itself")
 #     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
 # Since the forward pass multiplies by 1 / √d_k, the backward pass does, too. The loss is the sum of
-# dY ∘ Y (∘: element by element). As in lesson 07, `L(A=d)` is the loss when d is added to A.
+# dY ∘ Y (∘: element by element), and as in lesson 07, `L(A=d)` is the loss when d is added to A.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.

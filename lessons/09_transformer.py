@@ -46,7 +46,7 @@ np.set_printoptions(precision=3, suppress=True)
 #   a and b are 0 or 1, max(0, a + b − 1) is 1 only if both are. No weighted sum of a and b does
 #   that.
 #
-# The encoder's layer has two parts, the decoder's three. **N** layers (in code `layers`) are
+# The encoder's layer has two parts, the decoder's three, and **N** layers (in code `layers`) are
 # stacked, with **h** heads each. The names are the paper's:
 #
 # | symbol | shape | what it is |
@@ -420,10 +420,9 @@ for name, residual in (("with", 1), ("without", 0)):
 
 # %% [markdown]
 # Without residual connections, four layers turn twenty words into one: **rank collapse** (Dong,
-# Cordonnier & Loukas 2021). Because every output is an average of the same twenty values, the
-# outputs are similar, and since similar words have similar queries in the next layer, their
-# averages are even more similar. With residual connections the differences fade, too, but far more
-# slowly.
+# Cordonnier & Loukas 2021). Every output is an average of the same twenty values, so the outputs
+# are similar, and since similar words have similar queries in the next layer, their averages are
+# even more similar. With residual connections the differences fade, too, but far more slowly.
 #
 # ## Positions
 #
@@ -489,8 +488,8 @@ show(positions_picture(PE), "09_positions")
 # encoder's output M: queries from the target, keys and values from the source, which is
 # **cross-attention**. And although in training the decoder is fed all target words at once
 # (**teacher forcing**), its output at position t has to predict word t + 1, so the query at t may
-# only see positions j ≤ t. The **causal mask** does that; it is a triangle of ones. (The backward
-# pass has nothing new: question 3.)
+# only see positions j ≤ t. The **causal mask**, a triangle of ones, does that. (The backward pass
+# has nothing new: question 3.)
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
@@ -648,8 +647,8 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
 # In layer 2 the largest weight of every head is mostly on the word that is being translated,
-# whereas in layer 1 it is on that word less than half of the time. But where a head attends does
-# not show what it is *for*. To find out, remove it (question 6).
+# whereas in layer 1 it is there less than half of the time. Where a head attends does not show what
+# it is *for*. To find out, remove it (question 6).
 
 # %% [markdown]
 # ## What others call it
