@@ -6,16 +6,16 @@
 #
 # **Needs:** lesson 04. **Time:** 50 minutes to read, 1 minute to run.
 #
-# One recurrent network, the **encoder**, reads a sentence and ends in a state. A second one, the
-# **decoder**, starts from that state and writes the translation (Cho et al. 2014; Sutskever,
-# Vinyals & Le 2014). For the first time a network could write sentences that are longer or shorter
-# than what it read. But everything that the source says must pass through *one vector*, the **fixed
-# vector**, which has the same size for three words and for thirty.
+# One recurrent network, the **encoder**, reads a sentence and ends in a state, from which a second
+# one, the **decoder**, starts to write the translation (Cho et al. 2014; Sutskever, Vinyals & Le
+# 2014). For the first time a network could write sentences that are longer or shorter than what it
+# read. But everything that the source says must pass through *one vector*, the **fixed vector**,
+# which has the same size for three words and for thirty.
 #
-# You will derive the model, find that line, and train the model to do nothing except remember: it
-# reads a sequence of symbols, drawn from 20, and writes it again. Its vector has 64 numbers. Guess
-# now: how long must a sequence be before most of its copies are wrong? And when a copy fails, which
-# part of it survives, the beginning or the end?
+# You will derive the model, find the line where this happens, and train the model to do nothing
+# except remember: it reads a sequence of symbols, drawn from 20, and writes it again from 64
+# numbers. Guess now: how long must a sequence be before most of its copies are wrong? And when a
+# copy fails, which part of it survives, the beginning or the end?
 
 # %%
 print("Lesson 05: the encoder-decoder and its fixed vector", flush=True)
@@ -74,10 +74,10 @@ show(plotting.diagram(boxes, arrows, title="Everything that the source says goes
 # %% [markdown]
 # ## Forward
 #
-# First with numbers that you can follow: every state is *one* number, the cells are Elman's (lesson
-# 02), and the source has three words, already turned into numbers. The decoder writes two words.
-# The loss of a word is g_i s_i. The number w plays the role of the matrix W_s, and k that of C. C_o
-# comes later.
+# We begin with numbers that you can follow: every state is *one* number, the cells are Elman's
+# (lesson 02), and the source has three words, already turned into numbers. The decoder writes two
+# words, and the loss of a word is g_i s_i. The number w plays the role of the matrix W_s, and k
+# that of C (C_o comes later).
 #
 #     h_j = tanh(x_j + u h_{j−1})         h_0 = 0
 #     c   = h_3
@@ -115,9 +115,9 @@ print(f"  c = {c:.3f}   L = {L:.3f}")
 # %% [markdown]
 # ## Backward
 #
-# We go from the last word to the first. s_2 is used once, by its own word. s_1 is used twice, by
-# its word and by s_2. And c is used *three* times, by s_2, s_1 and s_0, because every step of the
-# decoder reads it. With da_i = ds_i (1 − s_i²), the gradient before the tanh:
+# We go from the last word to the first. s_2 is used once, by its own word, and s_1 twice, by its
+# word and by s_2, but c *three* times, by s_2, s_1 and s_0, because every step of the decoder reads
+# it. With da_i = ds_i (1 − s_i²), the gradient before the tanh:
 #
 #     ds_2 = g_2
 #     ds_1 = g_1 + v da_2
@@ -159,7 +159,7 @@ check_intermediate("c", dc)
 #     dh_1 = dh_2 (1 − h_2²) u
 #
 # No target word has a direct path to x_1: everything arrives as *one* dc at the last step of the
-# encoder, and travels back from there. Guess which share of dc reaches h_1.
+# encoder, and travels back from there. Guess what share of dc reaches h_1.
 
 # %%
 dh_2 = dc * (1 - h[2]**2) * u
@@ -172,9 +172,9 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # ## The whole model
 #
 # The model has vectors and matrices in place of these numbers, and its gradient takes the same
-# path. Two things are new. The cell is lesson 04's GRU. And before the softmax there is one more
+# path. Two things are new. The cell is lesson 04's GRU, and before the softmax there is one more
 # layer, the **deep output**, which combines the state, the previous word, and c. It ends in
-# **maxout**, which keeps the larger number of each pair. Like tanh it makes the layer nonlinear,
+# **maxout**, which keeps the larger number of each pair: like tanh this makes the layer nonlinear,
 # but it passes the whole gradient to the number that it keeps. The source and the target are one
 # sentence each. The parameters are those of `model`, the library's `EncoderDecoder`; the passes are
 # ours.
@@ -192,10 +192,10 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # with it.) In training, step i reads the true y_{i−1}, whatever the model would have written. This
 # is **teacher forcing**.
 #
-# The first argument of `gru` is the input's term a = x W + b, to which the decoder adds c C. Its
-# backward pass is lesson 04's, line by line, with the name m for lesson 04's s. In the library E
-# and F are `source_embedding.E` and `target_embedding.E`; U_o, V_o and C_o are in `deep_output`,
-# and O and b_O are `words.E` and `b` in `output`.
+# The first argument of `gru` is the input's term a = x W + b, to which the decoder adds c C. The
+# backward pass of `gru` is lesson 04's, line by line, with the name m for lesson 04's s. In the
+# library E and F are `source_embedding.E` and `target_embedding.E`; U_o, V_o and C_o are in
+# `deep_output`, and O and b_O are `words.E` and `b` in `output`.
 #
 # > **Exercise.** Write the backward pass of a small decoder with all three paths of c, before you
 # > read on: `numpy-attention exercise start fixed-vector`.
@@ -235,8 +235,8 @@ def gru_backward(dnext, cache, cell, grads):
 
 
 # %% [markdown]
-# From the state to the loss of one word. Maxout passes the gradient to the larger number of a pair,
-# and 0 to the other.
+# Between the state and the loss of one word, maxout passes the gradient to the larger number of a
+# pair, and 0 to the other.
 
 
 # %%
@@ -272,11 +272,11 @@ def read_out_backward(cache, model, grads):
 
 
 # %% [markdown]
-# Now the whole model. c enters the decoder through C_o and C at every word, and through W_s once.
-# As you read, find these three terms of dc. Then find the line dh = dc. It is the **bottleneck**:
-# the only connection between the two halves. `word_backward` is the backward pass of one target
-# word. It is a separate function, so that we can plant a bug in it later. The parameters' gradients
-# are added up in `grads`; dc is handed from word to word, and each word adds to it.
+# Now the whole model. c enters the decoder through C_o and C at every word, and through W_s once,
+# so look for these three terms of dc as you read. Then find the line dh = dc: it is the
+# **bottleneck**, the only connection between the two halves. `word_backward`, the backward pass of
+# one target word, is a separate function, so that we can plant a bug in it later. The parameters'
+# gradients are added up in `grads`; dc is handed from word to word, and each word adds to it.
 
 
 # %% tags=["plain"]
@@ -335,8 +335,8 @@ def backward(cache, model, grads, one_word=word_backward):
 
 
 # %% [markdown]
-# The check moves every parameter of a tiny model. Both sentences repeat a word, and their lengths
-# differ.
+# The check moves every parameter of a tiny model, on two sentences of different lengths that both
+# repeat a word.
 
 # %%
 model = EncoderDecoder.create(np.random.default_rng(0), 6, 8, embedding=2, hidden=3, maxout=2,
@@ -407,15 +407,15 @@ def overwriting(ds, dc, write, c, model, grads):
 report = caught(check, overwriting)
 
 # %% [markdown]
-# The gradients of the decoder's own parameters are correct, and so are those of W_s and b_s: none
-# of them is computed from dc. All gradients of the encoder's parameters are wrong. So the mistake
-# is where the two halves meet, in dc, and that is where the report points.
+# The gradients of the decoder's own parameters and those of W_s and b_s are correct, because none
+# of them is computed from dc, whereas all gradients of the encoder's parameters are wrong. So the
+# mistake is in dc, where the two halves meet, and that is where the report points.
 #
 # What still reaches the encoder? The terms of the first word do, because it is the last to set dc.
-# But the later words are not lost entirely. Their gradients come back along the decoder's states to
-# s_1, and from there they still reach dc through the first step's C and through W_s. To measure
-# this we let the sentence grow word by word. How much does each word add to dc, without and with
-# the bug?
+# But the later words are not lost entirely, since their gradients come back along the decoder's
+# states to s_1, from where they still reach dc through the first step's C and through W_s. To
+# measure this we let the sentence grow word by word. How much does each word add to dc, without and
+# with the bug?
 
 # %%
 def added_by_each(one_word):
@@ -450,8 +450,8 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "05_heard")
 
 # %% [markdown]
-# The first word counts fully; the later a word, the less it counts. Nothing crashes, and every
-# shape is right. Without a check, the model would just look like a mediocre idea.
+# The first word counts fully; the later a word, the less it counts. Nothing crashes and every shape
+# is right, so without a check the model would just look like a mediocre idea.
 #
 # ## What reaches the first word
 #
@@ -460,13 +460,13 @@ show(ax, "05_heard")
 #
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
-# At the start sigmoids and tanh read small numbers. So z and r are about 1/2, and n and the last
-# term are about 0.
-# U_n begins as a rotation, which keeps the length of every vector. So a gradient is multiplied by
-# about ½ + ¼ · (a rotation). For a random vector the two terms are nearly at right angles, and its
-# length is multiplied by √(½² + ¼²). For a vector that the rotation hardly turns, the factor is up
-# to ½ + ¼. A gradient is a sum of vectors of both kinds. The second kind survives longer, so from
-# step to step the factor should creep up from the first value towards the second:
+# At the start sigmoids and tanh read small numbers, so z and r are about 1/2, and n and the last
+# term are about 0. Since U_n begins as a rotation, which keeps the length of every vector, a
+# gradient is multiplied by about ½ + ¼ · (a rotation). For a random vector the two terms are nearly
+# at right angles, and its length is multiplied by √(½² + ¼²), whereas for a vector that the
+# rotation hardly turns, the factor is up to ½ + ¼. A gradient is a sum of both kinds, and because
+# the second kind survives longer, the factor should creep up, step by step, from the first value
+# towards the second:
 
 # %%
 rng = np.random.default_rng(6)
@@ -505,7 +505,7 @@ SETTINGS = {
 
 
 # %% [markdown]
-# We also look inside the encoder. How much of dc reaches h_1? And what is the update gate z at the
+# We also look inside the encoder: how much of dc reaches h_1, and what is the update gate z at the
 # first word, and at the last?
 
 
@@ -602,10 +602,10 @@ show(figure, "05_gradient")
 # gates now carry it, as they were invented to do. Question 8 tests that.
 #
 # Second, z is 0.52 at the first word and 0.87 at the last, and the new word enters the state with
-# the factor 1 − z. An empty state takes what comes; a full one keeps what it has. A word that
-# hardly enters the state gets hardly any gradient either. So the gradient of the *state* still
-# falls on its way to the front, but that of the *word* does not. (Attention's curve falls as well;
-# its encoder also consists of GRUs.)
+# the factor 1 − z: an empty state takes what comes, whereas a full one keeps what it has. Since a
+# word that hardly enters the state gets hardly any gradient either, the gradient of the *state*
+# still falls on its way to the front, but that of the *word* does not. (Attention's curve falls as
+# well, because its encoder also consists of GRUs.)
 #
 # "The gradient does not reach the first words" is true of a model that has not learnt yet, but not
 # of one that has.
@@ -626,10 +626,10 @@ for length in (4, 8, 12):
 # %% [markdown]
 # All three copy four symbols. At eight symbols both fixed vectors begin correctly and go wrong
 # after five; at twelve the one with 32 numbers is wrong from the first symbol. How often is a whole
-# copy right? We can count that without decoding. Feed the true symbols, and see whether the true
-# next one is the most likely each time. If it always is, greedy search writes exactly these
-# symbols. Otherwise its first mistake is at the first true symbol that is not the most likely. Both
-# ways must give the same count.
+# copy right? We can count that without decoding, if we feed the true symbols and see whether the
+# true next one is the most likely each time. If it always is, greedy search writes exactly these
+# symbols; otherwise its first mistake is at the first true symbol that is not the most likely. So
+# both ways must give the same count.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -717,11 +717,11 @@ show(figure, "05_by_length")
 # length.
 #
 # **Evidence.** Compare with your guess: with 64 numbers most copies are wrong from 8 symbols on
-# (also with the seeds 1 and 2). ρ falls slowly, but whole copies fall off a cliff. ρ^(n+1) predicts
-# the cliff within a few points, as if each symbol were lost independently. With 32 numbers, at
+# (also with the seeds 1 and 2). Although ρ falls slowly, whole copies fall off a cliff, and ρ^(n+1)
+# predicts it within a few points, as if each symbol were lost independently. With 32 numbers, at
 # equal parameters, most copies are wrong from 6 symbols on: at 6 to 8 symbols about one whole copy
 # in seven is right, compared with every second one with 64. So the size of the vector matters by
-# itself. But twice the epochs help as much as twice the numbers (question 3). Attention makes
+# itself, but twice the epochs help as much as twice the numbers (question 3). Attention makes
 # almost no errors at any length that it was trained on. Bahdanau et al. (2015, figure 2) found the
 # same two shapes for sentences.
 #
@@ -731,22 +731,22 @@ show(figure, "05_by_length")
 # again when its turn comes. With attention a symbol stays where it was read, and the decoder only
 # has to point at it.
 #
-# To the right of the dotted line are lengths that did not occur in training. There attention makes
-# errors as well. Their number depends on the seed (question 7). Where to attend next is computed
-# from the decoder's state, which never had to count to such a number.
+# At the lengths to the right of the dotted line, which did not occur in training, attention makes
+# errors as well. Their number depends on the seed (question 7), because where to attend next is
+# computed from the decoder's state, which never had to count to such a number.
 #
 # And the beginning survives best, although the *last* symbol read is the nearest to c in time. Are
 # the first symbols helped by being read first, or by being *written* first? See question 5.
 #
 # ## Attention, or the second direction?
 #
-# The comparison above was not fair. The model with attention has an encoder that reads in both
-# directions. The encoder of the fixed vector reads forwards only, as in the papers. So which of the
-# two differences helps? If you train all four combinations, each difference has its control. The
-# package has records of them (`results/claims.md`; the recipes `clauses-fixed`,
-# `fixed-two-directions`, `additive-one-direction` and `clauses-additive`): BLEU (100 is best) for
-# English to Spanish, clauses of at most 12 tokens, 3 million parameters, six epochs, the mean of
-# three seeds. Guess: how much is a second direction worth, without attention and with it?
+# The comparison above was not fair: the model with attention has an encoder that reads in both
+# directions, but that of the fixed vector reads forwards only, as in the papers. So which of the
+# two differences helps? All four combinations give each difference its control, and the package has
+# records of them (`results/claims.md`; the recipes `clauses-fixed`, `fixed-two-directions`,
+# `additive-one-direction` and `clauses-additive`): BLEU (100 is best) for English to Spanish,
+# clauses of at most 12 tokens, 3 million parameters, six epochs, the mean of three seeds. Guess:
+# how much is a second direction worth, without attention and with it?
 
 # %% tags=["training"]
 RECORDED = {
@@ -760,7 +760,7 @@ for name, by_encoder in RECORDED.items():
 
 # %% [markdown]
 # The second direction is worth about one point, without attention (0.2 to 1.5 for single seeds) and
-# with it. Attention is worth eight points with either encoder. So on these clauses it is attention
+# with it. Attention is worth eight points with either encoder, so on these clauses it is attention
 # that helps most, and only now may we say so. (Reading the source in reverse, which helped
 # Sutskever's model, gains nothing for the fixed vector here: the recipe `fixed-reversed`.)
 

@@ -10,9 +10,9 @@
 #
 # Lesson 05 pressed a sentence into one vector, and long sentences did not fit. Bahdanau, Cho &
 # Bengio (2015) keep a vector for *every* source word, and let the decoder **attend** to all of them
-# again before it writes a word. The model computes where to look, so the choice has a gradient and
-# can be learnt. The training data are pairs of sentences. No one has to mark which word translates
-# which (the **alignment** of the two sentences).
+# again before it writes a word. Because the model computes where to look, the choice has a gradient
+# and can be learnt from pairs of sentences alone: no one has to mark which word translates which
+# (the **alignment** of the two sentences).
 #
 # You will derive attention with three words and a pencil, check each line, and put it into a
 # translator of clauses from the Bible. Scholars have marked which Hebrew or Greek word each English
@@ -46,9 +46,9 @@ np.set_printoptions(precision=3, suppress=True)
 # ## One target word
 #
 # The encoder has read a sentence of S words and left an **annotation** h_j for each. It is
-# **bidirectional**: one GRU reads from the left, another from the right, and h_j is both states at
-# word j, joined. So h_j knows what comes before word j and what comes after it. The decoder is
-# about to write word t. Its present state is the **query** q: it determines which source words are
+# **bidirectional**: one GRU reads from the left, another from the right, and h_j joins both states
+# at word j, so that it knows what comes before the word and what comes after it. The decoder is
+# about to write word t, and its present state, the **query** q, determines which source words are
 # wanted. (The equations are those of section 3.1 and appendix A.1.2 of the paper.)
 #
 #     a_j = q W_a + h_j U_a       (A,)   query and annotation are *added*, hence the name
@@ -93,9 +93,9 @@ show(plotting.diagram(boxes, arrows, title=title), "06_architecture")
 # %% [markdown]
 # ## Forward
 #
-# Three words, three numbers each. We choose what the numbers mean: how much a word names a *thing*,
-# how much a *quality*, and how much it serves only *grammar*. A real encoder learns its own
-# meanings. The query has two numbers: how much a thing is wanted, and how much a quality.
+# Take three words of three numbers each. A real encoder learns what its numbers mean, whereas we
+# choose: how much a word names a *thing*, how much a *quality*, and how much it serves only
+# *grammar*. The query has two numbers: how much a thing is wanted, and how much a quality.
 
 # %%
 words = ["the", "white", "house"]
@@ -110,11 +110,11 @@ U_a = np.array([[2.0, 0.0], [0.0, 2.0], [-1.0, -1.0]])      # (D, A)
 v_a = np.array([2.0, 2.0])                                  # (A,)
 
 # %% [markdown]
-# The Spanish is *la casa blanca*, and *la* has been written. Now a thing is wanted, q = (1, 0).
-# Take a pencil and compute the row of "house": q W_a is the first row of W_a, h_j U_a is nearly the
-# first row of U_a. Which of the two hidden units is above 0? (All of W_a is negative, so the query
-# pushes both units down: the one for things by 1, the one for qualities by 3. A word that names a
-# thing can still lift the first above 0.)
+# The Spanish is *la casa blanca*. Once *la* has been written, a thing is wanted: q = (1, 0). Take a
+# pencil and compute the row of "house", where q W_a is the first row of W_a and h_j U_a is nearly
+# the first row of U_a. Which of the two hidden units is above 0? (All of W_a is negative, so the
+# query pushes both units down, the one for things by 1 and the one for qualities by 3, but a word
+# that names a thing can still lift the first above 0.)
 
 
 # %%
@@ -141,9 +141,9 @@ x, alpha, c = attend(q)
 print("  c =", c, " most of it from", words[alpha.argmax()])
 
 # %% [markdown]
-# Only at "house" is the first unit positive: "a thing is wanted, and here is one". Now *casa* has
-# been written too, and a quality is wanted: q = (0, 1). The annotations are the same, so their
-# products with U_a need not be computed again. Only the query has changed:
+# Only at "house" is the first unit positive: "a thing is wanted, and here is one". Once *casa* has
+# been written too, a quality is wanted: q = (0, 1). Since only the query has changed and the
+# annotations have not, their products with U_a need not be computed again:
 
 # %%
 _, alpha_then, c_then = attend(np.array([0.0, 1.0]))
@@ -153,14 +153,14 @@ assert words[alpha_then.argmax()] == "white"
 
 # %% [markdown]
 # The decoder looked at *house* first, then at *white*: Spanish order out of English words, and
-# nothing was moved. It works only because of the tanh. In the sum q W_a + h_j U_a the term of the
-# query is the same for all words; only the bend of the tanh makes it matter (question 3).
+# nothing was moved. This works only because of the tanh: in the sum q W_a + h_j U_a the term of the
+# query is the same for all words, and only the bend of the tanh makes it matter (question 3).
 #
 # ## Backward
 #
 # Given the **upstream gradient** dc = ∂L/∂c, walk the five lines in reverse. We take dc = w, three
 # numbers, as if L were w · c. After each line a central difference checks that we are still right.
-# It has to move intermediates, too: `L(alpha=d)` is the loss when d is added to α.
+# Because it has to move intermediates too, `L(alpha=d)` is the loss when d is added to α.
 
 # %%
 w = np.array([1.0, -2.0, 0.5])
@@ -209,9 +209,9 @@ check_intermediate("alpha", dalpha)
 #     ∂α_j/∂e_k = α_j ([j = k] − α_k)          J = diag(α) − α αᵀ
 #     de_k = Σ_j dα_j ∂α_j/∂e_k = α_k (dα_k − Σ_j α_j dα_j)
 #
-# The last line says: an update lowers a score if its word's dα_k is *above the average* Σ α dα. It
-# needs one dot product and no S × S matrix. What must Σ_k de_k be? (A number that is added to all
-# scores changes no weight.)
+# The last line, which needs one dot product and no S × S matrix, says that an update lowers a score
+# if its word's dα_k is *above the average* Σ α dα. What must Σ_k de_k be? (A number that is added
+# to all scores changes no weight.)
 
 # %%
 J = np.diag(alpha) - np.outer(alpha, alpha)
@@ -259,14 +259,14 @@ print("one word: every gradient is what the central difference measures")
 # %% [markdown]
 # ## Many words, many sentences
 #
-# In practice there are B sentences at once, and T target words, one query each. Three things
-# change.
+# In practice there are B sentences at once and T target words with one query each, which changes
+# three things.
 #
-# - Sentences differ in length. A mask (B, S) says which positions hold a word. The others get the
-#   score −∞, so their weight is exactly 0.
-# - The **keys** k_j = h_j U_a do not depend on the query. They are computed once per sentence, not
-#   once per target word. (The annotations are also the **values**: what is averaged.)
-# - In the backward pass the gradients of the keys are summed over all target words. Then the sum
+# - Since sentences differ in length, a mask (B, S) says which positions hold a word. The others get
+#   the score −∞, so their weight is exactly 0.
+# - The **keys** k_j = h_j U_a do not depend on the query, so they are computed once per sentence,
+#   not once per target word. (The annotations are also the **values**: what is averaged.)
+# - In the backward pass the gradients of the keys are summed over all target words before the sum
 #   goes through U_a once.
 #
 # Hence the library's protocol, two methods forward and two backward, which every attention of this
@@ -277,9 +277,9 @@ print("one word: every gradient is what the central difference measures")
 #     step_backward   adds ∂L/∂h and ∂L/∂k of this target word to dmemory
 #     read_backward   once per sentence: the sum for the keys goes through U_a
 #
-# `memory` holds values, keys and mask. `dmemory` begins as zeros of the same shapes, and every step
-# adds to it. `t` is the position of the target word, which only lesson 07 needs. `dweights` is
-# ∂L/∂α of a loss that reads α itself, such as the gradient check's. In training it is usually None.
+# `memory` holds values, keys and mask; `dmemory` begins as zeros of the same shapes, and every step
+# adds to it. `t` is the position of the target word, which only lesson 07 needs. `dweights`, which
+# is usually None in training, is ∂L/∂α of a loss that reads α itself, such as the gradient check's.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start additive`.
@@ -379,14 +379,14 @@ class Forgetful(PlainAttention):
 report = caught(check, Forgetful(*weights_of_it))
 
 # %% [markdown]
-# None are right. So the wrong line is one that all five gradients depend on. The softmax is such a
-# line: all of them are computed from de. The report names the line, and calls it "a part of the
+# None are right, so the wrong line is one that all five gradients depend on, such as the softmax:
+# all of them are computed from de. The report names the line, and calls it "a part of the
 # Jacobian": diag(α) is there, and − α αᵀ is missing.
 #
 # ## The same as the library
 #
-# The library's `AdditiveAttention` has compiled loops, and computes some products once for all
-# steps. It shares no code with ours.
+# The library's `AdditiveAttention`, which shares no code with ours, has compiled loops and computes
+# some products once for all steps.
 
 # %%
 package = AdditiveAttention(*weights_of_it)
@@ -436,8 +436,8 @@ for how, bleu in RECORDED.items():
 
 # %% [markdown]
 # The paper's initial values and its optimizer, Adadelta, were chosen for a thousand units and days
-# of training. With 128 units and six epochs the model hardly begins to learn. That is not a verdict
-# on its equations.
+# of training, so with 128 units and six epochs the model hardly begins to learn. That is not a
+# verdict on its equations.
 #
 # We take the library's attention out and put ours in:
 
@@ -449,17 +449,17 @@ print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ou
 # %% [markdown]
 # ## How to read a weight
 #
-# When the weights α_t are computed, y_t is *not yet chosen*: the query is s_{t−1}. If two words
-# could come next, the best it can do is to attend to both. So α_t says where word t may come from,
-# before anyone knows which word it will be. It does not say where the word then written came from,
-# though heatmaps in papers are often read as if it did.
+# When the weights α_t are computed from the query s_{t−1}, y_t is *not yet chosen*. If two words
+# could come next, the best that the decoder can do is to attend to both. So α_t says where word t
+# may come from, before anyone knows which word it will be, and not where the word then written came
+# from, although heatmaps in papers are often read that way.
 #
 # Once the word is written, Bayes' rule answers that. Take α as a prior over positions, and ask the
 # decoder how likely y_t is if all of the weight is on position j (Shankar & Sarawagi 2019):
 #
 #     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
 #
-# It costs S more steps of the decoder. `given_word` computes it; `state` holds memory and s_{t−1}.
+# `given_word` computes it with S more steps of the decoder; `state` holds memory and s_{t−1}.
 
 
 # %%
@@ -485,10 +485,10 @@ def given_word(translator, pair):
 # ## Watch it learn
 #
 # First a task about which we know everything: read three to eight digits, write them in reverse.
-# The first word of the target *is* the last one of the source, and so on, so the right weights form
-# the diagonal from top right to bottom left. The model sees sequences only. How many steps of 64
-# sequences will it need until its largest weight is on the right digit? And which comes first,
-# attending to the right digit or writing it?
+# Because the first word of the target *is* the last one of the source, and so on, the right weights
+# form the diagonal from top right to bottom left, but the model sees sequences only. How many steps
+# of 64 sequences will it need until its largest weight is on the right digit? And which comes
+# first, attending to the right digit or writing it?
 #
 # > **Exercise.** Write the measure: `numpy-attention exercise start pointing`.
 
@@ -537,18 +537,18 @@ assert at_last > 0.99
 #   step 150:  84/84   99/99   71/68   81/93
 
 # %% [markdown]
-# Nothing in the loss mentions a frame. The loss rewards the right digit, and the shortest way to
-# that is to attend to it. Neither skill is ahead for long: both rise together. They can even fall
-# together for a while. Then the largest weights of later rows are one digit late, to the right of
-# their frames, and many digits are wrong. (Such a fall depends on seed and processor. By step 350
-# all seeds 0 to 4 are right.) Whole sequences lag behind: one wrong digit spoils them.
+# Nothing in the loss mentions a frame, but the loss rewards the right digit, and the shortest way
+# to that is to attend to it. Neither skill is ahead for long: both rise together, and can even fall
+# together for a while, when the largest weights of later rows are one digit late, to the right of
+# their frames, and many digits are wrong. (Such a fall depends on seed and processor, but by step
+# 350 all seeds 0 to 4 are right.) Whole sequences lag behind, since one wrong digit spoils them.
 #
 # ## Real text
 #
 # `bible-en-es` ships with the library: the King James Version and the Reina-Valera of 1909, both
 # tagged with Strong's numbers, one for each Hebrew or Greek word. An English and a Spanish word
-# with the same number translate each other. These pairs, which only some words have, are
-# the **gold links**. We take clauses of at most eight tokens, all frequent.
+# with the same number translate each other, and these pairs, which only some words have, are the
+# **gold links**. We take clauses of at most eight tokens, all frequent.
 
 # %% tags=["training"]
 train, held_out = bible_clauses()
@@ -560,10 +560,9 @@ for pair in [pair for pair in held_out if len(pair.sure) > 3][:3]:
     print("     ", ", ".join(f"{pair.source[j]}–{pair.target[t]}" for j, t in sorted(pair.sure)))
 
 # %% [markdown]
-# You train for four epochs, about ten seconds. That is enough to see everything that follows, a bit
-# blurred. The lessons also include a model that was trained for forty epochs, made by
-# `tools/lessons.py checkpoint`. The figures show its weights, so that they are the same on every
-# machine.
+# You train for four epochs, about ten seconds, which is enough to see everything that follows, a
+# bit blurred. The lessons also include a model trained for forty epochs, made by `tools/lessons.py
+# checkpoint`. The figures show its weights, so that they are the same on every machine.
 
 # %% tags=["training"]
 EPOCHS = 4
@@ -587,8 +586,10 @@ for pair in held_out[:60:12]:
 # %% [markdown]
 # ## Where it looks
 #
-# The decoder is fed the words of the **reference translation** (**teacher forcing**). Where is the
-# largest weight of each linked word? We compare four ways to point at a source word:
+# Does attention point at the right word, and does it err where the decoder does not know what comes
+# next? We first compare four ways to point, and then sort the links by how expected their words
+# are, next to controls that know nothing of the sentence. Both decoders are fed the **reference
+# translation** (**teacher forcing**). Where is the largest weight of each linked word?
 #
 # - the *diagonal*, the same relative position, without any model;
 # - *before*: α_t, from the query s_{t−1}, which does not know word t;
@@ -625,26 +626,24 @@ looks = measure("the shipped model, forty epochs", shipped)
 before, after, alone = looks
 
 # %% [markdown]
-# *Before*, attention is hardly better than the diagonal, and with some seeds worse. That answers
-# the opening guess. A heatmap of this model shows just these weights. *After*, the largest weight
-# is right for about four links of five. So the model knew which words belong together. It did not
-# know what would come next. Here is the shipped model at *vino*, "came", which begins a clause:
+# *Before*, in the weights that a heatmap shows, attention is hardly better than the diagonal (with
+# some seeds worse), which answers the opening guess. *After*, the largest weight is right for about
+# four links of five. So the model knew which words belong together, but not what would come next.
+# Here is the shipped model at *vino*, "came", which begins a clause:
 #
 # - *before*: it expects "the holy ghost", and its largest weight is on *the*;
 # - *the word alone*: only attention to *came* makes *vino* likely;
 # - *after*: nearly all of the weight is on *came*.
 #
-# How did it know? *The word alone* points as well as the product, so for the largest weight the
+# How did it know? Since *the word alone* points as well as the product, for the largest weight the
 # prior α adds nothing (if near misses count, it does: question 8). The knowledge is in the
-# annotations as *values*, in the words that they make likely, and not in how they are *found*.
+# annotations as *values*, in the words that they make likely, not in how they are *found*.
 #
-# Is it true that α errs where the model does not know what comes next? Here is a prediction that
-# could fail. Where the model is *sure* of the next word, the weights *before* should be right as
-# well; where the word is surprising, they should be wrong. So sort the links by P(y_t), the
-# probability of the reference word, and cut them into four equal parts. Guess the share of right
-# links in each, for the model and for two **controls** that know nothing of the sentence: one
-# attends to a position drawn at random, the other to the diagonal. For them, P(y_t) means
-# P(y_t | c_t = h_j) at the position j they pick.
+# Now the second question, as a prediction that could fail: where the model is *sure* of the next
+# word, the weights *before* should be right, and where the word is surprising, wrong. So sort the
+# links by P(y_t), the probability of the reference word, and cut them into four equal parts. Guess
+# the share of right links in each, for the model and for the two **controls**. One attends to a
+# position j drawn at random, the other to the diagonal; their P(y_t) is P(y_t | c_t = h_j).
 
 
 # %% tags=["training"]
@@ -693,12 +692,12 @@ circular = [quarters(name, rows[:, n, 0], rows[:, n, 1]) for n, name in enumerat
 assert all(shares[3] > 2 * shares[0] for shares in circular)
 
 # %% [markdown]
-# The model passes: from the most surprising quarter to the most expected, its share triples. But
-# **the controls pass as well, and by larger factors**. So this test could not have failed. P(y_t)
-# is computed from what attention found: weights that happen to be right make the word likely. The
-# test sorts by its own result.
+# The model passes: from the first quarter to the last its share triples. But **the controls pass as
+# well, and by larger factors**, so this test could not have failed. Since P(y_t) is computed from
+# what attention found, weights that happen to be right make the word likely: the test sorts by its
+# own result.
 #
-# A fair test sorts by a probability that does not depend on the weights. Take the mean over all
+# A fair test sorts by a probability that does not depend on the weights, such as the mean over all
 # positions, Σ_j P(y_t | c_t = h_j) / S: how likely the word is, wherever the decoder attends. Now
 # the controls should be flat. Guess the model's four shares again.
 
@@ -734,22 +733,22 @@ left.set_ylabel("share of links that are right")
 show(figure, "06_surprise")
 
 # %% [markdown]
-# The random control rises only a little now. The diagonal rises about twice as much: expected words
+# The random control now rises only a little, and the diagonal about twice as much: expected words
 # are easier to find even by position alone. From the first quarter to the last the shipped model's
-# share *before* rises by 12 points, the diagonal's by 15. So this test does **not** show that
+# share *before* rises by 12 points, the diagonal's by 15, so this test does **not** show that
 # attention follows the model's expectation. (Five seeds do not show it either: question 8.) Two
 # facts remain. The shipped model's weights point right for three links of five before the word is
-# known, and for five of six after. And the query s_{t−1} has not read y_t, so α_t can only show
+# known, and for five of six after. And since the query s_{t−1} has not read y_t, α_t can only show
 # what the decoder expects.
 #
-# Keep the method: if a measure is computed from the thing that it is meant to explain, it needs a
-# control that knows nothing. If the control passes too, the test says nothing.
+# Remember the method: a measure computed from the thing it is meant to explain needs a control that
+# knows nothing. If the control passes too, the test says nothing.
 #
 # ## Three clauses
 #
-# It is easy to choose pictures that please, so we choose by a rule. We rank the held-out clauses
+# It is easy to choose pictures that please, so we choose by a rule: we rank the held-out clauses
 # with at least four gold links by the share of links whose gold cell is the maximum of its row
-# *before*, and show the first, the middle one and the last. Ties keep the order of the text.
+# *before* (ties keep the order of the text), and show the first, the middle one and the last.
 
 
 # %% tags=["training"]
@@ -792,12 +791,12 @@ print(f"the bad one: the reference is {' '.join(bad.target)}\n"
 # %% [markdown]
 # Look at the bad one, row by row. The reference begins *vino sobre ellos*, "came on them": the end
 # comes first. For *espíritu* and *santo* the gold cell and its neighbour share the weight even
-# after: the encoder reads in both directions, so the annotation of *holy* knows *ghost* as well,
-# and either can say the word (question 7).
+# after: because the encoder reads in both directions, the annotation of *holy* knows *ghost* as
+# well, and either can say the word (question 7).
 #
-# Keep two things. This decoder computes its weights *without* the word that it then writes, so its
-# heatmap does not show how that word is translated. And to find which words translate each other,
-# compute p(j | y_t). Lesson 07's decoder takes its step before it attends. Its query
+# Remember two things. Because this decoder computes its weights *without* the word that it then
+# writes, its heatmap does not show how that word is translated. And to find which words translate
+# each other, compute p(j | y_t). Lesson 07's decoder takes its step before it attends, so its query
 # has read the previous word, y_{t−1}, but not y_t either.
 #
 # Your own run is kept, and can translate:

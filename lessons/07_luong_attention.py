@@ -7,14 +7,14 @@
 # **Needs:** lesson 06. **Time:** 55 minutes to read, about a minute to run.
 #
 # In lesson 06 the decoder attended *before* its step: the old state was the query, and what it
-# found went into the new state. Luong, Pham & Manning (2015) reverse the order. First the decoder
-# makes its step. Then the new state is the query, and one small layer joins the state with what was
+# found went into the new state. Luong, Pham & Manning (2015) reverse the order. Once the decoder
+# has made its step, the new state is the query, and one small layer joins the state with what was
 # found. So attention becomes a separate part that is easy to replace, and the paper tries many:
 # four scores, two kinds of window, and **input feeding**, which passes what was found on to the
 # next step.
 #
-# You will build them one at a time, smallest first, and check each before the next. At the end you
-# train four translators. One score rates positions without reading the words there. Guess now
+# You will build them one at a time, smallest first, check each before the next, and train four
+# translators at the end. One score rates positions without reading the words there. Guess now
 # whether a model with it can translate.
 
 # %%
@@ -48,16 +48,16 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One target word
 #
-# The encoder has left an annotation h_j for each of S source words. These are the rows of M. The
-# decoder has made its step to state s_t. To write target word t it computes four things. (Attention
-# to all source words, as here, is **global attention**.)
+# The encoder has left an annotation h_j for each of S source words, the rows of M. Once the decoder
+# has made its step to state s_t, it computes four things to write target word t. (Attention to all
+# source words, as here, is **global attention**.)
 #
 #     e_t  = score(s_t, M)            (S,)   how useful is each word now?
 #     α_t  = softmax(e_t)             (S,)   weights: positive, they add up to 1
 #     c_t  = α_t M                    (D,)   the context vector, an average of annotations
 #     s̃_t  = tanh(c_t C + s_t W_h)    (K,)   from context and state; s̃_t predicts the word
 #
-# The paper writes the last line tanh(W_c [c_t; h_t]). C and W_h are the two parts of W_c.
+# The paper writes the last line tanh(W_c [c_t; h_t]), where C and W_h are the two parts of W_c.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -98,9 +98,9 @@ show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, a
 # %% [markdown]
 # ## Forward
 #
-# The first score is the smallest there is. **dot**: e_j = s_t · h_j, without any parameter. Three
-# source words, three numbers each; the decoder is to write *étudiant*. Multiply by eye: which word
-# gets the largest weight?
+# The first score, **dot**, is the smallest there is: e_j = s_t · h_j, without any parameter. With
+# three source words of three numbers each, the decoder is to write *étudiant*. Multiply by eye:
+# which word gets the largest weight?
 
 # %%
 words = ["the", "blue", "student"]
@@ -131,8 +131,8 @@ print("  c =", c, "  s̃ =", s_tilde)
 # %% [markdown]
 # ## Backward
 #
-# The **upstream gradient** is ds̃ = ∂L/∂s̃. We take two numbers w for it, as if L were w · s̃. We
-# walk up the four lines, and check each as in lesson 06.
+# For the **upstream gradient** ds̃ = ∂L/∂s̃ we take two numbers w, as if L were w · s̃. We walk up
+# the four lines, and check each as in lesson 06.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -180,13 +180,13 @@ check_intermediate("e", de)
 # > **Exercise.** Write dot's two passes before you read on:
 # > `numpy-attention exercise start dot`.
 #
-# Two gradients are left, ds and dh_j, and each is a sum of two terms. s was used twice: in the
-# score and in s̃. Each h_j was used twice as well, as a *key* (in e) and as a *value* (in c):
+# Two gradients are left, ds and dh_j. Each is a sum of two terms, because s was used in the score
+# and in s̃, and each h_j as a *key* (in e) and as a *value* (in c):
 #
 #     ds   = de M  +  du W_hᵀ                 through the score, and through s̃
 #     dh_j = de_j s  +  α_j dc                as key, and as value
 #
-# That is all of dot. It has no parameters: encoder and decoder must learn to use the same
+# That is all of dot. Because it has no parameters, encoder and decoder must learn to use the same
 # coordinates for the same things.
 
 # %%
@@ -200,7 +200,7 @@ print("dot: every gradient is what the central difference measures")
 #
 # What if states and annotations use different coordinates? **general** puts a matrix W_a between
 # them, so that the query is q = s_t W_a. From here on we write each score as two small functions,
-# forward and backward. Softmax, context and s̃ stay as they are.
+# forward and backward, while softmax, context and s̃ stay as they are.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start general`.
@@ -246,8 +246,8 @@ W_a = rng.standard_normal((H, N))   # (H, N)
 print(check(general, general_backward, s, M, W_a))
 
 # %% [markdown]
-# Here s_t has three numbers and h_j four; dot would not allow that. The report names inputs by
-# their position: `input[0]` is s_t, `input[1]` M, `input[2]` W_a.
+# Here s_t has three numbers and h_j four, which dot would not allow. The report names inputs by
+# position: `input[0]` is s_t, `input[1]` M, `input[2]` W_a.
 #
 # ## Concat: lesson 06's score
 #
@@ -282,7 +282,7 @@ print(check(concat, concat_backward, s, M, *concat_weights))
 # %% [markdown]
 # ### How a bug looks
 #
-# In one line of `concat_backward` we take a mean where a sum belongs. Do not look for it yet. Read
+# In one line of `concat_backward` we take a mean where a sum belongs. Before you look for it, read
 # in the report which gradients are right and which are wrong, and infer the line from that.
 
 
@@ -299,15 +299,15 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 
 # %% [markdown]
 # `input[0]` and `input[2]` are wrong, s and W_a; M, U_a and v_a are right. So da, which M and U_a
-# need, must be right. Only s and W_a share one line: `total`. And both are too small by the same
-# factor, the number of words: s was used with every word, so its gradients *add up*.
+# need, must be right, and the only line that s and W_a share is `total`. Both are too small by the
+# same factor, the number of words: since s was used with every word, its gradients *add up*.
 #
 # ## Location: a score that reads no word
 #
-# **location** has a column of W_a for each *position*: e = s_t W_a. A sentence of S words uses the
-# first S columns. The state alone decides where to look, and fetches what is there without having
-# read it. M does not occur in the score, so dM of the score is 0: annotations learn what to say,
-# but not when to be found.
+# **location** has a column of W_a for each *position*: e = s_t W_a, where a sentence of S words
+# uses the first S columns. The state alone decides where to look, and fetches what is there without
+# having read it. Since M does not occur in the score, dM of the score is 0: annotations learn what
+# to say, but not when to be found.
 #
 # > **Exercise.** Write its backward pass: `numpy-attention exercise start location`.
 
@@ -332,9 +332,9 @@ print(check(location, location_backward, s, M, W_places))
 # %% [markdown]
 # ## The same as the library
 #
-# The library has a class for each score. It works on whole batches, defers products, and shares no
-# code with ours. `check_same` (in `luong_parts.py`, which you may skip) runs both from s and M to
-# the context and back, and compares context, weights and every gradient.
+# The library has a class for each score, which works on whole batches, defers products, and shares
+# no code with ours. `check_same` (in `luong_parts.py`, which you may skip) runs both from s and M
+# to the context and back, and compares context, weights and every gradient.
 
 
 # %%
@@ -359,12 +359,13 @@ print("four scores: context, weights and all gradients are the library's")
 # %% [markdown]
 # ## Local-m: a window that runs along
 #
-# A long source has many words that are not needed just now. **Local attention** sees a *window*:
-# the positions whose distance from a centre p is at most `reach`. In **local-m**, m for monotonic,
-# p = t: the window moves on by one position with each target word, until it reaches the last
-# position and stays there. (Positions count from 0 from here on, as in the code.)
+# Because a long source has many words that are not needed just now, **local attention** sees a
+# *window*: the positions whose distance from a centre p is at most `reach`. In **local-m**, m for
+# monotonic, p = t: the window moves on by one position with each target word, until it reaches the
+# last position and stays there. (Positions count from 0 from here on, as in the code.)
 #
-# There is nothing new to derive. A word outside the window has α = 0, so de = α ∘ (…) is 0 as well.
+# There is nothing new to derive, because outside the window α = 0, so that de = α ∘ (…) is 0 as
+# well.
 
 # %%
 reach = 1
@@ -389,9 +390,10 @@ for t in range(8):
 # %% [markdown]
 # ## Local-p: a window that is predicted
 #
-# French puts *bleu* after *étudiant*, and a window that runs along cannot follow. So in **local-p**
-# the state *predicts* p, a real number such as 2.3. But how can p learn? A window has no slope: a
-# word is in or out. Luong et al. multiply the weights by a bell curve around p:
+# French puts *bleu* after *étudiant*, which a window that runs along cannot follow. So in
+# **local-p** the state *predicts* p, a real number such as 2.3. But how can p learn? A word is in
+# or out, so a window has no slope. Luong et al. therefore multiply the weights by a bell curve
+# around p:
 #
 #     g_j = exp(−(j − p)² / 2σ²)      σ = reach / 2
 #     α_j = a_j g_j                   a: the softmax over the window; not normalised again
@@ -469,7 +471,7 @@ show(figure, "07_pull")
 #
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dr = dz v_p ∘ (1 − x²)      dW_p = s_tᵀ dr
 #
-# (dr is `dk` in the code.) The state has one more use, to *aim* the window, so ds has one more
+# (dr is `dk` in the code.) Because the state has one more use, to *aim* the window, ds has one more
 # term, dr W_pᵀ.
 
 
@@ -525,13 +527,13 @@ print("local-p: context, weights and all gradients are the library's")
 # ### What no gradient sees
 #
 # p is at an *edge* if its distance to a word is exactly `reach`. When p passes an edge, one word
-# leaves the window and another enters it. Then all weights jump:
+# leaves the window and another enters it, so that all weights jump:
 #
 # - The softmax is over other words, so all of a jumps.
 # - The bell is exp(−2) high at an edge, so one weight jumps up from 0, and another drops to 0.
 #
 # A gradient is the slope on one side and does not see the jump, so the check needs a p off the
-# edges. Between them everything is smooth. We move p and draw each word's weight.
+# edges. Between them everything is smooth, as the weights show when we move p.
 
 # %%
 centres = np.linspace(1.201, 3.801, 1301)
@@ -561,19 +563,19 @@ show(ax, "07_edge")
 # ## Input feeding, and the loop over words
 #
 # A translator should not translate a word twice, nor leave one out. But s_{t+1} does not know where
-# the decoder attended for word t: α_t came *after* the step. **Input feeding** sends s̃_t into the
-# next step, with a matrix F:
+# the decoder attended for word t, because α_t came *after* the step. So **input feeding** sends
+# s̃_t into the next step, with a matrix F:
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
-# with s̃_0 = 0. (This is lesson 02's **Elman cell**, whose next state is one tanh of a sum. In
+# with s̃_0 = 0. (This is lesson 02's **Elman cell**, whose next state is one tanh of a sum; in
 # practice it is a GRU or an LSTM.) Backward, s̃_t now has two uses, its own word and the next step:
 #
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ                dr is called dk in the code
 #
 # So the last word's error reaches the first word's attention on two paths, through s and through
-# s̃. Input feeding has a price. Without F the states do not depend on what was found, so all T of
-# them could be computed first, and one product could score them all. With F, step t + 1 waits for
+# s̃. But input feeding has a price: without F the states do not depend on what was found, so all T
+# of them could be computed first and scored in one product, whereas with F, step t + 1 waits for
 # α_t.
 #
 # > **Exercise.** Write its backward pass before you read on:
@@ -670,7 +672,7 @@ print("the decoder: s̃, weights and the gradients of all its parameters are the
 #
 # `grammar-en-fr` generates English sentences with their French translations and alignment. French
 # puts most adjectives after the noun, and *ne … pas* around the verb. We train a model with dot and
-# one with location, which chooses a position before it sees the word there. Both have GRUs, a
+# one with location, which chooses a position before it sees the word there, both with GRUs, a
 # bidirectional encoder, and no input feeding. How good will the translations of location be? And
 # how often will its largest weight be on the right word?
 
@@ -749,8 +751,9 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # An explanation is cheap. What does it *forbid*? Let the encoder read forward only. Then the
 # annotation at *student* still knows *blue*, which came before, but the one at *blue* cannot know
 # *student*. If the explanation is right, location can no longer write the noun while it attends to
-# the adjective: enough weight must move to the noun or to later words. For the adjective nothing
-# has to move. Before you run it, guess for how many nouns the largest weight moves to the noun.
+# the adjective: enough weight must move to the noun or to later words, whereas for the adjective
+# nothing has to move. Before you run it, guess for how many nouns the largest weight moves to the
+# noun.
 
 
 # %% tags=["training"]
@@ -806,18 +809,18 @@ show(figure, "07_forward_only")
 # Compare the rows of *étudiant*. The explanation has passed a test that it could have failed: for
 # most nouns the largest weight moved to the noun, and for the adjectives it did not move. (Five
 # seeds agree: question 7.) For the other nouns at least 0.41 of the weight is on the noun and later
-# words, enough to name it. With both directions that can be as little as 0.01. (Over all links
-# location points *worse* with the forward-only encoder: question 7 as well.)
+# words, enough to name it, whereas with both directions that can be as little as 0.01. (Over all
+# links location points *worse* with the forward-only encoder: question 7 as well.)
 #
-# Keep two things. A heatmap that points to the wrong words does not prove that the translator is
-# bad. And a good translation does not prove that its heatmap shows how it was made. (Dot, too,
-# translates worse with the forward-only encoder: a word is easier to translate if you know what
-# follows it.)
+# Remember two things. A heatmap that points to the wrong words does not prove that the translator
+# is bad, nor does a good translation prove that its heatmap shows how it was made. (Dot, too,
+# translates worse with the forward-only encoder, because a word is easier to translate if you know
+# what follows it.)
 #
-# What about input feeding? On this task dot leaves nothing to gain (question 6); the paper reports
-# a gain in BLEU on English to German. And which score is the best on real text? The package has
-# records (`results/claims.md`): test perplexity after six epochs of 75,000 clauses of the Bible,
-# English to Spanish, 3 million parameters, mean of three seeds. One row is not in the paper:
+# What about input feeding? On this task dot leaves nothing to gain (question 6), although the paper
+# reports a gain in BLEU on English to German. And which score is the best on real text? The package
+# has records (`results/claims.md`): test perplexity after six epochs of 75,000 clauses of the
+# Bible, English to Spanish, 3 million parameters, mean of three seeds. One row is not in the paper:
 # `concat` with the query s_{t−1}, the state *before* the decoder has read y_{t−1}, as in Bahdanau's
 # decoder. Guess first: what costs most, another score, a window, input feeding, or a query that has
 # not read the previous word?
@@ -831,10 +834,10 @@ print("\nrecorded, test perplexity: "
       + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in RECORDED.items()))
 
 # %% [markdown]
-# The difference between `general` and `dot` is within the spread of seeds, and `concat` is a little
-# better. Input feeding costs a little, in models of this size. A query that has not read the
+# The difference between `general` and `dot` is within the spread of seeds, `concat` is a little
+# better, and input feeding costs a little, in models of this size. A query that has not read the
 # previous word costs `concat` a whole point of perplexity, more than the differences between dot,
-# general and concat. So the choice of the query can matter more than the choice of the score.
+# general and concat, so the choice of the query can matter more than the choice of the score.
 # Location, which sees only positions, and local-p, which sees only a window, lose about as much.
 
 # %% [markdown]

@@ -13,8 +13,8 @@
 # them (lesson 09).
 #
 # You will compute it for two words by hand, derive it, and meet a bug that no gradient check can
-# see. And you will test a claim that is often repeated: *without the division, the gradient
-# vanishes*. In one case the gradient is three times as large without the division, and yet that
+# see. And you will test an often repeated claim, that *without the division, the gradient
+# vanishes*: in one case the gradient is three times as large without the division, and yet that
 # model falls behind.
 
 # %%
@@ -47,9 +47,10 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # Using a dictionary involves three things: what you look up, the headwords, and their explanations.
 # Here they are the query, the keys and the values. Let X have a row for each target word, and M a
-# row for each source word. If M is X, words attend to words of their own sequence:
-# **self-attention**. If not, it is **cross-attention**, as in lessons 06 and 07. In the table q, k
-# and v are matrices with a row for each word; q · k below is one row of q times one row of k.
+# row for each source word. If M is X, words attend to words of their own sequence, which is
+# **self-attention**; otherwise it is **cross-attention**, as in lessons 06 and 07. In the table q,
+# k and v are matrices with a row for each word, whereas q · k below is one row of q times one row
+# of k.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -129,8 +130,8 @@ for word, key, score, weight in zip(words, k, one_e, alpha):
 print("  étudiant finds", alpha @ v)
 
 # %% [markdown]
-# Now a second target word, *bleu*. Its weights do not depend on what *étudiant* has found. So the
-# queries can be the rows of a matrix, and two products serve all of them at once.
+# Now a second target word, *bleu*. Because its weights do not depend on what *étudiant* has found,
+# the queries can be the rows of a matrix, and two products serve all of them at once.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -152,8 +153,8 @@ print("row 0 is equal to what étudiant got by itself")
 #     A = softmax(e)      de = A ∘ (dA − rowsum(A ∘ dA))
 #     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
-# The forward pass multiplies by 1 / √d_k, so the backward pass does, too. The loss is the sum of
-# dY ∘ Y (∘: element by element). As in lesson 07, `L(A=d)` is the loss when d is added to A.
+# Since the forward pass multiplies by 1 / √d_k, the backward pass does, too. The loss is the sum of
+# dY ∘ Y (∘: element by element), and as in lesson 07, `L(A=d)` is the loss when d is added to A.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.
@@ -264,22 +265,23 @@ def undivided(dY, dA, cache):
 report = caught(check, undivided)
 
 # %% [markdown]
-# Only v is right: its line does not contain the scale. For q and k the report names their lines,
-# calls the mistake a factor, and shows the wrong and the right value of one element. Divide the
-# first by the second. Do you recognize the quotient, given d_k = 6? The missing factor is `scale`.
+# Only v is right, because its line does not contain the scale. For q and k the report names their
+# lines, calls the mistake a factor, and shows the wrong and the right value of one element. Divide
+# the first by the second: do you recognize the quotient, given d_k = 6? The missing factor is
+# `scale`.
 #
 # ## Why divide by √d_k?
 #
-# The paper's argument. Let all components of q and k be independent, with mean 0 and variance 1.
+# In the paper's argument all components of q and k are independent, with mean 0 and variance 1.
 #
 #     q_i k_i              mean 0, variance (mean of q_i²) (mean of k_i²) = 1
 #     q · k = Σ_i q_i k_i  mean 0, variance d_k: variances of independent numbers add up
 #     q · k / √d_k         mean 0, variance 1, whatever d_k is
 #
-# Scores with a standard deviation of √d_k are far apart when d_k is large. Then the largest score
-# gets nearly all of the weight, and where A is near 0 or 1 the slope of the softmax is near 0. The
-# paper *suspects* that this makes gradients extremely small. We measure it with 2,000 random
-# queries and ten keys for each.
+# Scores with a standard deviation of √d_k are far apart when d_k is large, so that the largest
+# score gets nearly all of the weight, and where A is near 0 or 1 the slope of the softmax is near
+# 0. The paper *suspects* that this makes gradients extremely small, which we measure with 2,000
+# random queries and ten keys for each.
 
 
 # %%
@@ -336,14 +338,14 @@ show(ax, "08_gradient")
 
 # %% [markdown]
 # So here is a puzzle. If the division did nothing except prevent a vanishing gradient, a model with
-# d_k = 16 would not need it: without the division its gradient is three times as large. Write down
-# what you expect. We train it below.
+# d_k = 16 would not need it, since its gradient is three times as large without the division. Write
+# down what you expect before we train it.
 #
 # ## One head, with its matrices
 #
-# Now the layer around it, for one sentence. The forward pass is the table above. The backward pass
-# goes through each matrix as in lesson 01. X gets its gradient from q. M gets two, from k and from
-# v, and they add up:
+# Now the layer around it, for one sentence. The forward pass is the table above, and the backward
+# pass goes through each matrix as in lesson 01. X gets its gradient from q, whereas M gets two,
+# from k and from v, which add up:
 #
 #     q = X W_q + b_q     dW_q = Xᵀ dq      db_q = Σ_t dq_t      dX = dq W_qᵀ
 #     k = M W_k           dW_k = Mᵀ dk                           dM = dk W_kᵀ
@@ -383,10 +385,10 @@ print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
 # %% [markdown]
 # ## Many heads
 #
-# One softmax can attend to one thing at a time, or to an average of two. So cut q, k and v into
-# `heads` blocks of d_k columns each. Each block is a head: it attends by itself, and divides by
-# √d_k, where d_k is its own number of columns. The results are joined again before W_o mixes them.
-# In code, with slices and a loop:
+# Because one softmax can attend to one thing at a time, or to an average of two, we cut q, k and v
+# into `heads` blocks of d_k columns each. Each block is a head: it attends by itself, and divides
+# by √d_k, where d_k is its own number of columns, before the results are joined again and mixed by
+# W_o. In code, with slices and a loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -404,7 +406,7 @@ assert np.allclose(by_loop, known[0])
 print("three heads by slices: the library's output")
 
 # %% [markdown]
-# A loop over heads is slow. One batched product computes them all if the axis of heads comes
+# A loop over heads is slow, but one batched product computes them all if the axis of heads comes
 # *before* that of words, (B, heads, T, d_k), as if they were more sentences. Watch two words of six
 # numbers, where the first digit gives the word and the second the column:
 
@@ -417,10 +419,10 @@ for number, head_columns in enumerate(heads[0]):
     print(f"  head {number} has {head_columns.tolist()}")
 
 # %% [markdown]
-# Each head has its two columns of *both* words. Joining is the reverse. Splitting only moves
-# numbers to other places, so its backward pass moves the gradients back: it is `join`. In the same
-# way the backward pass of `join` is `split`. Here is the whole layer, for a batch. It also returns
-# the mean of the heads' weights, and `dweights` is the gradient of a loss that reads them.
+# Each head has its two columns of *both* words, and joining is the reverse. Since splitting only
+# moves numbers to other places, its backward pass moves the gradients back: it is `join`, just as
+# the backward pass of `join` is `split`. Here is the whole layer, for a batch. It also returns the
+# mean of the heads' weights, and `dweights` is the gradient of a loss that reads them.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start multi-head`.
@@ -503,7 +505,7 @@ print("many heads: outputs, weights and all gradients are the library's")
 # ## A bug that no gradient check can see
 #
 # Leave out the transpose: reshape (B, T, heads · d_k) straight to (B, heads, T, d_k). Every shape
-# fits. And if `split` and `join` agree, the backward pass is still the derivative of the forward
+# fits, and if `split` and `join` agree, the backward pass is still the derivative of the forward
 # pass. It is the forward pass that is wrong, and a check cannot know what you meant. See what the
 # heads get now:
 
@@ -538,9 +540,9 @@ for layer, title, ax in ((plain, "with the transpose: a head has two columns", a
 show(figure, "08_split")
 
 # %% [markdown]
-# The check passes. Head 0 has two pieces of word 1, and head 1 has pieces of both words. What finds
-# this bug is a *law*, a statement that must be true for any inputs. Here is one: if no query may
-# see a source word, changing that word changes no output. Change it, and watch the outputs.
+# The check passes, although head 0 has two pieces of word 1, and head 1 pieces of both words. What
+# finds this bug is a *law*, a statement that must be true for any inputs, such as this: if no query
+# may see a source word, changing that word changes no output. Change it, and watch the outputs.
 
 
 # %%
@@ -563,18 +565,18 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 #
 # Back to the puzzle. We give lesson 07's translator one head with d_k = 16 and train it on
 # `grammar-en-fr`, with and without the division. The paper's argument assumes q and k of variance
-# 1. A Transformer's layer norm keeps them near that (lesson 09); here we measure them before
+# 1. A Transformer's layer norm keeps them near that (lesson 09), but here we measure them before
 # training and rescale W_q and W_k.
 #
 # Two things differ between the two models: whether e is divided *during* training, and the variance
-# of the scores *at its start*, about 1 or 16. We can separate them: rescale W_q and W_k once more,
-# and the undivided model starts with variance 1, the divided one with 16. That makes four models.
-# If the division matters, the two divided models will behave alike. If the start matters, the two
-# models that start with variance 1 will behave alike. Which do you expect?
+# of the scores *at its start*, about 1 or 16. To separate them we rescale W_q and W_k once more, so
+# that the undivided model starts with variance 1 and the divided one with 16. Of these four models,
+# the two divided ones will behave alike if the division matters, and the two that start with
+# variance 1 if the start matters. Which do you expect?
 #
 # (You may skip `create`. For scores q · k / √d_k of variance w it sets var(q) = var(k) = √w,
-# measured on the untrained states of 500 pairs. So the standard deviations are w to the power 1/4.
-# Undivided scores have d_k times that, so their target is w / d_k.)
+# measured on the untrained states of 500 pairs, so the standard deviations are w to the power 1/4.
+# Undivided scores have d_k times that variance, so their target is w / d_k.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -671,11 +673,11 @@ show(ax, "08_start")
 # %% [markdown]
 # The two models that start with variance 1 behave alike. Undivided scores train as well as divided
 # ones if they *begin* small, and if they begin large, the division helps only a little. So at
-# d_k = 16 a vanishing gradient hardly explains the difference, and the random queries had already
-# cast doubt on it. What is wrong with a large start, then? Look at the largest α. In all four
-# models it ends close to 1: a translator *learns* a saturated softmax here. But the two bad ones
-# begin with a largest α of about 0.7, on random words, and they must undo that before they can
-# learn where to attend.
+# d_k = 16 a vanishing gradient, on which the random queries had already cast doubt, hardly explains
+# the difference. What is wrong with a large start, then? Look at the largest α. In all four models
+# it ends close to 1, because a translator *learns* a saturated softmax here. But the two bad ones
+# begin with a largest α of about 0.7, on random words, and must undo that before they can learn
+# where to attend.
 #
 # Two questions remain. Does the sharp start do the harm, or do larger matrices W_q and W_k change
 # more slowly (question 3)? And does only the start matter at d_k = 256, where the gradient does
@@ -699,8 +701,8 @@ print("\nrecorded, one head of 120, states as queries and keys, test perplexity:
 # ## What the heads attend to
 #
 # Last, the same task with four heads of 16 numbers each. The loss rewards no head for pointing at
-# the right word: it depends only on the sum of what all four contribute. The library returns the
-# mean of the heads' weights; our layer returns the weights of each head.
+# the right word, since it depends only on the sum of what all four contribute. The library returns
+# the mean of the heads' weights, our layer those of each head.
 
 # %% tags=["training"]
 translator = create(1, size=64, heads=4)
@@ -743,8 +745,9 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # %% [markdown]
 # Compare the titles with the last line of the output, for *ne* and *pas*. When the model writes one
 # of them, head 1 nearly always attends to *not*, head 2 half of the time, and the other two hardly
-# ever. The mean of all four is right for half. So the mean, which a heatmap of the layer shows,
-# hides what one head knows. Which head it is depends on the seed. Look at heads one by one.
+# ever, while the mean of all four is right for half. So the mean, which a heatmap of the layer
+# shows, hides what one head knows. Which head it is depends on the seed, so look at heads one by
+# one.
 
 # %% [markdown]
 # ## What others call it

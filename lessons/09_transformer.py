@@ -7,9 +7,9 @@
 # **Needs:** lesson 08. **Time:** 40 minutes to read, about a minute to run.
 #
 # Vaswani et al. (2017) asked whether a translator that has the heads of lesson 08 still needs
-# recurrence. It does not. Every word attends to every other (**self-attention**), and no step waits
-# for the one before. But recurrence also kept the words in order and hid the words to come.
-# Positions and a mask now do that.
+# recurrence. It does not: every word attends to every other (**self-attention**), and no step waits
+# for the one before. But recurrence also kept the words in order and hid the words to come, which
+# positions and a mask now do.
 #
 # Guess now: which bug lets a decoder read the answer, while every gradient check passes?
 
@@ -38,15 +38,15 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # Throughout the model a sentence is a matrix x (T, **d_model**), one row per word, called the
 # stream. A part f reads it and *adds* something: x + f(x), a **residual connection** (or **skip
-# connection**). So f need not reproduce what x already contains, and the gradient has a path around
-# f. Two kinds of parts take turns:
+# connection**), so that f need not reproduce what x already contains, and the gradient has a path
+# around f. Two kinds of parts take turns:
 #
 # - *Heads* carry numbers from word to word, as weighted sums.
 # - *Feed-forward* reads one word at a time. With its max(0, …) it can compute the logical "and": if
 #   a and b are 0 or 1, max(0, a + b − 1) is 1 only if both are. No weighted sum of a and b does
 #   that.
 #
-# The encoder's layer has two parts, the decoder's three. **N** layers (in code `layers`) are
+# The encoder's layer has two parts, the decoder's three, and **N** layers (in code `layers`) are
 # stacked, with **h** heads each. The names are the paper's:
 #
 # | symbol | shape | what it is |
@@ -116,8 +116,8 @@ print("x̂ =", x_hat_of(x))
 # ## Backward
 #
 # It does not, because x_1 moves the mean and s, too. The mean has the slope ∂μ/∂x_i = 1 / d_model.
-# For s, take the derivative of its square. ([i = j] is 1 for i = j, otherwise 0. The second term
-# drops out because Σ_j (x_j − μ) = 0.)
+# For s, take the derivative of its square, whose second term drops out because Σ_j (x_j − μ) = 0.
+# ([i = j] is 1 for i = j, otherwise 0.)
 #
 #     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
 #     ∂s/∂x_i     = x̂_i / d_model
@@ -210,8 +210,9 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# dg and db are right, so dy and x̂ must be. Only dx, of `input[0]`, is wrong. The report calls the
-# line "a part of the Jacobian", the matrix of all ∂x̂_j/∂x_i: one of the three paths is missing.
+# Since dg and db are right, dy and x̂ must be, and only dx, of `input[0]`, is wrong. The report
+# calls the line "a part of the Jacobian", the matrix of all ∂x̂_j/∂x_i: one of the three paths is
+# missing.
 #
 # ## The heads again, one at a time
 #
@@ -389,8 +390,8 @@ print("one layer: the output, dx and the gradients of all its parameters are the
 #
 # Remove it: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through six untrained
 # layers. After each layer we subtract the mean word from all twenty, and measure what share of the
-# mean square is left. It is 1 if the mean word is 0, and 0 if all twenty words are the same. Guess
-# what happens to it.
+# mean square is left, which is 1 if the mean word is 0, and 0 if all twenty words are the same.
+# Guess what happens to it.
 
 
 # %%
@@ -420,8 +421,8 @@ for name, residual in (("with", 1), ("without", 0)):
 # %% [markdown]
 # Without residual connections, four layers turn twenty words into one: **rank collapse** (Dong,
 # Cordonnier & Loukas 2021). Every output is an average of the same twenty values, so the outputs
-# are similar. In the next layer similar words have similar queries, so their averages are even more
-# similar. With residual connections the differences fade, too, but far more slowly.
+# are similar, and since similar words have similar queries in the next layer, their averages are
+# even more similar. With residual connections the differences fade, too, but far more slowly.
 #
 # ## Positions
 #
@@ -438,14 +439,14 @@ print("each word has the same output in:", *sentence, "/", *sentence[order])
 
 # %% [markdown]
 # Who eats whom? The layer cannot tell. So the position p has to be in x, and the paper adds it:
-# x = √d_model E[word] + PE(p). (The factor makes both terms similar in size: E is also the output
-# layer's table, so its numbers start at about 1 / √d_model.) PE consists of sines and cosines, a
-# pair for each frequency ω_i, from 1 to nearly 1 / 10000:
+# x = √d_model E[word] + PE(p). (The factor makes both terms similar in size, because E is also the
+# output layer's table and its numbers start at about 1 / √d_model.) PE consists of sines and
+# cosines, a pair for each frequency ω_i, from 1 to nearly 1 / 10000:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
-# One pair is the hand of a clock. From p to p + offset it turns by the angle ω_i offset, *whatever
-# p is*. With a = ω_i p and b = ω_i offset:
+# One pair is the hand of a clock, which from p to p + offset turns by the angle ω_i offset,
+# *whatever p is*. With a = ω_i p and b = ω_i offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -470,9 +471,10 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# R is the same for all p, so "the word three before me" is a linear map, which W_q and W_k can
-# learn. And PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends on the distance alone. (Not on
-# which comes first: cos is symmetric. W_q and W_k can distinguish before from after.)
+# Since R is the same for all p, "the word three before me" is a linear map, which W_q and W_k can
+# learn. And PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends on the distance alone. (Because
+# cos is symmetric, it ignores which comes first, but W_q and W_k can distinguish before from
+# after.)
 
 # %%
 products = PE @ PE.T
@@ -484,10 +486,10 @@ show(positions_picture(PE), "09_positions")
 #
 # The decoder's layer differs from the encoder's in two ways. A second set of heads reads the
 # encoder's output M: queries from the target, keys and values from the source, which is
-# **cross-attention**. And in training the decoder is fed all target words at once (**teacher
-# forcing**), but its output at position t has to predict word t + 1. So the query at t may only see
-# positions j ≤ t. The **causal mask** does that; it is a triangle of ones. (The backward pass has
-# nothing new: question 3.)
+# **cross-attention**. And although in training the decoder is fed all target words at once
+# (**teacher forcing**), its output at position t has to predict word t + 1, so the query at t may
+# only see positions j ≤ t. The **causal mask**, a triangle of ones, does that. (The backward pass
+# has nothing new: question 3.)
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
@@ -520,9 +522,9 @@ print("the decoder's layer: its output is the library's")
 # %% [markdown]
 # ### What no gradient check sees
 #
-# Make the triangle one place too wide, j ≤ t + 1, or leave it out. Then the backward pass is
-# correct, but the forward pass computes the wrong function. What catches this bug is a *law*: no
-# word may change an earlier output. Change word j, and see which outputs move.
+# With a triangle that is one place too wide, j ≤ t + 1, or left out, the backward pass is correct,
+# but the forward pass computes the wrong function. What catches this bug is a *law*: no word may
+# change an earlier output. Change word j, and see which outputs move.
 
 
 # %%
@@ -552,17 +554,17 @@ for name, mask in masks.items():
     assert (early == 0) == (name == "j ≤ t") and np.diag(moves).all()
 
 # %% [markdown]
-# All three gradient checks pass. With the triangle one place too wide, the layer reads *cow* to
-# predict *cow*. When the model translates, that word does not exist yet. Test this law for every
+# All three gradient checks pass. But with the triangle one place too wide, the layer reads *cow* to
+# predict *cow*, a word that does not exist yet when the model translates. Test this law for every
 # decoder that you build.
 #
 # ## Writing word by word
 #
 # When it translates, the decoder writes a word, appends it to its input and goes on. If you compute
 # everything again each time, T words cost 1 + 2 + … + T rows in each product. But by the law above
-# a new word does not change the keys and values of earlier words. Keep them (a **KV cache**), and
-# each word costs one row. Decoding has no backward pass, so the test is a law again: the outputs
-# word by word equal those computed all at once.
+# a new word does not change the keys and values of earlier words, so if you keep them (a **KV
+# cache**), each word costs one row. Since decoding has no backward pass, the test is a law again:
+# the outputs word by word equal those computed all at once.
 #
 # > **Exercise.** Write one step of it: `numpy-attention exercise start kv-cache`.
 
@@ -593,11 +595,11 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # %% [markdown]
 # ## Before or after?
 #
-# One choice is left. The paper has LN(x + f(x)), **post-norm**. Most later models have the norm
-# *inside* the part, x + f(LN(x)), **pre-norm**, and one more LN after the last layer. With pre-norm
-# the gradients near the output are smaller at the start, so training needs no **warm-up**, that is,
-# no small first steps (Xiong et al. 2020). Question 5 trains both kinds, with warm-up and without.
-# (The paper's rate rises first, and then falls like 1 / √step: its equation 3.)
+# One choice is left. The paper has LN(x + f(x)), **post-norm**, whereas most later models have the
+# norm *inside* the part, x + f(LN(x)), **pre-norm**, and one more LN after the last layer. With
+# pre-norm the gradients near the output are smaller at the start, so training needs no **warm-up**,
+# that is, no small first steps (Xiong et al. 2020). Question 5 trains both kinds, with warm-up and
+# without. (The paper's rate rises first, and then falls like 1 / √step: its equation 3.)
 #
 # ## A small Transformer
 #
@@ -630,7 +632,7 @@ print(*test[shown].source, "→", *written[shown], "  reference:", *test[shown].
 #
 # ## What each head attends to
 #
-# For which share of the target words is a head's largest weight on the right source word? Guess for
+# For what share of the target words is a head's largest weight on the right source word? Guess for
 # the heads of layer 1, and for those of layer 2.
 
 # %% tags=["training"]
@@ -644,9 +646,9 @@ title = "Cross-attention: in layer 2 the largest weight is mostly on the right w
 show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
-# In layer 2 the largest weight of every head is mostly on the word that is being translated. In
-# layer 1 it is on that word less than half of the time. Where a head attends does not show what it
-# is *for*. To find out, remove it (question 6).
+# In layer 2 the largest weight of every head is mostly on the word that is being translated,
+# whereas in layer 1 it is there less than half of the time. Where a head attends does not show what
+# it is *for*. To find out, remove it (question 6).
 
 # %% [markdown]
 # ## What others call it
