@@ -86,9 +86,9 @@ title = "Along c (blue) f is the only factor; the gates are green"
 show(plotting.diagram(boxes, arrows, title=title), "03_diagram")
 
 # %% [markdown]
-# Take one step with a pencil, for one input and two units. The numbers are chosen so that unit 1
-# keeps what it has and unit 2 takes in something new. Before you go on, compute a in your head,
-# column by column.
+# Take one step with a pencil: one input, two units. The numbers are chosen so that unit 1 keeps
+# what it has and unit 2 takes in something new. Before you go on, compute a in your head, column by
+# column.
 
 # %%
 #              i         f         g         o
@@ -360,7 +360,7 @@ four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
 # With one step the gradients of all weights are correct. Only `input[1][1]`, which is c_0, is
-# wrong, and the report names the one line that computes it, dc_before, and what is missing there: a
+# wrong, and the report names the line that computes it, dc_before, and what is missing there: a
 # local derivative. (Which one? c_1 = f ∘ c_0 + …, so it is f.) With four steps everything is wrong,
 # because each step hands its error to the step before. So if a report ever says "right: none",
 # **shorten the sequence**, and check the gradient of the first state, too: without it, one step
@@ -382,7 +382,7 @@ for bias in (0, 1, 3, 5):
 # At b_f = 0 the forget gate halves the gradient at every step. Do you want to change your guess?
 #
 # A memory needs no training: one unit is enough, with weights that we choose. From pairs (value,
-# flag) this unit should take in the value when the flag is 1, and then keep it until the next flag,
+# flag) this unit should take in the value when the flag is 1, and keep it until the next flag,
 # whatever values come in between:
 #
 #     a_i = 12 flag − 6           open at the flag, closed otherwise
