@@ -14,7 +14,7 @@
 #
 # So guess now. We take its equations, start all biases at 0, and give it the same task with the
 # same training. Will it do better than lesson 02's network, or worse? And at the end, two networks
-# continue a text of the Bible. One of them has learnt it by heart: will its words give it away?
+# continue a text of the Bible, which one of them has learnt by heart: will its words give it away?
 #
 # (`course.py`, `recurrent_parts.py` with lesson 02's task, and `lstm_parts.py` are next to the
 # lessons.)
@@ -480,8 +480,8 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orthogonal"]
 # %% [markdown]
 # At first the LSTMs follow σ(b_f)^k: that is the carousel. Farther back they stay above it, because
 # path (2) is open as well, and with b_f = 5 the gradient even grows. But look at the order of the
-# curves: Elman's network with an orthogonal U is *above* the LSTMs with b_f = 0 and b_f = 1. Is it
-# the network, or how U starts? Only two networks with the same start can answer that.
+# curves: Elman's network with an orthogonal U is *above* the LSTMs with b_f = 0 and b_f = 1. Is the
+# network the cause, or how U starts? Only two networks with the same start can answer that.
 #
 # ## Recall
 #
