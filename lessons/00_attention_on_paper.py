@@ -12,9 +12,9 @@
 # word a score, and averages the words so that those with high scores count most.
 #
 # You will do it once with a pencil, in ten minutes, on six words of three numbers each. Nothing is
-# learnt or derived here. The rest of this course, up to the Transformer, is the same calculation
-# with larger vectors and learnt numbers. Bahdanau, Cho & Bengio (2015) first used the idea for
-# translation (lesson 06).
+# learnt or derived here, but the rest of this course, up to the Transformer, is the same
+# calculation with larger vectors and learnt numbers. Bahdanau, Cho & Bengio (2015) first used the
+# idea for translation (lesson 06).
 
 # %%
 print("Lesson 00: attention on paper", flush=True)
@@ -30,10 +30,10 @@ from numpy_attention import plotting
 #
 # ## Six words
 #
-# A computer has no words, only numbers. We give each word three of them, and choose what they mean:
-# how much the word says about **who**, about what is **done**, and about **where**. A real model
-# learns hundreds of numbers for each word, and nobody knows what each of them means. With three
-# that we chose ourselves, we can follow every step.
+# Since a computer has no words, only numbers, we give each word three of them, and choose what they
+# mean: how much the word says about **who**, about what is **done**, and about **where**. A real
+# model learns hundreds of numbers for each word, and nobody knows what each of them means, but with
+# three that we chose ourselves, we can follow every step.
 
 # %%
 words = ["the", "cat", "sat", "on", "the", "mat"]
@@ -60,8 +60,8 @@ q = np.array([0.0, 0.0, 1.0])
 
 # %% [markdown]
 # **Step 1: scores.** How well does a word answer the question? Multiply the two vectors number by
-# number, and add up the products. This is their dot product. The papers write e_j for the score of
-# word j. Take your pencil and compute the score of "mat" before you look: 0·1 + 0·0 + 1·2.
+# number, and add up the products, which gives their dot product. The papers write e_j for the score
+# of word j. Before you look, compute the score of "mat" with your pencil: 0·1 + 0·0 + 1·2.
 
 # %%
 scores = np.array([x @ q for x in X])
@@ -69,18 +69,18 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
     print(f"{word:>5}  e_{j} = {score:g}")
 
 # %% [markdown]
-# "mat" has the highest score, and "on" is next. "cat" and "sat" answer other questions and get 0.
-# Each "the" answers no question at all and gets 0, too.
+# "mat" has the highest score, and "on" is next. Because "cat" and "sat" answer other questions,
+# they get 0, as does each "the", which answers none at all.
 #
-# **Step 2: weights.** Scores can be any numbers, even negative ones. We want weights, which are
-# positive and add up to 1. So we take exp(e_j), a power of Euler's number, for each score. A power
-# is always positive, and grows with the score. Then we divide each power by the sum of all six.
-# This is called the *softmax*.
+# **Step 2: weights.** Scores can be any numbers, even negative ones, whereas weights must be
+# positive and add up to 1. So for each score we take exp(e_j), a power of Euler's number, which is
+# always positive and grows with the score. Then we divide each power by the sum of all six, which
+# completes the *softmax*.
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
 # All your pencil needs is exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. Four words have the power 1,
-# "on" has 2.72, and "mat" has 7.39. Their sum is 4 + 2.72 + 7.39 = 14.11. What weight does "mat"
+# "on" has 2.72, and "mat" has 7.39, so the sum is 4 + 2.72 + 7.39 = 14.11. What weight does "mat"
 # get?
 
 # %%
@@ -96,14 +96,14 @@ assert np.isclose(weights.sum(), 1)
 # exp of any number is more than 0. Each "the" gets as much as "cat". Softmax prefers; it does not
 # choose.
 #
-# **Step 3: the context.** The result is the weighted average of the six vectors. It is called the
-# **context**:
+# **Step 3: the context.** The result, called the **context**, is the weighted average of the six
+# vectors:
 #
 #     c = Σ_j α_j x_j
 #
 # Only "cat" and "mat" contribute to the first number of c, because every other word has 0 there.
 # With the rounded weights it is 0.07 · 2 + 0.52 · 1. Compute it, and then the other two numbers.
-# Rounding may make yours differ by one hundredth from those below.
+# (Rounding may make yours differ by one hundredth from those below.)
 
 # %%
 context = np.zeros(3)
@@ -131,9 +131,9 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## The same in three lines
 #
-# The loops above are matrix products. Each row of X is a word, so X q is all six scores at
-# once, and α X is the weighted sum. With S words of D numbers each, X has the shape (S, D). From
-# now on every array comes with its shape in brackets. Here is all of attention:
+# The loops above are matrix products: each row of X is a word, so X q is all six scores at once,
+# and α X is the weighted sum. With S words of D numbers each, X has the shape (S, D), and from now
+# on every array comes with its shape in brackets. Here is all of attention:
 
 
 # %%
@@ -163,16 +163,16 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found
      "00_diagram")
 
 # %% [markdown]
-# Look at the arrows of the diagram: each word is used *twice*. It is compared with the query, and
-# it goes into the average. Nothing says that the same numbers must serve for both, and later they
-# will not. The vector that is compared is called the **key**, and the vector that is averaged the
-# **value**.
+# Look at the arrows of the diagram: each word is used *twice*, once to be compared with the query
+# and once to be averaged. The vector that is compared is called the **key**, and the vector that is
+# averaged the **value**. Nothing says that the same numbers must serve for both, and later they
+# will not.
 #
 # ## Move the question
 #
-# Now ask something else. "who?" is (1, 0, 0) and "where?" is (0, 0, 1). Between them are the
-# mixtures (1 − t, 0, t), which we multiply by 3 to see the differences better. Guess first: which
-# word has the largest weight in the middle, at t = 1/2?
+# Now ask something else. Between "who?", (1, 0, 0), and "where?", (0, 0, 1), are the mixtures
+# (1 − t, 0, t), which we multiply by 3 to see the differences better. Guess first: which word has
+# the largest weight in the middle, at t = 1/2?
 
 # %%
 steps = np.linspace(0, 1, 101)
@@ -198,13 +198,13 @@ print(f"mat overtakes cat at t = {crossing:.2f}; at t = 1/2 mat has {moved[50, 5
 assert 0 < crossing < 1
 
 # %% [markdown]
-# A pencil finds the crossing exactly. The score of "cat" is 3 · 2 (1 − t) and that of "mat" is
-# 3 · ((1 − t) + 2 t). They are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run steps by hundredths.)
-# In the middle "mat" leads, because it answers both questions.
+# A pencil finds the crossing exactly: the score of "cat", 3 · 2 (1 − t), and that of "mat",
+# 3 · ((1 − t) + 2 t), are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run steps by hundredths.) In
+# the middle "mat" leads, because it answers both questions.
 #
 # Nothing jumps. A small change of the question makes a small change in every weight, and so in the
 # context. That is the whole reason for the softmax: what changes smoothly has a derivative, and
-# what has a derivative can be learnt. The rule "take the best word" jumps. Its derivative is 0
+# what has a derivative can be learnt. The rule "take the best word" jumps, so its derivative is 0
 # between jumps, and does not exist at a jump.
 #
 # And why the factor of 3? A longer query asks *louder*: its length decides how sharp the weights
@@ -232,7 +232,7 @@ print(f"s = 0: every word {louder[0, 0]:.3f};  s = 6: mat {louder[-1, 5]:.3f}")
 # ## Two of a kind, and no order
 #
 # "the" occurs twice with the same numbers, so both have the same weight, whatever the question is.
-# Attention alone cannot tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat
+# Attention alone cannot tell them apart, nor can it tell "the cat sat on the mat" from "the mat sat
 # on the cat". If you shuffle the words, each word keeps its weight, and the context does not
 # change.
 
@@ -246,14 +246,15 @@ print("the context is the same:", shuffled.round(2))
 
 # %% [markdown]
 # A model that needs the order must put it into the vectors. A recurrent network (lesson 02) does
-# that by reading one word after another. A Transformer (lesson 09) adds numbers for the position.
+# that by reading one word after another, whereas a Transformer (lesson 09) adds numbers for the
+# position.
 #
 # ## A word that must not be seen
 #
 # Sometimes a word must not be read, because it is only padding, or because it comes later and the
-# model has to guess it. So we set its *score* to −∞, and exp(−∞) is 0. The other words share its
-# weight. It would be wrong to set its *weight* to 0 after the softmax, because the other weights
-# would then add up to less than 1.
+# model has to guess it. So we set its *score* to −∞, and since exp(−∞) is 0, the other words share
+# its weight. It would be wrong to set its *weight* to 0 after the softmax, because the other
+# weights would then add up to less than 1.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start attend`.
 
@@ -277,9 +278,9 @@ assert np.isclose(alpha_hidden.sum(), 1)
 # %% [markdown]
 # ## Every word asks
 #
-# One question gives one context. Six questions give six, and we can ask them all at once: each word
-# asks with its own vector as the query. Then X Xᵀ holds all scores, with one row for each word that
-# asks, and the softmax is taken along each row. (`axis=1` adds up along a row, and `keepdims`
+# One question gives one context, so six questions give six, and we can ask them all at once: each
+# word asks with its own vector as the query. Then X Xᵀ holds all scores, with one row for each word
+# that asks, and the softmax is taken along each row. (`axis=1` adds up along a row, and `keepdims`
 # leaves the sums as a column (6, 1), so that each row is divided by its own sum.)
 #
 # In the picture each row is a word that asks, and each column a word that is read. Guess the row of
@@ -306,10 +307,11 @@ show(ax, "00_every_word")
 # ## A dictionary that never raises a KeyError
 #
 # There is another way to see all this. A Python dictionary returns the value of a key that it
-# contains, and raises an error for any other. Attention returns an average of all values, weighted
-# by how near their keys are to the query. So it answers every question. Here the keys are eight
-# hours of a day, and the values are the temperatures written down at these hours. A key's score
-# falls with the square of its distance from the query, and the width h decides what counts as near.
+# contains, and raises an error for any other, whereas attention answers every question, because it
+# returns an average of all values, weighted by how near their keys are to the query. Here the keys
+# are eight hours of a day, and the values are the temperatures written down at these hours. A key's
+# score falls with the square of its distance from the query, and the width h decides what counts as
+# near.
 
 
 # %%
@@ -343,10 +345,10 @@ noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
 
 # %% [markdown]
-# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). 1 / h² multiplies every
-# score, as s did above. A small h asks loudly: the answer steps from one value to the next. A large
-# h whispers: the answer is nearly the mean, whatever the hour. A translator does the same with
-# learnt keys and queries, so that *near* comes to mean "helps with the next word".
+# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). Since 1 / h² multiplies
+# every score, as s did above, a small h asks loudly (the answer steps from one value to the next),
+# whereas a large h whispers (the answer is nearly the mean, whatever the hour). A translator does
+# the same with learnt keys and queries, so that *near* comes to mean "helps with the next word".
 #
 # ## One nudge
 #
@@ -377,8 +379,8 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # %% [markdown]
 # A higher score pulls the context towards its word: the slope is the word minus the context, times
 # the weight that the word already has. Why is that so? And how does a loss at the far end of a
-# model tell every score whether to go up or down? The course derives both, line by line, beginning
-# with lesson 01.
+# model tell every score whether to go up or down? Beginning with lesson 01, the course derives
+# both, line by line.
 
 # %% [markdown]
 # ## What others call it

@@ -11,8 +11,8 @@
 # you do it for the smallest language model, which guesses the next letter from the letter before:
 # five lines forward, five backward, and for every X a dX.
 #
-# You will measure each gradient as soon as it is derived, by nudging numbers. Then you plant bugs,
-# to see how they look and where they hide. In the end the model learns, and comes close to a floor
+# As soon as a gradient is derived, you will measure it by nudging numbers. Then you plant bugs, to
+# see how they look and where they hide. In the end the model learns, and comes close to a floor
 # that counting gives us in advance.
 #
 # (From `course.py` in the same folder: `show` saves a figure, and `caught` prints the report of a
@@ -41,8 +41,8 @@ np.set_printoptions(precision=4, suppress=True)
 # ## Forward
 #
 # We begin with *one* pair of letters, from an alphabet of five: after a "b" came a "d". The model
-# describes each letter by three numbers, a row of the matrix E. From the row of the letter that was
-# read it computes a score for every letter that may follow, and turns the scores into
+# describes each letter by three numbers, a row of the matrix E. From the row of the letter it has
+# read, it computes a score for every letter that may follow, and turns the scores into
 # probabilities.
 #
 #     h = E[x]                (3,)   the row of the letter x
@@ -90,8 +90,8 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 # first, and ask at each line: *given the gradient of its result, what are the gradients of its
 # inputs?* We write dX for ∂L/∂X, which always has the shape of X.
 #
-# And we believe nothing that we have not measured. `numeric_gradient` moves each number of an array
-# a little up and a little down, and divides the change of L by the distance: that is the slope.
+# And we believe nothing until we have measured it. `numeric_gradient` moves each number of an array
+# a little up and a little down, and divides the change of L by the distance, which gives the slope.
 
 
 # %%
@@ -114,8 +114,8 @@ def check_gradient(name, ours, loss, array):
 #     dz_v = p_v − [v = y]
 #
 # where [v = y] is 1 for v = y and 0 for every other v, the *one-hot* vector of y. So dz is the
-# prediction minus the truth. Nothing divides by p, so nothing blows up: this is why the two lines
-# are derived together. Guess the signs before you look: which scores should fall?
+# prediction minus the truth. We derive the two lines together because then nothing divides by p,
+# and nothing blows up. Guess the signs before you look: which scores should fall?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -158,8 +158,8 @@ check_gradient("dW", dW, lambda: loss_of(h), W)
 check_gradient("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
-# **h = E[x].** Only row x was read, so only row x has a gradient. Nudge all fifteen numbers of E,
-# to see whether the others do nothing:
+# **h = E[x].** Only row x was read, so only row x has a gradient. To see that the others do
+# nothing, nudge all fifteen numbers of E:
 
 # %%
 dE = np.zeros_like(E)
@@ -172,16 +172,16 @@ assert np.allclose(dE, measured, atol=1e-8)
 # %% [markdown]
 # ## Many pairs at once
 #
-# A text has many pairs. Take N of them together: x and y become arrays (N,), the arrays h, z and p
-# get one row for each pair, and L becomes the mean. (V letters, D numbers for each.)
+# A text has many pairs. If we take N of them together, x and y become arrays (N,), the arrays h, z
+# and p get one row for each pair, and L becomes the mean. (V letters, D numbers for each.)
 #
 #     h = E[x]                   (N, D)
 #     z = h Wᵀ + b               (N, V)
 #     p = softmax(z), by rows    (N, V)
 #     L = −1/N Σ_n log p_n,y_n   ()
 #
-# There is still only *one* E, *one* W and *one* b, each used N times. What is used many times
-# receives many gradients, and they **add up**:
+# There is still only *one* E, *one* W and *one* b, each used N times. So each receives N gradients,
+# and they **add up**:
 #
 #     dz = (p − onehot(y)) / N
 #     db = Σ_n dz_n              W and b were used by every row
@@ -191,8 +191,8 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # The last line is a product too: E[x] is onehot(x) E, so dE = onehot(x)ᵀ dh.
 #
-# One more thing: exp(z) overflows for a z of 800. Adding a constant to all scores of a row changes
-# no p, so we first subtract the largest score of the row. Then the largest power is e⁰ = 1.
+# One more thing: exp(z) overflows for a z of 800. Since adding a constant to all scores of a row
+# changes no p, we first subtract the largest score of the row, so that the largest power is e⁰ = 1.
 #
 # Three exercises ask for what you have just derived, before you see it in NumPy. Each is a file in
 # which one backward pass is left to you, and a check reports what is wrong with yours:
@@ -214,11 +214,11 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
 #
-# Here is the whole model. Its cell is marked `plain`, and every lesson from now on has one such
-# cell. `Module` turns the array fields into parameters, and `model.zeros_like()` returns a
-# *gradient model*: another Bigram, whose W is ∂L/∂W. `backward` receives dloss, the gradient of L
-# itself, which is 1 if nothing comes after L. It *adds* to `grads`, since a model may be used
-# twice.
+# Here is the whole model, in a cell marked `plain`; every lesson from now on has one such cell.
+# `Module` turns the array fields into parameters, and `model.zeros_like()` returns a *gradient
+# model*: another Bigram, whose W is ∂L/∂W. `backward` receives dloss, the final loss's derivative
+# with respect to L, or 1 if L is that loss. Since a model may be used twice, `backward` *adds* to
+# `grads`.
 
 
 # %% tags=["plain"]
@@ -258,14 +258,14 @@ def onehot(ids, like):
 # %% [markdown]
 # ## Check: nudge and see
 #
-# Such a measurement is short enough to write yourself:
+# You can easily write such a measurement yourself:
 #
 #     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor's series
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
 #
-# The even terms cancel, so this *central* difference has an error of O(ε²). A one-sided difference
-# has O(ε). Two forward passes for every number are hopeless for training and perfect for checking:
-# they know nothing about the backward pass.
+# Because the even terms cancel, this *central* difference has an error of O(ε²), whereas a
+# one-sided difference has O(ε). Two forward passes for every number are hopeless for training but
+# perfect for checking, since they know nothing about the backward pass.
 
 
 # %%
@@ -284,8 +284,8 @@ def central(loss, array, epsilon):
 
 
 # %% [markdown]
-# The sizes are five letters, three numbers each, and seven pairs. They all differ, so that a
-# transpose cannot hide, and some letters occur twice.
+# The sizes (five letters, three numbers each, seven pairs) all differ, so that a transpose cannot
+# hide, and some letters occur twice.
 
 
 # %%
@@ -321,8 +321,8 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
 # The library has a Bigram in two parts: `Embedding` looks up rows, and `Output` computes scores and
-# loss. Its W is an Embedding too, `words`, so one matrix can serve both ends (question 5). One call
-# returns the sum of all −log p, and its gradient times a given factor, here 1/N.
+# loss. Its W is an Embedding too, `words`, so one matrix can serve both ends (question 5). The call
+# below returns the sum of all −log p, and its gradient times a given factor, here 1/N.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -343,8 +343,8 @@ print("the library's Embedding and Output give the same loss and the same gradie
 # %% [markdown]
 # ## How a bug looks
 #
-# This is the most popular bug in such a model. `grads.E[x] += dh` looks right, but if a letter
-# occurs twice, NumPy adds only the last of its rows. The others are lost.
+# The most common bug in such a model is `grads.E[x] += dh`. It looks right, but if a letter occurs
+# twice, NumPy adds only its last row, and the others are lost.
 
 
 # %%
@@ -366,10 +366,10 @@ report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
 assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
-# Read the report line by line. Only E is wrong, so dz, from which db and dW are computed, is right.
-# That clears every line except the last. Next come that line and its mistake: an id that occurs
-# twice is added once. Last comes one wrong element, to follow with a pencil. Its row is a letter
-# that was read more than once.
+# Read the report line by line. Since only E is wrong, dz, from which db and dW are computed, is
+# right, which clears every line except the last. Next the report names that line and its mistake:
+# an id that occurs twice is added once. It ends with one wrong element, to follow with a pencil, in
+# the row of a letter read more than once.
 #
 # The second bug: the forward pass takes the *mean* of N losses, but this backward pass forgets to
 # divide by N.
@@ -389,13 +389,13 @@ summing.backward(1.0, cache, wrong)
 print("wrong db ÷ right db:", wrong.b / grads.b)
 
 # %% [markdown]
-# Everything is wrong, and by the same factor, which happens to be the number of pairs. If you find
+# Everything is wrong by the same factor, which happens to be the number of pairs. Whenever you find
 # a factor, ask where it could come from: 2, 1/2, −1, N, the length of something.
 #
 # ## What a check cannot see
 #
-# A check compares numbers at *one* point. A bug stays hidden if its gradient happens to be right at
-# that point. Give LastWins letters that are all distinct:
+# A check compares numbers at *one* point, so a bug stays hidden if its gradient happens to be right
+# there. Give LastWins letters that are all distinct:
 
 
 # %%
@@ -438,13 +438,13 @@ print("…and W symmetric:  ", verdict(Exchanged(square.E, symmetric, square.b),
 print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.b), xs, ys))
 
 # %% [markdown]
-# With D = 3 NumPy raises an error at once. With D = V only the check finds the bug, and with W = Wᵀ
-# not even the check does. So **choose sizes that all differ.** With W = 0 the right dh is 0 and so
-# is the wrong one, and zeros are popular initial values. So **check at random parameters, biases
+# With D = 3 NumPy raises an error at once, whereas with D = V only the check finds the bug, and
+# with W = Wᵀ not even the check does. So **choose sizes that all differ.** With W = 0, a common
+# initial value, the right dh is 0 and so is the wrong one. So **check at random parameters, biases
 # too**; `randomize` draws them.
 #
-# The last bug lies deepest. There is no mistake in this backward pass at all: the *forward pass*
-# predicts x, the letter that it has just read.
+# The last bug is the deepest. There is no mistake in its backward pass at all: it is the *forward
+# pass* that predicts x, the letter just read.
 
 
 # %%
@@ -458,25 +458,25 @@ print("a model that predicts what it has just read:", said)
 assert said == "PASSES"
 
 # %% [markdown]
-# A check shows that `backward` is the derivative of `forward` at this point. It does not know which
-# `forward` you meant. This one would train to a loss of almost 0 and would have learnt nothing.
-# Compare with known results (a floor, a paper, another implementation), and suspect a result that
+# A check shows that `backward` is the derivative of `forward` at this point, but not that this is
+# the `forward` you meant. This one would train to a loss of almost 0 without learning anything. So
+# compare with known results (a floor, a paper, another implementation), and suspect a result that
 # is too good.
 #
 # ## Which ε?
 #
-# If ε is too large, Taylor's remainder wins, about ε² L'''/6. If ε is too small, rounding wins: a
-# computer knows L to a relative precision δ of about 1e-16, and this error is divided by 2ε. So the
-# total error is about
+# If ε is too large, Taylor's remainder wins, about ε² L'''/6. If ε is too small, rounding wins,
+# because a computer knows L to a relative precision δ of about 1e-16, and this error is divided by
+# 2ε. So the total error is about
 #
 #     ε² L'''/6 + δ L/2ε
 #
 # Its derivative with respect to ε, ε L'''/3 − δ L/2ε², is 0 if ε³ = 3 δ L / (2 L'''). If L and L'''
-# are of similar size, the best ε is near δ^(1/3), a few millionths. The difference of four points
-# has ε⁴ in place of ε². Its best ε is near δ^(1/5), a few ten-thousandths, with a smaller error.
+# are of similar size, the best ε is near δ^(1/3), a few millionths. With four points, ε⁴ takes the
+# place of ε², so that the best ε is near δ^(1/5), a few ten-thousandths, with a smaller error.
 #
-# Here each derivative with respect to W multiplies by one more h, and h is small. So L''' is
-# smaller than L, and each best ε a little larger. For float32 δ is 6e-8. Guess its smallest error
+# Here each derivative with respect to W multiplies by one more h, which is small, so L''' is
+# smaller than L, and each best ε a little larger. For float32, δ is 6e-8. Guess its smallest error
 # over all ε: a millionth?
 
 
@@ -514,8 +514,8 @@ assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].mi
 
 # %% [markdown]
 # No ε reaches a millionth in float32, so even a correct backward pass fails there. **Train in
-# float32, check in float64.** The flat piece on the left is at exactly 1: adding so small an ε does
-# not even change a float32, so the difference is 0 and all of dW is missing.
+# float32, check in float64.** The flat piece on the left is at exactly 1, because adding so small
+# an ε does not even change a float32: the difference is 0 and all of dW is missing.
 #
 # ## Train
 #
@@ -529,14 +529,14 @@ V = len(vocabulary)
 print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:131]}")
 
 # %% [markdown]
-# Four ids are special (padding, begin, end, unknown). Later lessons need them, but this text
-# contains none.
+# Later lessons need the four special ids (padding, begin, end, unknown), but this text contains
+# none.
 #
 # exp(L) is the *perplexity*: at 10, a model is as unsure as if 10 letters were equally likely. How
 # low can it go? Suppose that we could choose the scores z after a letter x freely. Summed over all
-# pairs of the text that begin with x, p − onehot is count(x) p(y | x) − count(x, y) for each y.
-# This is 0 if p(y | x) = count(x, y) / count(x). L is convex in z (a bowl: it has one minimum), so
-# this is the minimum. Counting gives us the floor before we train.
+# pairs of the text that begin with x, p − onehot is count(x) p(y | x) − count(x, y) for each y,
+# which is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z (a bowl: it has one
+# minimum), this is the minimum. So counting gives us the floor before we train.
 
 
 # %% tags=["training"]
@@ -551,9 +551,9 @@ unigram = perplexity(np.broadcast_to(counts.sum(0) / counts.sum(), (V, V)))
 print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floor:.3f}")
 
 # %% [markdown]
-# Stochastic gradient descent draws some pairs, and moves every parameter against its gradient. The
-# rate falls to 0 in a straight line, so that the noise of the draws dies away. `vector` is all
-# parameters as one array; that of `grads` has the same order.
+# Stochastic gradient descent draws some pairs, and moves every parameter against its gradient. So
+# that the noise of the draws dies away, the rate falls to 0 in a straight line. `model.vector` is
+# all parameters as one array, and `grads.vector` has the same order.
 
 # %% tags=["training"]
 STEPS = 6000
@@ -608,9 +608,9 @@ show(ax, "01_training")
 # %% [markdown]
 # The perplexity begins above V = 47, the perplexity of equal probabilities, because a model with
 # random parameters is sure of the wrong letters. And it does not always fall: it is 9.694 at step
-# 1,000 and 9.711 at step 2,000. That is the noise of the draws. While the rate is large, the
+# 1,000 and 9.711 at step 2,000. That is the noise of the draws: while the rate is large, the
 # perplexity jumps up and down around a falling mean. Around step 1,000 the mean is about a tenth
-# above that, and we saw a low moment. As the rate falls to 0, the trembling stops.
+# above 9.694, and we saw a low moment. As the rate falls to 0, the trembling stops.
 #
 # What does it know? Guess what it expects after a "q".
 
@@ -638,8 +638,8 @@ show(figure, "01_table")
 
 # %% [markdown]
 # The model never saw the left table, only pairs, 500 at a time. Look for the bright column of
-# spaces: many letters end a word. After "q" it is not quite right yet, since only 0.02 % of the
-# pairs begin with "q".
+# spaces: many letters end a word. After "q" the model is not quite right yet, since only 0.02 % of
+# the pairs begin with "q".
 #
 # Now let it write: draw a letter from p(y | x), then the one after that, and so on.
 
@@ -652,8 +652,8 @@ for _ in range(120):
 print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 
 # %% [markdown]
-# The pairs exist, the words do not. To do better, the model would have to remember more than one
-# letter. That is lesson 02.
+# The pairs exist, the words do not. To do better, the model must remember more than one letter, as
+# it will in lesson 02.
 
 # %% [markdown]
 # ## What others call it

@@ -12,7 +12,7 @@
 #
 # You will derive this path for two steps, with numbers, and then for any number of steps. You will
 # cut it, train a language model with it, and measure what arrives after many steps: next to
-# nothing. The last section shows what that costs. It is the reason for lessons 03 and 04, and in
+# nothing. The last section shows what that costs, which is the reason for lessons 03 and 04, and in
 # the end for attention.
 #
 # (In the same folder, `course.py` has functions for pictures and for checks that must fail, and
@@ -42,8 +42,8 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## Forward
 #
-# One step reads x_t, a vector of I numbers, and the previous state h_{t−1}, of H numbers. It
-# computes the new state:
+# From x_t, a vector of I numbers, and the previous state h_{t−1}, of H numbers, one step computes
+# the new state:
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -88,18 +88,18 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
      "02_diagram")
 
 # %% [markdown]
-# A language model's loss reads every state, since each state predicts the next symbol. The simplest
-# loss that does the same is L = r_1 · h_1 + r_2 · h_2, with random vectors r.
+# Since each state of a language model predicts the next symbol, its loss reads every state. The
+# simplest loss that does the same is L = r_1 · h_1 + r_2 · h_2, with random vectors r.
 #
 # ## Backward
 #
-# Begin at the end. Only L reads h_2, so dh_2 = r_2. The derivative of tanh is 1 − tanh², so the
-# gradient of a_2 is (∘ multiplies element by element)
+# Begin at the end, where only L reads h_2, so dh_2 = r_2. Since the derivative of tanh is
+# 1 − tanh², the gradient of a_2 is (∘ multiplies element by element)
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
-# The state h_1 is used **twice**: L reads it, and step 2 reads it through U. So it gets two
-# gradients, and they add up:
+# The state h_1 is used **twice**, by L and, through U, by step 2. So it gets two gradients, which
+# add up:
 #
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
@@ -139,16 +139,16 @@ check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
-# Without the term da_2 Uᵀ, the first step would not learn what its state does to the second. This
-# term is all that is new compared with lesson 01.
+# Compared with lesson 01, only the term da_2 Uᵀ is new. Without it, the first step would not learn
+# what its state does to the second.
 #
-# **The parameters.** W is one matrix that is used at two steps. Pretend that there are two
-# equal matrices, W_1 and W_2. Each has a gradient, as in lesson 01:
+# **The parameters.** Although W is one matrix, used at two steps, pretend that there are two equal
+# matrices, W_1 and W_2, each with a gradient as in lesson 01:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
 #
-# If we move W, both move, so dW = dW_1 + dW_2. We can watch that: move W at step 1 only, at step 2
+# If we move W, both move, so dW = dW_1 + dW_2. To watch that, move W at step 1 only, at step 2
 # only, and at both.
 
 
@@ -168,7 +168,7 @@ check_gradient("dW_2", dW_2, lambda: loss_with(W, moved), moved)
 check_gradient("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
 
 # %% [markdown]
-# The same holds for U. Look at the states: dU_t pairs da_t with the state *before* step t.
+# The same holds for U, but look at the states: dU_t pairs da_t with the state *before* step t.
 
 # %%
 dU = np.outer(h0, da1) + np.outer(h1, da2)
@@ -179,7 +179,7 @@ check_gradient("db", db, loss, b)
 # %% [markdown]
 # That is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
 # the upstream gradient of h_t, and dlast the gradient that the last state receives from whatever
-# comes after. Go from the last step to the first:
+# comes after. Then go from the last step to the first:
 #
 #     dh_t = dy_t + da_{t+1} Uᵀ                          for t = T: dh_T = dy_T + dlast
 #     da_t = dh_t ∘ (1 − h_t²)
@@ -229,7 +229,7 @@ class PlainRNN(Module):
 # %% [markdown]
 # ## Check
 #
-# We check six steps of three sequences, with sizes that all differ. Then we compare with the
+# We check six steps of three sequences, with sizes that all differ, and then compare with the
 # library's RNN, which computes x W for all steps in one product, and dU in another.
 
 # %%
@@ -274,8 +274,8 @@ print("the library's RNN gives the same states and gradients")
 #
 # ## A bug
 #
-# The classic bug is a wrong index. dU needs the state *before* the step. If we take the state after
-# it, nothing crashes, because the shapes agree.
+# The classic bug is a wrong index. Although dU needs the state *before* the step, nothing crashes
+# if we take the state after it, because the shapes agree.
 
 
 # %%
@@ -298,15 +298,15 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Four of five gradients are right. dW, db and dxs are computed from the same da, so da is right at
-# every step, and so is its path from one step to the next. That leaves the line of dU, and in it
-# only the array `after`. The check tried other variables in its place, and one of them fits.
+# Four of five gradients are right. Since dW, db and dxs are computed from the same da, da is right
+# at every step, and so is its path from one step to the next. That leaves the line of dU, and in it
+# only the array `after`, in whose place the check tried other variables, one of which fits.
 #
 # ## Cutting the gradient
 #
-# A book has millions of steps, too many to keep in memory. So it is read in windows. The *state* is
-# carried from one window to the next, but the gradient is cut at the border: da Uᵀ of a window's
-# first step is thrown away. That is *truncated* back-propagation through time. What is lost?
+# A book has millions of steps, too many to keep in memory, so it is read in windows. In *truncated*
+# back-propagation through time the *state* is carried from one window to the next, whereas the
+# gradient is cut at the border: da Uᵀ of a window's first step is thrown away. What is lost?
 # Compare two windows of three steps with six steps at once:
 
 # %%
@@ -331,9 +331,9 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
       f"{np.linalg.norm(grad_lost):.2f}")
 
 # %% [markdown]
-# The states are the same, but the gradients of the two windows do not add up to the whole. The
-# gradient that the second window would have sent through the state at the border is missing. The
-# forward pass remembers further back than the backward pass can reach.
+# The states are the same, but the gradients of the two windows do not add up to the whole, because
+# the gradient that the second window would have sent through the state at the border is missing.
+# The forward pass remembers further back than the backward pass can reach.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start truncated`.
 #
@@ -341,15 +341,15 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
 #
 # **Clipping** (Pascanu et al. 2013). Now and then a gradient is a hundred times longer than usual,
 # and one such step can spoil what was learnt. So if the *whole* gradient, of all parameters
-# together, is longer than a limit, it is shortened to the limit. Its direction stays.
+# together, is longer than a limit, it is shortened to the limit, while its direction stays.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
 #
 # **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
-# small for others. For each element x with gradient g, Adam keeps two running means: m of g, and v
-# of g². It moves x by the rate times m / √v. While g keeps its sign, this quotient is about 1,
-# whatever the size of g. If the sign of g keeps changing, it is smaller. (Below, ε avoids 0 / 0.
-# Usually β₁ = 0.9 and β₂ = 0.999.)
+# small for others. So Adam keeps two running means for each element x with gradient g, m of g and v
+# of g², and moves x by the rate times m / √v. While g keeps its sign, this quotient is about 1,
+# whatever the size of g; if the sign keeps changing, the quotient is smaller. (Usually β₁ = 0.9 and
+# β₂ = 0.999; below, ε avoids 0 / 0.)
 #
 #     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
 #     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
@@ -357,9 +357,9 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start adam`.
 #
-# Why the hats? m and v begin at 0. After one step m is 0.1 g and v is 0.001 g². Both are too small,
-# but not by the same factor, so m / √v is not 1. Guess what it is, if the gradient is always the
-# same.
+# Why the hats? Because m and v begin at 0, after one step m is 0.1 g and v is 0.001 g². Both are
+# too small, but not by the same factor, so m / √v is not 1. Guess what it is, if the gradient is
+# always the same.
 
 # %%
 m = 0.0
@@ -378,7 +378,7 @@ for t in range(1, 4):
 #
 # ## A model of letters
 #
-# `LanguageModel` is an embedding, this cell and the softmax of lesson 01. It reads the Bible as
+# `LanguageModel`, which is an embedding, this cell and the softmax of lesson 01, reads the Bible as
 # letters, from 16 places at once, in windows of 50. The loss is the mean over all letters
 # (`average="token"`). *Bits per letter* are log2 of the perplexity. We measure them on held-out
 # text in windows of 20, once with the state carried from one to the next, and once with zeros at
@@ -408,8 +408,8 @@ print(f"  {pairs:.2f} by counting pairs")
 assert carried < reset < pairs
 
 # %% [markdown]
-# The model knows more than pairs, and carrying the state saves it half a bit. Lesson 01's model
-# wrote pairs that exist, and words that do not. What will this one write, if we draw letter by
+# The model knows more than pairs, and saves half a bit by carrying the state. Lesson 01's model
+# wrote pairs that exist, but words that do not. What will this one write, if we draw letter by
 # letter from its predictions?
 
 # %% tags=["training"]
@@ -423,16 +423,16 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 #
 # ## How much of the gradient arrives
 #
-# From how far back can it learn? The figure below puts a loss on the last state only and follows
-# its gradient: in the trained model less than a hundredth of it arrives 20 letters back. Why?
-# Each step back multiplies the gradient by its Jacobian (the matrix of all ∂h_t/∂h_{t−1}):
+# From how far back can the model learn? The figure below puts a loss on the last state only and
+# follows its gradient, of which less than a hundredth arrives 20 letters back in the trained model.
+# Why? Each step back multiplies the gradient by its Jacobian (the matrix of all ∂h_t/∂h_{t−1}):
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
 # A product of many matrices usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al.
 # 1994). Since 1 − h² ≤ 1, no step lengthens the gradient by more than a factor of s, the largest
 # singular value of U (the most by which U lengthens any vector). So if s < 1, the gradient must
-# vanish (Pascanu et al. 2013). But s bounds one step. Over many steps, U's factor per step tends to
+# vanish (Pascanu et al. 2013). But s bounds one step; over many steps, U's factor per step tends to
 # its *spectral radius* ρ, the largest absolute value of an eigenvalue (a number λ with U v = λ v
 # for some vector v ≠ 0).
 
@@ -511,20 +511,20 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 
 # %% [markdown]
 # With a small U the gradient vanishes, and with a large U it explodes. And in the trained model?
-# Its U is large, with ρ above 1, and yet its gradient vanishes: its units are nearly *saturated*,
-# so 1 − h² is small. ρ alone does not decide.
+# Although its U is large, with ρ above 1, the gradient vanishes, because the units are nearly
+# *saturated*, so 1 − h² is small. ρ alone does not decide.
 #
 # Can clipping help? It helps against an explosion, because it shortens a step that is too long. But
-# if the gradient vanishes, the total dU = Σ_t dU_t is not too short: its near terms have their full
-# length. Only its far terms are short, and scaling the total does not change their share.
+# if the gradient vanishes, the total dU = Σ_t dU_t is not too short, since its near terms have
+# their full length. Only its far terms are short, and scaling the total does not change their
+# share.
 #
 # ## What it cannot learn
 #
-# The task: the first symbol is one of four. Then come n symbols of noise, and then a question mark,
-# which asks for the first symbol. Guessing is right a quarter of the time. Each n gets a new
-# network of 32 units and 400 training steps. U starts either *small*, uniform between −0.1 and 0.1,
-# or *orthogonal* (Saxe et al. 2014), so that it changes no vector's length. How far will each of
-# them get?
+# The task: the first symbol is one of four, and after n symbols of noise a question mark asks for
+# it, so that guessing is right a quarter of the time. Each n gets a new network of 32 units and 400
+# training steps. U starts either *small*, uniform between −0.1 and 0.1, or *orthogonal* (Saxe et
+# al. 2014), so that it changes no vector's length. How far will the network get with each start?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -560,11 +560,11 @@ assert small[-1] < 0.35 and straight[-1] < 0.35
 assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
-# Near symbols are learnt in 400 steps, and far ones are guessed. If the gradient reaches further,
-# the network learns more. How far depends on the seed: with two others the orthogonal start learns
-# n = 16, too. The same Jacobians carry the trace of the first symbol *forward*. So where the
-# gradient is faint, the memory of the symbol is faint, too. Patience moves the border (question 6).
-# Lesson 03 builds a path on which nothing is multiplied away.
+# In 400 steps near symbols are learnt, whereas far ones are guessed. If the gradient reaches
+# further, the network learns more. How far depends on the seed (with two others the orthogonal
+# start learns n = 16, too) and on the training steps (question 6). The same Jacobians carry the
+# trace of the first symbol *forward*, so where the gradient is faint, the memory is, too. Lesson 03
+# builds a path on which nothing is multiplied away.
 
 # %% [markdown]
 # ## What others call it

@@ -11,10 +11,10 @@
 #     god said , “ let there be light , ” and there was light .
 #
 # You know it at once, because you saw a quotation mark some time ago and have *held* that ever
-# since. The network of lesson 02 cannot hold: it rewrites all of its state at every letter. Lesson
-# 03's LSTM can, with three gates and a cell state. The **gated recurrent unit**, GRU (Cho et al.
-# 2014), has two gates and no cell state. At each step each unit chooses: *keep* the number you
-# have, or *take* a new one.
+# since. The network of lesson 02 cannot hold, because it rewrites all of its state at every letter.
+# Lesson 03's LSTM can, with three gates and a cell state, and so can the **gated recurrent unit**,
+# GRU (Cho et al. 2014), with two gates and no cell state. At each step each unit chooses: *keep*
+# the number you have, or *take* a new one.
 #
 # You will set one unit by hand so that it holds, and then derive the step. In the end 128 units
 # learn English letters, and nothing in their training says what a quotation is. Guess now: will one
@@ -42,8 +42,8 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## A unit that holds
 #
-# One unit has one number h. At each letter it gets an offer, the **candidate** n, between −1 and 1.
-# And it has a **gate** z, between 0 and 1, that says how much of the old number to keep:
+# One unit has one number h. At each letter it gets an offer, the **candidate** n, between −1 and 1,
+# and its **gate** z, between 0 and 1, decides how much of the old number to keep:
 #
 #     h' = (1 − z) n + z h
 #
@@ -75,16 +75,16 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
                f"({left:.3f} is left before the closing mark)"), "04_hold")
 
 # %% [markdown]
-# With one number and one gate the unit knows at every letter whether it is inside. It leaks a
-# little, since z is not quite 1. The gradient takes the same path back: ∂h'/∂h = z, so the gradient
-# of the last letter arrives at the mark nearly whole.
+# With one number and one gate the unit knows at every letter whether it is inside, although it
+# leaks a little, since z is not quite 1. The gradient takes the same path back: ∂h'/∂h = z, so the
+# gradient of the last letter arrives at the mark nearly whole.
 #
 # ## The whole unit
 #
 # Now let a network find the gates: H units read x and h, and a layer computes each gate. The
-# candidate reads the past as well. Sometimes it must not: a unit that counts the letters of a word
-# has to start again at a space. So there is a second gate, the **reset gate** r. If r = 0, it hides
-# the past from the candidate. ∘ multiplies element by element.
+# candidate reads the past as well, but sometimes it must not: a unit that counts the letters of a
+# word has to start again at a space. So there is a second gate, the **reset gate** r, which hides
+# the past from the candidate if r = 0. ∘ multiplies element by element.
 #
 #     a_r, a_z, a_n = x W + b             the input's part of all three
 #     r  = σ(a_r + h U_r)                 reset gate
@@ -102,8 +102,8 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
 # | b_n | (H,) | a bias that r multiplies |
 #
 # Compared with lesson 03: z is the forget gate f, and 1 − z takes the place of the input gate i, so
-# h is a weighted mean of old and new and cannot grow as c could. There is no output gate: all of h
-# is shown. Three blocks of weights replace the LSTM's four.
+# h is a weighted mean of old and new and cannot grow as c could. All of h is shown, without an
+# output gate, so three blocks of weights replace the LSTM's four.
 
 # %%
 boxes = {
@@ -150,8 +150,8 @@ for name, value in {"r": r, "z": z, "s": s, "n": n, "h": h, "h'": after}.items()
     print(f"  {name:<2} = {value}")
 
 # %% [markdown]
-# The first unit's z is 0.94, so its state moves a little from 0.9 towards its candidate. The second
-# unit's z is 0.35, so its state goes most of the way.
+# The first unit's z is 0.94, so its state moves a little from 0.9 towards its candidate, whereas
+# the second, with z = 0.35, goes most of the way.
 #
 # ## Backward
 #
@@ -201,7 +201,7 @@ check_gradient("dn", dn, more, n_more=more)
 #     z = σ(a_z + h U_z)          da_z = dz ∘ z ∘ (1 − z)         dU_z = hᵀ da_z
 #                                 dh  += da_r U_rᵀ + da_z U_zᵀ                            (3)
 #
-# A gate close to 0 or 1 gets hardly any gradient, because z (1 − z) is close to 0. Such a gate is
+# Because z (1 − z) is small for a gate close to 0 or 1, it gets hardly any gradient: it is
 # **saturated**, and training does not move it. (Question 5 has a unit that locks itself this way.)
 
 # %%
@@ -234,8 +234,8 @@ print("one step: every gradient is what the central difference measures")
 #
 # ### How a bug looks
 #
-# Here is the whole backward pass as a function, with a planted bug. Do not look for the bug: read
-# the report first.
+# Here is the whole backward pass as a function, with a planted bug. Before you look for the bug,
+# read the report.
 
 
 # %%
@@ -263,10 +263,10 @@ def check(backward):
 report = caught(check, forgetful)
 
 # %% [markdown]
-# Only `input[3]` is wrong, which is h. The report names the line that adds up dh: it has two terms,
-# but h has four uses. Both gates read h, so term (3) is missing. In training nothing would crash:
-# the last step's share of the weights' gradients stays correct, and that of every earlier step is
-# slightly wrong.
+# Only `input[3]`, which is h, is wrong. The report names the line that adds up dh, which has two
+# terms, although h has four uses: both gates read h, so term (3) is missing. In training nothing
+# would crash: the last step's share of the weights' gradients stays correct, while that of every
+# earlier step is slightly wrong.
 #
 # ## Four conventions, two lines
 #
@@ -280,19 +280,19 @@ report = caught(check, forgetful)
 # | Bahdanau et al. 2015, A.1.1 | before | new |
 # | cuDNN, PyTorch; Keras with `reset_after=True` | after | old |
 #
-# Old or new is a matter of taste: 1 − σ(a) = σ(−a), so changing the sign of z's weights turns one
-# into the other. Before or after is not: U_n mixes the units, so r ∘ (h U_n) is not (r ∘ h) U_n.
-# The backward pass of *before*:
+# Old or new is a matter of taste: since 1 − σ(a) = σ(−a), changing the sign of z's weights turns
+# one into the other. Before or after is not: because U_n mixes the units, r ∘ (h U_n) is not
+# (r ∘ h) U_n. The backward pass of *before*:
 #
 #     n = tanh(a_n + s U_n)       ds = da_n U_nᵀ      dU_n = sᵀ da_n
 #     s = r ∘ h                   dr = ds ∘ h         dh  += ds ∘ r                       (2')
 #
 # ## Any number of steps
 #
-# Over a sequence, dh of step t + 1 is added to the upstream gradient of h_t, as in lesson 02. A
-# batch has B sequences of different lengths, and a **mask** (T, B) is False where a sequence has
-# ended. There the state must not change: the share of the old state, `keep`, is 1 whatever z is, so
-# dz is 0.
+# Over a sequence, dh of step t + 1 is added to the upstream gradient of h_t, as in lesson 02.
+# Because a batch has B sequences of different lengths, a **mask** (T, B) is False where a sequence
+# has ended. There the state must not change: the share of the old state, `keep`, is 1 whatever z
+# is, so dz is 0.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start masks`, then
 # > `gru`. In `find-in-masks` one line is wrong; find it from the report.
@@ -408,10 +408,10 @@ for reset in ("after", "before"):
 # ## A model of letters
 #
 # The model is lesson 02's, with a GRU: it reads the Bible as letters, in windows of 100, with the
-# state carried. b_z, the part of b that belongs to z, starts evenly spread from −1 to 5. So some
-# units start by taking, some by keeping, and none is saturated. (Question 6 starts with all b_z =
-# 0.) Lesson 03 asked whether fewer gates and no cell state can do the same, so we also train an
-# LSTM with as many units.
+# state carried. b_z, the part of b that belongs to z, starts evenly spread from −1 to 5, so that
+# some units start by taking, some by keeping, and none is saturated. (Question 6 starts with all
+# b_z = 0.) Lesson 03 asked whether fewer gates and no cell state can do the same, so we also train
+# an LSTM with as many units.
 
 # %% tags=["training"]
 UNITS = 128
@@ -440,7 +440,7 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 # with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# The GRU can: it has fewer parameters, and the two differ as little as two seeds do.
+# The GRU can: although it has fewer parameters, the two differ as little as two seeds do.
 #
 # ## Did it find your unit?
 #
@@ -490,16 +490,16 @@ show(draw_unit(book[verse], sign * states[verse, unit], z[verse], f"Unit {unit}:
 
 # %% [markdown]
 # That is your unit: it takes at the marks and keeps elsewhere. Models from five other seeds each
-# have one, too. The loss asks only for the next letter. But to predict a closing mark, the network
-# must remember the opening one.
+# have one, too. Although the loss asks only for the next letter, the network must remember the
+# opening mark to predict the closing one.
 #
 # ## What is the reset gate worth?
 #
-# Take it away: b_r = 30 saturates the gate on purpose, and r stays at 1. But there is a catch. A
-# gate that can learn starts near r = 1/2. So it makes the past *quieter* in every candidate, even
-# before it learns to choose *when* the candidate sees the past. To separate the two effects, we
-# train both models again with U_n = 0 at the start, so that the past starts quiet in both. Which of
-# the four will be best, and which worst?
+# Take it away: b_r = 30 saturates the gate on purpose, so that r stays at 1. But there is a catch:
+# because a gate that can learn starts near r = 1/2, it makes the past *quieter* in every candidate,
+# even before it learns to choose *when* to show it. To separate the two effects, we train both
+# models again with U_n = 0 at the start, so that the past starts quiet in both. Which of the four
+# will be best, and which worst?
 
 # %% tags=["training"]
 print("bits per letter after 250 windows, from U_n random and from U_n = 0:")
@@ -518,7 +518,7 @@ assert loud > 2 * quiet > 0
 # U_n random: 2.23, 2.22, 2.20 where r learns, 2.55, 2.70, 2.60 where r = 1
 
 # %% [markdown]
-# From a random U_n the reset gate seems to be worth almost half a bit. Most of that comes from
+# From a random U_n the reset gate seems to be worth almost half a bit, but most of that comes from
 # making the past quieter: if the past starts quiet, about a fifth of the gain is left (with three
 # other seeds, at most a third). *That* is what the choice of *when* is worth here. The first column
 # alone would have credited it with both effects.
