@@ -170,9 +170,9 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found
 #
 # ## Move the question
 #
-# Now ask something else. Between "who?", (1, 0, 0), and "where?", (0, 0, 1), are the mixtures
-# (1 − t, 0, t), which we multiply by 3 to see the differences better. Guess first: which word has
-# the largest weight in the middle, at t = 1/2?
+# Now ask something else. The mixtures (1 − t, 0, t) lead from "who?", (1, 0, 0), to "where?", (0,
+# 0, 1). We multiply them by 3 to see the differences better. Guess first: which word has the
+# largest weight in the middle, at t = 1/2?
 
 # %%
 steps = np.linspace(0, 1, 101)
@@ -406,9 +406,9 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 #
 # 1. Ask "who?", q = (1, 0, 0), with a pencil. Which word gets the largest weight, and how large is
 #    it?
-# 2. Add 5 to every score. What happens to the weights? So what do scores tell us, and what not?
+# 2. Add 5 to every score. What happens to the weights? So what can scores tell us, or not tell?
 # 3. Which query gives all six words the same weight? Is there only one?
-# 4. Ask "where?" of "the cat sat on the mat mat". Which weight does each of the two "mat" get?
+# 4. Ask "where?" of "the cat sat on the mat mat". What weight does each "mat" get?
 # 5. Is there a query for which the context is exactly the vector of "mat"?
 # 6. Replace the vector of "the" by (1, 1, 1). Does "where?" still find "mat"? With (3, 3, 3)? What
 #    does that tell you about long vectors?

@@ -216,8 +216,8 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # Here is the whole model, in a cell marked `plain`; every lesson from now on has one such cell.
 # `Module` turns the array fields into parameters, and `model.zeros_like()` returns a *gradient
-# model*: another Bigram, whose W is ∂L/∂W. `backward` receives dloss, the final loss's derivative
-# with respect to L, or 1 if L is that loss. Since a model may be used twice, `backward` *adds* to
+# model*: another Bigram, whose W is ∂L/∂W. `backward` receives dloss, the derivative of the final
+# loss with respect to L: 1 if L is final. Since a model may be used twice, `backward` *adds* to
 # `grads`.
 
 
@@ -313,15 +313,15 @@ for name, array in tiny.named_parameters():
 # %% [markdown]
 # The library's `gradcheck` does the same for any Module, with a difference of four points, whose
 # error is O(ε⁴). The **upstream gradient**, which arrives from later layers (here dloss), is drawn
-# at random, one number for each output. Each error is relative to its element (at least a
-# thousandth of the largest), and must be below 1e-6.
+# at random, one number for each output. Divided by its element (or a thousandth of the largest, if
+# more), each error must be below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
 # The library has a Bigram in two parts: `Embedding` looks up rows, and `Output` computes scores and
-# loss. Its W is an Embedding too, `words`, so one matrix can serve both ends (question 5). The call
+# loss. Output's W is an Embedding, `words`: one matrix can serve both ends (question 5). The call
 # below returns the sum of all −log p, and its gradient times a given factor, here 1/N.
 
 # %%
@@ -366,10 +366,10 @@ report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
 assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
-# Read the report line by line. Since only E is wrong, dz, from which db and dW are computed, is
-# right, which clears every line except the last. Next the report names that line and its mistake:
-# an id that occurs twice is added once. It ends with one wrong element, to follow with a pencil, in
-# the row of a letter read more than once.
+# Read the report line by line. Only E is wrong. So dz is right, because db and dW are computed from
+# it. That clears all lines but the last. Next the report names that line and its mistake: an id
+# that occurs twice is added once. Then it shows one wrong element to follow with a pencil, in the
+# row of a letter read repeatedly.
 #
 # The second bug: the forward pass takes the *mean* of N losses, but this backward pass forgets to
 # divide by N.
@@ -533,10 +533,10 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # none.
 #
 # exp(L) is the *perplexity*: at 10, a model is as unsure as if 10 letters were equally likely. How
-# low can it go? Suppose that we could choose the scores z after a letter x freely. Summed over all
-# pairs of the text that begin with x, p − onehot is count(x) p(y | x) − count(x, y) for each y,
-# which is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z (a bowl: it has one
-# minimum), this is the minimum. So counting gives us the floor before we train.
+# low can it go? Suppose that we could choose the scores z after a letter x freely. Sum dz over all
+# pairs that begin with x: for each y we get count(x) p(y | x) − count(x, y). That is 0 if p(y | x)
+# = count(x, y) / count(x). Since L is convex in z (a bowl: it has one minimum), this is the
+# minimum. So counting gives us the floor before we train.
 
 
 # %% tags=["training"]
@@ -609,8 +609,8 @@ show(ax, "01_training")
 # The perplexity begins above V = 47, the perplexity of equal probabilities, because a model with
 # random parameters is sure of the wrong letters. And it does not always fall: it is 9.694 at step
 # 1,000 and 9.711 at step 2,000. That is the noise of the draws: while the rate is large, the
-# perplexity jumps up and down around a falling mean. Around step 1,000 the mean is about a tenth
-# above 9.694, and we saw a low moment. As the rate falls to 0, the trembling stops.
+# perplexity jumps up and down around a falling mean. Around step 1,000 the mean is a tenth above
+# 9.694, so we saw a low moment. As the rate falls to 0, the trembling stops.
 #
 # What does it know? Guess what it expects after a "q".
 

@@ -300,7 +300,7 @@ assert "grads.U += after[t].T @ da" in str(report)
 # %% [markdown]
 # Four of five gradients are right. Since dW, db and dxs are computed from the same da, da is right
 # at every step, and so is its path from one step to the next. That leaves the line of dU, and in it
-# only the array `after`, in whose place the check tried other variables, one of which fits.
+# only the array `after`. The check tried other variables in its place: one fits.
 #
 # ## Cutting the gradient
 #
@@ -341,13 +341,13 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
 #
 # **Clipping** (Pascanu et al. 2013). Now and then a gradient is a hundred times longer than usual,
 # and one such step can spoil what was learnt. So if the *whole* gradient, of all parameters
-# together, is longer than a limit, it is shortened to the limit, while its direction stays.
+# together, is longer than a limit, it is shortened to the limit and keeps its direction.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
 #
 # **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
-# small for others. So Adam keeps two running means for each element x with gradient g, m of g and v
-# of g², and moves x by the rate times m / √v. While g keeps its sign, this quotient is about 1,
+# small for others. So for each element x with gradient g, Adam keeps running means m of g and v of
+# g², and moves x by the rate times m / √v. While g keeps its sign, this quotient is about 1,
 # whatever the size of g; if the sign keeps changing, the quotient is smaller. (Usually β₁ = 0.9 and
 # β₂ = 0.999; below, ε avoids 0 / 0.)
 #
@@ -423,17 +423,17 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 #
 # ## How much of the gradient arrives
 #
-# From how far back can the model learn? The figure below puts a loss on the last state only and
-# follows its gradient, of which less than a hundredth arrives 20 letters back in the trained model.
-# Why? Each step back multiplies the gradient by its Jacobian (the matrix of all ∂h_t/∂h_{t−1}):
+# From how far back can the model learn? Put a loss on the last state only, and follow its gradient
+# back. In the trained model, less than a hundredth arrives 20 letters back. Why? Each step back
+# multiplies the gradient by its Jacobian (the matrix of all ∂h_t/∂h_{t−1}):
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
 # A product of many matrices usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al.
 # 1994). Since 1 − h² ≤ 1, no step lengthens the gradient by more than a factor of s, the largest
 # singular value of U (the most by which U lengthens any vector). So if s < 1, the gradient must
-# vanish (Pascanu et al. 2013). But s bounds one step; over many steps, U's factor per step tends to
-# its *spectral radius* ρ, the largest absolute value of an eigenvalue (a number λ with U v = λ v
+# vanish (Pascanu et al. 2013). But s bounds one step. Over many steps, U's factor per step nears
+# U's *spectral radius* ρ, the largest absolute value of an eigenvalue (a number λ with U v = λ v
 # for some vector v ≠ 0).
 
 
@@ -452,9 +452,9 @@ def backward_norms(cell, xs, start, dlast):
 
 
 # %% [markdown]
-# The trained model (true loss, on the last letter) is compared with networks whose random U is
-# scaled to larger and larger ρ. All read the same held-out letters through the trained embedding: T
-# to warm up the state, then T for the gradient's path back.
+# We compare the trained model (its own loss, on the last letter) with networks whose random U has
+# larger and larger ρ. All read the same held-out letters through the trained embedding: T to warm
+# up the state, then T for the gradient's path back.
 
 # %% tags=["training"]
 T = 60

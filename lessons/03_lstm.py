@@ -129,9 +129,9 @@ print("h_1 =", h1)
 # ## Backward
 #
 # Who reads the new state? The layer above and the next step read h_1, and the next step's cell
-# state reads c_1. So both receive an **upstream gradient** from what reads them, which we call r
-# for h_1 and s for c_1. The loss L = r · h_1 + s · c_1 has just these gradients, and `L(i=…)` is
-# this loss with something added to i, as in lesson 02.
+# state reads c_1. So each has an **upstream gradient** from its readers: we call it r for h_1, and
+# s for c_1. The loss L = r · h_1 + s · c_1 has just these gradients, and `L(i=…)` is this loss with
+# something added to i, as in lesson 02.
 
 # %%
 r = np.array([1.0, -2.0])
@@ -219,9 +219,9 @@ check_gradient("dh_0", da @ U.T, L, h0)
 #
 # ## Many steps
 #
-# T steps need nothing new. A step is the lines above for a batch of B sequences. The forward pass
-# takes the steps in order, whereas the backward pass takes them in reverse, handing dh and dc to
-# the step before. dys holds the upstream gradient of every h_t, dstate that of the last state.
+# T steps need nothing new. Each step runs the lines above on B sequences. The forward pass takes
+# the steps in order, whereas the backward pass takes them in reverse, handing dh and dc to the step
+# before. dys holds the upstream gradient of every h_t, dstate that of the last state.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start lstm`.
 
@@ -381,9 +381,9 @@ for bias in (0, 1, 3, 5):
 # %% [markdown]
 # At b_f = 0 the forget gate halves the gradient at every step. Do you want to change your guess?
 #
-# A memory needs no training: one unit is enough, with weights that we choose. From pairs (value,
-# flag) this unit should take in the value when the flag is 1, and keep it until the next flag,
-# whatever values come in between:
+# A memory needs no training: one unit is enough, with weights that we choose. It reads pairs
+# (value, flag), takes in the value when the flag is 1, and keeps it until the next flag, whatever
+# values come in between:
 #
 #     a_i = 12 flag − 6           open at the flag, closed otherwise
 #     a_f = b_f − 12 flag         keeps the past, except at the flag
@@ -424,11 +424,11 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # ## How much of the gradient arrives
 #
 # Now take untrained networks of 32 units, with both paths open, which read the inputs of lesson
-# 02's recall task. We vary two things: the bias b_f of the LSTM, and how U starts, which is either
-# small, between −0.1 and 0.1, or **orthogonal** (it changes no vector's length), which lesson 02
-# found to be better for Elman's network. If a name does not mention U, U is small. The loss reads
-# only the last state: h of Elman's network, and c of the LSTMs, where the carousel ends. `way_back`
-# is the backward pass, and keeps every ∂L/∂(state).
+# 02's recall task. We vary two things: the bias b_f of the LSTM, and the start of U. It is small,
+# between −0.1 and 0.1, or **orthogonal** (it changes no vector's length), which served Elman's
+# network better in lesson 02. If a name does not mention U, U is small. The loss reads only the
+# last state: h of Elman's network, and c of the LSTMs, where the carousel ends. `way_back` is the
+# backward pass, and keeps every ∂L/∂(state).
 
 # %% tags=["training"]
 NETWORKS = {                                    # b_f (None: Elman), whether U starts orthogonal
@@ -531,7 +531,7 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # |---|---|---|
 # | Elman, U small | 1 | 0 |
 # | LSTM, b_f = 0, U small | 0 | 0 |
-# | Elman, U orthogonal | 3 | 2 (not the seed here) |
+# | Elman, U orthogonal | 3 | 2 (not this run's) |
 # | LSTM, b_f = 0, U orthogonal | 2 | 0 |
 #
 # So with biases of 0 the LSTM is *no better* than Elman's network, and with an orthogonal U it is
@@ -553,10 +553,10 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # ## Dropout, but not along time
 #
 # A network that remembers can learn its text by heart, word by word. That is **overfitting**, and
-# **dropout**, D, works against it (Srivastava et al. 2014). So that a network cannot rely on any
-# single unit, D sets each number in training to 0 with probability p, and divides the others by
-# 1 − p, which keeps the expectation. *Where* does dropout belong? On the connections that lead
-# upwards, and on no others (Zaremba et al. 2014, section 3.2):
+# **dropout**, D, works against it (Srivastava et al. 2014). In training, D zeroes each number with
+# probability p, so that a network cannot rely on any single unit, and divides the others by 1 − p,
+# which keeps the expectation. *Where* does dropout belong? On the connections that lead upwards,
+# and on no others (Zaremba et al. 2014, section 3.2):
 #
 #     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
 #     a softmax above it reads       D(h_t), and so does a second layer
@@ -572,10 +572,10 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # We train a language model on 10,000 words of the Bible for 14 epochs, once without and once with
 # dropout, and watch its perplexity on other parts of the Bible, the held-out text.
 #
-# One trap first. A word that occurs only once in the 10,000, or never, becomes `<unk>`, unknown,
-# which would be the easiest word of all to guess, so the models read it but do not predict it.
-# Since that takes far more words out of the held-out text, and leaves those that are easier to
-# guess, even from word counts, the held-out curve will begin below the training curve.
+# One trap first. A word that occurs only once in the 10,000, or never, becomes `<unk>`, unknown.
+# That would be the easiest word of all to guess, so the models only read it. That removes far more
+# words from the held-out text, and the rest are easier to guess, even from word counts. So the
+# held-out curve will begin below the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -636,7 +636,7 @@ for p in models:
 assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 
 # %% [markdown]
-# Without dropout the held-out curve turns after four epochs. While the model gets better and better
+# Without dropout the held-out curve rises after four epochs. While the model gets better and better
 # on its own text, until it predicts 59 % of the next words, its perplexity on the held-out text
 # ends at more than one and a half times its best value. That is *by heart*: what it went on to
 # learn was this text, not English. With dropout the model predicts only 45 % of its own text, but

@@ -264,9 +264,9 @@ report = caught(check, forgetful)
 
 # %% [markdown]
 # Only `input[3]`, which is h, is wrong. The report names the line that adds up dh, which has two
-# terms, although h has four uses: both gates read h, so term (3) is missing. In training nothing
-# would crash: the last step's share of the weights' gradients stays correct, while that of every
-# earlier step is slightly wrong.
+# terms, but h has four uses: both gates read it, and term (3) is missing. In training nothing would
+# crash: the last step's share of the weights' gradients stays correct, while that of every earlier
+# step is slightly wrong.
 #
 # ## Four conventions, two lines
 #
@@ -440,7 +440,7 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 # with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# The GRU can: although it has fewer parameters, the two differ as little as two seeds do.
+# The GRU can. With fewer parameters, it differs from the LSTM little more than two seeds do.
 #
 # ## Did it find your unit?
 #
@@ -451,7 +451,7 @@ print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
 #   of 128 is partly chance.)
 # - Count only verses that close every quotation they open.
 # - Leave its *gate* out of the choice.
-# - Take the lower z of two: at the mark, or one letter later, when some units react.
+# - Take the lower z of two, at the mark and one letter later: some units react late.
 #
 # If this is a hold unit, what must z do?
 
