@@ -463,10 +463,9 @@ show(ax, "05_heard")
 # At the start sigmoids and tanh read small numbers, so z and r are about 1/2, and n and the last
 # term are about 0. Since U_n begins as a rotation, which keeps the length of every vector, a
 # gradient is multiplied by about ½ + ¼ · (a rotation). For a random vector the two terms are nearly
-# at right angles, and its length is multiplied by √(½² + ¼²), whereas for a vector that the
-# rotation hardly turns, the factor is up to ½ + ¼. A gradient is a sum of both kinds, and because
-# the second kind survives longer, the factor should creep up, step by step, from the first value
-# towards the second:
+# at right angles, and the factor is √(½² + ¼²). For a vector that the rotation hardly turns, it is
+# up to ½ + ¼. A gradient is a sum of both kinds. The second kind shrinks more slowly, so the factor
+# should creep up, step by step, from the first value to the second:
 
 # %%
 rng = np.random.default_rng(6)
@@ -482,7 +481,7 @@ print("eleven steps:", np.array(factors))
 print(f"what arrives: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# From `</s>` to the second word there are eleven such steps. Now we train three models to copy: one
+# With twelve words, that is from `</s>` to the second word. Now we train three models to copy: one
 # with a fixed vector of 64 numbers, one with 32, and one with lesson 06's attention, which gives
 # each target word a direct path to each source word. They have nearly the same number of
 # parameters, since the model with the smaller vector gets larger embeddings. We measure
@@ -594,9 +593,9 @@ show(figure, "05_gradient")
 
 # %% [markdown]
 # Before training everything is as derived: the first word gets very little, while through attention
-# all words get nearly the same. (The first and smallest factor above is not in this curve: it is
-# the step from `</s>` back to the last word.) But one epoch reverses the curve of the fixed vector!
-# Two things have been learnt.
+# all words get nearly the same. (The smallest of the factors printed above, from `</s>` back to the
+# last word, is not in this curve.) But one epoch reverses the curve of the fixed vector! Two things
+# have been learnt.
 #
 # First, less is lost on the way back: half of dc reaches h_1. It is tempting to say that the update
 # gates now carry it, as they were invented to do. Question 8 tests that.
@@ -628,8 +627,8 @@ for length in (4, 8, 12):
 # after five; at twelve the one with 32 numbers is wrong from the first symbol. How often is a whole
 # copy right? We can count that without decoding, if we feed the true symbols and see whether the
 # true next one is the most likely each time. If it always is, greedy search writes exactly these
-# symbols; otherwise its first mistake is at the first true symbol that is not the most likely. So
-# both ways must give the same count.
+# symbols; otherwise greedy search goes wrong at the first place where it is not. So both ways must
+# give the same count.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -720,7 +719,7 @@ show(figure, "05_by_length")
 # (also with the seeds 1 and 2). Although ρ falls slowly, whole copies fall off a cliff, and ρ^(n+1)
 # predicts it within a few points, as if each symbol were lost independently. With 32 numbers, at
 # equal parameters, most copies are wrong from 6 symbols on: at 6 to 8 symbols about one whole copy
-# in seven is right, compared with every second one with 64. So the size of the vector matters by
+# in seven is right, and with 64 numbers every second one. So the size of the vector matters by
 # itself, but twice the epochs help as much as twice the numbers (question 3). Attention makes
 # almost no errors at any length that it was trained on. Bahdanau et al. (2015, figure 2) found the
 # same two shapes for sentences.
@@ -732,18 +731,18 @@ show(figure, "05_by_length")
 # has to point at it.
 #
 # At the lengths to the right of the dotted line, which did not occur in training, attention makes
-# errors as well. Their number depends on the seed (question 7), because where to attend next is
-# computed from the decoder's state, which never had to count to such a number.
+# errors as well. How many depends on the seed (question 7). Where to attend next is computed from
+# the decoder's state, which never had to count that far.
 #
 # And the beginning survives best, although the *last* symbol read is the nearest to c in time. Are
 # the first symbols helped by being read first, or by being *written* first? See question 5.
 #
 # ## Attention, or the second direction?
 #
-# The comparison above was not fair: the model with attention has an encoder that reads in both
-# directions, but that of the fixed vector reads forwards only, as in the papers. So which of the
-# two differences helps? All four combinations give each difference its control, and the package has
-# records of them (`results/claims.md`; the recipes `clauses-fixed`, `fixed-two-directions`,
+# The comparison above was not fair: as in the papers, the encoder reads in both directions with
+# attention, but only forwards with the fixed vector. So which of the two differences helps? All
+# four combinations give each difference its control, and the package has records of them
+# (`results/claims.md`; the recipes `clauses-fixed`, `fixed-two-directions`,
 # `additive-one-direction` and `clauses-additive`): BLEU (100 is best) for English to Spanish,
 # clauses of at most 12 tokens, 3 million parameters, six epochs, the mean of three seeds. Guess:
 # how much is a second direction worth, without attention and with it?

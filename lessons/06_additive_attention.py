@@ -142,8 +142,8 @@ print("  c =", c, " most of it from", words[alpha.argmax()])
 
 # %% [markdown]
 # Only at "house" is the first unit positive: "a thing is wanted, and here is one". Once *casa* has
-# been written too, a quality is wanted: q = (0, 1). Since only the query has changed and the
-# annotations have not, their products with U_a need not be computed again:
+# been written too, a quality is wanted: q = (0, 1). Only the query has changed. The annotations
+# have not, nor have their products with U_a:
 
 # %%
 _, alpha_then, c_then = attend(np.array([0.0, 1.0]))
@@ -160,7 +160,7 @@ assert words[alpha_then.argmax()] == "white"
 #
 # Given the **upstream gradient** dc = ∂L/∂c, walk the five lines in reverse. We take dc = w, three
 # numbers, as if L were w · c. After each line a central difference checks that we are still right.
-# Because it has to move intermediates too, `L(alpha=d)` is the loss when d is added to α.
+# So that intermediates can be moved too, `L(alpha=d)` is the loss with d added to α.
 
 # %%
 w = np.array([1.0, -2.0, 0.5])
@@ -209,9 +209,9 @@ check_intermediate("alpha", dalpha)
 #     ∂α_j/∂e_k = α_j ([j = k] − α_k)          J = diag(α) − α αᵀ
 #     de_k = Σ_j dα_j ∂α_j/∂e_k = α_k (dα_k − Σ_j α_j dα_j)
 #
-# The last line, which needs one dot product and no S × S matrix, says that an update lowers a score
-# if its word's dα_k is *above the average* Σ α dα. What must Σ_k de_k be? (A number that is added
-# to all scores changes no weight.)
+# The last line needs one dot product and no S × S matrix. It says that an update lowers the scores
+# whose dα_k is *above the average* Σ α dα. What must Σ_k de_k be? (A number that is added to all
+# scores changes no weight.)
 
 # %%
 J = np.diag(alpha) - np.outer(alpha, alpha)
@@ -278,8 +278,9 @@ print("one word: every gradient is what the central difference measures")
 #     read_backward   once per sentence: the sum for the keys goes through U_a
 #
 # `memory` holds values, keys and mask; `dmemory` begins as zeros of the same shapes, and every step
-# adds to it. `t` is the position of the target word, which only lesson 07 needs. `dweights`, which
-# is usually None in training, is ∂L/∂α of a loss that reads α itself, such as the gradient check's.
+# adds to it. `t` is the position of the target word, which only lesson 07 needs. `dweights` is
+# ∂L/∂α for a loss that reads α itself, as the gradient check's does (in training it is mostly
+# None).
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start additive`.
@@ -451,8 +452,8 @@ print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ou
 #
 # When the weights α_t are computed from the query s_{t−1}, y_t is *not yet chosen*. If two words
 # could come next, the best that the decoder can do is to attend to both. So α_t says where word t
-# may come from, before anyone knows which word it will be, and not where the word then written came
-# from, although heatmaps in papers are often read that way.
+# may come from, before anyone knows which word it will be. Heatmaps in papers are often read as if
+# it said where the written word came from. It does not.
 #
 # Once the word is written, Bayes' rule answers that. Take α as a prior over positions, and ask the
 # decoder how likely y_t is if all of the weight is on position j (Shankar & Sarawagi 2019):
@@ -539,7 +540,7 @@ assert at_last > 0.99
 # %% [markdown]
 # Nothing in the loss mentions a frame, but the loss rewards the right digit, and the shortest way
 # to that is to attend to it. Neither skill is ahead for long: both rise together, and can even fall
-# together for a while, when the largest weights of later rows are one digit late, to the right of
+# together for a while. Then the largest weights of later rows are one digit late, to the right of
 # their frames, and many digits are wrong. (Such a fall depends on seed and processor, but by step
 # 350 all seeds 0 to 4 are right.) Whole sequences lag behind, since one wrong digit spoils them.
 #
@@ -587,8 +588,8 @@ for pair in held_out[:60:12]:
 # ## Where it looks
 #
 # Does attention point at the right word, and does it err where the decoder does not know what comes
-# next? We first compare four ways to point, and then sort the links by how expected their words
-# are, next to controls that know nothing of the sentence. Both decoders are fed the **reference
+# next? We first compare four ways to point. Then we sort the links by how expected their words are,
+# with controls that know nothing of the sentence. Both decoders are fed the **reference
 # translation** (**teacher forcing**). Where is the largest weight of each linked word?
 #
 # - the *diagonal*, the same relative position, without any model;
@@ -627,23 +628,23 @@ before, after, alone = looks
 
 # %% [markdown]
 # *Before*, in the weights that a heatmap shows, attention is hardly better than the diagonal (with
-# some seeds worse), which answers the opening guess. *After*, the largest weight is right for about
-# four links of five. So the model knew which words belong together, but not what would come next.
-# Here is the shipped model at *vino*, "came", which begins a clause:
+# some seeds worse). How good was your guess? *After*, the largest weight is right for about four
+# links of five. So the model knew which words belong together, but not what would come next. Here
+# is the shipped model at *vino*, "came", which begins a clause:
 #
 # - *before*: it expects "the holy ghost", and its largest weight is on *the*;
 # - *the word alone*: only attention to *came* makes *vino* likely;
 # - *after*: nearly all of the weight is on *came*.
 #
-# How did it know? Since *the word alone* points as well as the product, for the largest weight the
-# prior α adds nothing (if near misses count, it does: question 8). The knowledge is in the
+# How did it know? *The word alone* points as well as the product, so the prior α does not help to
+# find the right word (it does help to come near it: question 8). The knowledge is in the
 # annotations as *values*, in the words that they make likely, not in how they are *found*.
 #
 # Now the second question, as a prediction that could fail: where the model is *sure* of the next
 # word, the weights *before* should be right, and where the word is surprising, wrong. So sort the
 # links by P(y_t), the probability of the reference word, and cut them into four equal parts. Guess
-# the share of right links in each, for the model and for the two **controls**. One attends to a
-# position j drawn at random, the other to the diagonal; their P(y_t) is P(y_t | c_t = h_j).
+# the share of right links in each, for the model and for the two **controls**. Each puts all its
+# weight on one j, random or diagonal, so its P(y_t) is P(y_t | c_t = h_j).
 
 
 # %% tags=["training"]
@@ -738,7 +739,7 @@ show(figure, "06_surprise")
 # share *before* rises by 12 points, the diagonal's by 15, so this test does **not** show that
 # attention follows the model's expectation. (Five seeds do not show it either: question 8.) Two
 # facts remain. The shipped model's weights point right for three links of five before the word is
-# known, and for five of six after. And since the query s_{t−1} has not read y_t, α_t can only show
+# known, and for four of five after. And since the query s_{t−1} has not read y_t, α_t can only show
 # what the decoder expects.
 #
 # Remember the method: a measure computed from the thing it is meant to explain needs a control that
@@ -746,9 +747,9 @@ show(figure, "06_surprise")
 #
 # ## Three clauses
 #
-# It is easy to choose pictures that please, so we choose by a rule: we rank the held-out clauses
-# with at least four gold links by the share of links whose gold cell is the maximum of its row
-# *before* (ties keep the order of the text), and show the first, the middle one and the last.
+# It is easy to choose pictures that please, so we choose by a rule: take the held-out clauses with
+# at least four gold links, rank them by the share of gold cells that are their row's maximum
+# *before* (ties: in the order of the text), and show the first, the middle one and the last.
 
 
 # %% tags=["training"]
@@ -791,8 +792,8 @@ print(f"the bad one: the reference is {' '.join(bad.target)}\n"
 # %% [markdown]
 # Look at the bad one, row by row. The reference begins *vino sobre ellos*, "came on them": the end
 # comes first. For *espíritu* and *santo* the gold cell and its neighbour share the weight even
-# after: because the encoder reads in both directions, the annotation of *holy* knows *ghost* as
-# well, and either can say the word (question 7).
+# *after*: the encoder reads in both directions, so the annotation of *holy* knows *ghost* too, and
+# either can say the word (question 7).
 #
 # Remember two things. Because this decoder computes its weights *without* the word that it then
 # writes, its heatmap does not show how that word is translated. And to find which words translate
@@ -845,8 +846,8 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
-# 5. A position has α = 0.001 before. How many times likelier must the word be there than elsewhere
-#    for half of the weight after? Which links can Bayes' rule not correct?
+# 5. A position has α = 0.001 before. By what factor must the word be likelier there than elsewhere
+#    for half the weight *after*? Which links can Bayes' rule not correct?
 # 6. A target word with two gold links can be right for one of them only. What is the best pointing
 #    accuracy possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. The

@@ -71,8 +71,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_a, U_a, v_a | | parameters of a score, each with its score below |
 # | p, `reach` | | centre of a window, and how far it extends to each side (the paper's D) |
 #
-# In the exercises, and the functions below that they share, s_t is `h`, s̃_t is `h̃`, `reach` is
-# `D`, and our D is `N`. The dashed arrow in the diagram is input feeding, the last part of the
+# The exercises, and functions below that they use, write `h` for s_t, `h̃` for s̃_t, `D` for
+# `reach`, `N` for our D. The dashed arrow in the diagram is input feeding, the last part of the
 # derivation.
 
 # %%
@@ -98,8 +98,8 @@ show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, a
 # %% [markdown]
 # ## Forward
 #
-# The first score, **dot**, is the smallest there is: e_j = s_t · h_j, without any parameter. With
-# three source words of three numbers each, the decoder is to write *étudiant*. Multiply by eye:
+# The first score, **dot**, is the smallest there is: e_j = s_t · h_j, without any parameter. There
+# are three source words of three numbers. The decoder is to write *étudiant*. Multiply by eye:
 # which word gets the largest weight?
 
 # %%
@@ -298,7 +298,7 @@ def averaged(de, cache):
 report = caught(check, concat, averaged, s, M, *concat_weights)
 
 # %% [markdown]
-# `input[0]` and `input[2]` are wrong, s and W_a; M, U_a and v_a are right. So da, which M and U_a
+# `input[0]` (s) and `input[2]` (W_a) are wrong; M, U_a and v_a are right. So da, which M and U_a
 # need, must be right, and the only line that s and W_a share is `total`. Both are too small by the
 # same factor, the number of words: since s was used with every word, its gradients *add up*.
 #
@@ -306,7 +306,7 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 #
 # **location** has a column of W_a for each *position*: e = s_t W_a, where a sentence of S words
 # uses the first S columns. The state alone decides where to look, and fetches what is there without
-# having read it. Since M does not occur in the score, dM of the score is 0: annotations learn what
+# having read it. M does not occur in the score, so the score adds 0 to dM: annotations learn what
 # to say, but not when to be found.
 #
 # > **Exercise.** Write its backward pass: `numpy-attention exercise start location`.
@@ -573,10 +573,9 @@ show(ax, "07_edge")
 #
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ                dr is called dk in the code
 #
-# So the last word's error reaches the first word's attention on two paths, through s and through
-# s̃. But input feeding has a price: without F the states do not depend on what was found, so all T
-# of them could be computed first and scored in one product, whereas with F, step t + 1 waits for
-# α_t.
+# So later words' errors now reach the first word's attention weights, which they never do without
+# F. But input feeding has a price. Without F the states do not depend on what was found, so all T
+# could be computed first and scored in one product. With F, step t + 1 waits for α_t.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start input-feeding`.
@@ -672,9 +671,9 @@ print("the decoder: s̃, weights and the gradients of all its parameters are the
 #
 # `grammar-en-fr` generates English sentences with their French translations and alignment. French
 # puts most adjectives after the noun, and *ne … pas* around the verb. We train a model with dot and
-# one with location, which chooses a position before it sees the word there, both with GRUs, a
-# bidirectional encoder, and no input feeding. How good will the translations of location be? And
-# how often will its largest weight be on the right word?
+# one with location, which chooses a position before it sees the word there. Both have GRUs, a
+# bidirectional encoder, no input feeding. How good will the translations of location be? And how
+# often will its largest weight be on the right word?
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -751,9 +750,8 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # An explanation is cheap. What does it *forbid*? Let the encoder read forward only. Then the
 # annotation at *student* still knows *blue*, which came before, but the one at *blue* cannot know
 # *student*. If the explanation is right, location can no longer write the noun while it attends to
-# the adjective: enough weight must move to the noun or to later words, whereas for the adjective
-# nothing has to move. Before you run it, guess for how many nouns the largest weight moves to the
-# noun.
+# the adjective: much weight must move to the noun or to later words. For the adjective, nothing has
+# to move. Before you run it, guess for how many nouns the largest weight moves to the noun.
 
 
 # %% tags=["training"]
@@ -809,21 +807,21 @@ show(figure, "07_forward_only")
 # Compare the rows of *étudiant*. The explanation has passed a test that it could have failed: for
 # most nouns the largest weight moved to the noun, and for the adjectives it did not move. (Five
 # seeds agree: question 7.) For the other nouns at least 0.41 of the weight is on the noun and later
-# words, enough to name it, whereas with both directions that can be as little as 0.01. (Over all
-# links location points *worse* with the forward-only encoder: question 7 as well.)
+# words, which have all read the noun. With both directions it can be just 0.01. (Over all links
+# location points *worse* with the forward-only encoder: question 7 as well.)
 #
 # Remember two things. A heatmap that points to the wrong words does not prove that the translator
 # is bad, nor does a good translation prove that its heatmap shows how it was made. (Dot, too,
 # translates worse with the forward-only encoder, because a word is easier to translate if you know
 # what follows it.)
 #
-# What about input feeding? On this task dot leaves nothing to gain (question 6), although the paper
-# reports a gain in BLEU on English to German. And which score is the best on real text? The package
-# has records (`results/claims.md`): test perplexity after six epochs of 75,000 clauses of the
-# Bible, English to Spanish, 3 million parameters, mean of three seeds. One row is not in the paper:
-# `concat` with the query s_{t−1}, the state *before* the decoder has read y_{t−1}, as in Bahdanau's
-# decoder. Guess first: what costs most, another score, a window, input feeding, or a query that has
-# not read the previous word?
+# What about input feeding? On this task dot leaves nothing to gain (question 6). The paper reports
+# a gain in BLEU on English to German. And which score is the best on real text? `results/claims.md`
+# records test perplexities after six epochs of 75,000 clauses of the Bible, English to Spanish,
+# with 3 million parameters (mean of three seeds). One row is not in the paper: `concat` with the
+# query s_{t−1}, the state *before* the decoder has read y_{t−1}, as in Bahdanau's decoder. Guess
+# first: what costs most, another score, a window, input feeding, or a query that has not read the
+# previous word?
 
 # %% tags=["training"]
 RECORDED = {

@@ -49,8 +49,7 @@ np.set_printoptions(precision=3, suppress=True)
 # Here they are the query, the keys and the values. Let X have a row for each target word, and M a
 # row for each source word. If M is X, words attend to words of their own sequence, which is
 # **self-attention**; otherwise it is **cross-attention**, as in lessons 06 and 07. In the table q,
-# k and v are matrices with a row for each word, whereas q · k below is one row of q times one row
-# of k.
+# k and v are matrices with a row for each word. Later, q · k is one row of q times one row of k.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -64,9 +63,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_o, b_o | (d_v, O), (O,) | one more layer on top: Y W_o + b_o |
 # | `heads` | | number of heads, **h** in the paper |
 #
-# (The paper writes Q, K, V for these matrices. In the exercises, and the functions below that they
-# share, e is E, d_model is N, and `heads` is h. Their d is d_k for one head, and `heads` · d_k for
-# many.) Here two words get their three vectors, from random matrices, and each query is compared
+# (The paper writes Q, K, V for these matrices. The exercises, and functions below that they use,
+# write E for e, N for d_model, h for `heads`, and d for d_k (one head) or `heads` · d_k (many
+# heads).) Here two words get their three vectors, from random matrices, and each query is compared
 # with each key:
 
 # %%
@@ -77,19 +76,19 @@ tables = [(x, -5, 0, "x: two words")]
 for role, task, size, row in (("q", "what it looks for", 2, -5), ("k", "what it is found by", 2, 0),
                               ("v", "what it contributes", 3, 5)):
     W = drawn.normal(size=(4, size)).round(1) + 0.0
-    tables += [(W, 2, row, f"W_{role}"), (x @ W, 7, row, f"{role} = x W_{role}: {task}")]
+    tables += [(W, 1.8, row, f"W_{role}"), (x @ W, 7, row, f"{role} = x W_{role}: {task}")]
 q = tables[2][0]
 k = tables[4][0]
-tables += [(q @ k.T, 13, -2.5, "q kᵀ: every query with every key")]
+tables += [(q @ k.T, 13.5, -2.5, "q kᵀ: every query with every key")]
 
 # %%
 figure, ax = plt.subplots(figsize=(10, 4.6), layout="constrained")
 for array, first, middle, title in tables:
     for (down, across), value in np.ndenumerate(array):
-        ax.text(first + across, middle + down - len(array) / 2, f"{value:4.1f}", family="monospace",
-                bbox=dict(facecolor=plt.cm.RdBu(0.5 + value / 8), pad=5))
+        ax.text(first + 1.15 * across, middle + down - len(array) / 2, f"{value:4.1f}",
+                family="monospace", bbox=dict(facecolor=plt.cm.RdBu(0.5 + value / 8), pad=4))
     ax.text(first, middle - len(array) / 2 - 0.9, title)
-ax.set(xlim=(-5.2, 18), ylim=(7, -8.5), xticks=[], yticks=[], frame_on=False)
+ax.set(xlim=(-5.2, 19.5), ylim=(7, -8.5), xticks=[], yticks=[], frame_on=False)
 show(figure, "08_roles")
 
 # %%
@@ -278,10 +277,10 @@ report = caught(check, undivided)
 #     q · k = Σ_i q_i k_i  mean 0, variance d_k: variances of independent numbers add up
 #     q · k / √d_k         mean 0, variance 1, whatever d_k is
 #
-# Scores with a standard deviation of √d_k are far apart when d_k is large, so that the largest
-# score gets nearly all of the weight, and where A is near 0 or 1 the slope of the softmax is near
-# 0. The paper *suspects* that this makes gradients extremely small, which we measure with 2,000
-# random queries and ten keys for each.
+# With a large d_k, scores of standard deviation √d_k are far apart, and the largest gets nearly all
+# of the weight. But where A is near 0 or 1, the slope of the softmax is near 0. The paper
+# *suspects* that this makes gradients extremely small, which we measure with 2,000 random queries
+# and ten keys for each.
 
 
 # %%
@@ -385,10 +384,10 @@ print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
 # %% [markdown]
 # ## Many heads
 #
-# Because one softmax can attend to one thing at a time, or to an average of two, we cut q, k and v
-# into `heads` blocks of d_k columns each. Each block is a head: it attends by itself, and divides
-# by √d_k, where d_k is its own number of columns, before the results are joined again and mixed by
-# W_o. In code, with slices and a loop:
+# One softmax can attend to one thing at a time, or to an average of two. So we cut q, k and v into
+# `heads` blocks of d_k columns each. Each block is a head, which attends by itself and divides by
+# √d_k, the root of its own number of columns. W_o then mixes the joined results. In code, with
+# slices and a loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -422,7 +421,7 @@ for number, head_columns in enumerate(heads[0]):
 # Each head has its two columns of *both* words, and joining is the reverse. Since splitting only
 # moves numbers to other places, its backward pass moves the gradients back: it is `join`, just as
 # the backward pass of `join` is `split`. Here is the whole layer, for a batch. It also returns the
-# mean of the heads' weights, and `dweights` is the gradient of a loss that reads them.
+# mean of the heads' weights; `dweights` is the gradient of a loss that reads it.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start multi-head`.
@@ -570,9 +569,9 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 #
 # Two things differ between the two models: whether e is divided *during* training, and the variance
 # of the scores *at its start*, about 1 or 16. To separate them we rescale W_q and W_k once more, so
-# that the undivided model starts with variance 1 and the divided one with 16. Of these four models,
-# the two divided ones will behave alike if the division matters, and the two that start with
-# variance 1 if the start matters. Which do you expect?
+# that the undivided model starts with variance 1 and the divided one with 16. If the division
+# matters, the two divided models will behave alike. If the start matters, the two that start with
+# variance 1 will. Which do you expect?
 #
 # (You may skip `create`. For scores q · k / √d_k of variance w it sets var(q) = var(k) = √w,
 # measured on the untrained states of 500 pairs, so the standard deviations are w to the power 1/4.

@@ -8,8 +8,8 @@
 #
 # Vaswani et al. (2017) asked whether a translator that has the heads of lesson 08 still needs
 # recurrence. It does not: every word attends to every other (**self-attention**), and no step waits
-# for the one before. But recurrence also kept the words in order and hid the words to come, which
-# positions and a mask now do.
+# for the one before. But recurrence also kept the words in order and hid those to come. Positions
+# and a mask now do that.
 #
 # Guess now: which bug lets a decoder read the answer, while every gradient check passes?
 
@@ -116,8 +116,8 @@ print("x̂ =", x_hat_of(x))
 # ## Backward
 #
 # It does not, because x_1 moves the mean and s, too. The mean has the slope ∂μ/∂x_i = 1 / d_model.
-# For s, take the derivative of its square, whose second term drops out because Σ_j (x_j − μ) = 0.
-# ([i = j] is 1 for i = j, otherwise 0.)
+# For s, take the derivative of s². The term with μ's slope drops out, as Σ_j (x_j − μ) = 0. ([i =
+# j] is 1 for i = j, otherwise 0.)
 #
 #     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
 #     ∂s/∂x_i     = x̂_i / d_model
@@ -210,9 +210,8 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Since dg and db are right, dy and x̂ must be, and only dx, of `input[0]`, is wrong. The report
-# calls the line "a part of the Jacobian", the matrix of all ∂x̂_j/∂x_i: one of the three paths is
-# missing.
+# dg and db are right, so dy and x̂ are too. Only dx, `input[0]`, is wrong. The report calls the
+# line "a part of the Jacobian", the matrix of all ∂x̂_j/∂x_i: one of the three paths is missing.
 #
 # ## The heads again, one at a time
 #
@@ -389,9 +388,9 @@ print("one layer: the output, dx and the gradients of all its parameters are the
 # ### What the residual connection is for
 #
 # Remove it: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through six untrained
-# layers. After each layer we subtract the mean word from all twenty, and measure what share of the
-# mean square is left, which is 1 if the mean word is 0, and 0 if all twenty words are the same.
-# Guess what happens to it.
+# layers. After each layer we subtract the mean word from all twenty, and measure the share of the
+# mean square that is left: 1 if the mean word is 0, and 0 if all twenty words are the same. Guess
+# what happens to it.
 
 
 # %%
@@ -445,8 +444,8 @@ print("each word has the same output in:", *sentence, "/", *sentence[order])
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
-# One pair is the hand of a clock, which from p to p + offset turns by the angle ω_i offset,
-# *whatever p is*. With a = ω_i p and b = ω_i offset:
+# Each pair is the hand of a clock. From p to p + offset it turns by the angle ω_i offset, *whatever
+# p is*. With a = ω_i p and b = ω_i offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -472,9 +471,8 @@ for p in (2, 50):
 
 # %% [markdown]
 # Since R is the same for all p, "the word three before me" is a linear map, which W_q and W_k can
-# learn. And PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends on the distance alone. (Because
-# cos is symmetric, it ignores which comes first, but W_q and W_k can distinguish before from
-# after.)
+# learn. And PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends on the distance alone. (This
+# product ignores which comes first, as cos is symmetric; W_q and W_k can tell before from after.)
 
 # %%
 products = PE @ PE.T
@@ -522,9 +520,9 @@ print("the decoder's layer: its output is the library's")
 # %% [markdown]
 # ### What no gradient check sees
 #
-# With a triangle that is one place too wide, j ≤ t + 1, or left out, the backward pass is correct,
-# but the forward pass computes the wrong function. What catches this bug is a *law*: no word may
-# change an earlier output. Change word j, and see which outputs move.
+# If the triangle is one place too wide, j ≤ t + 1, or left out, the backward pass is correct, but
+# the forward pass computes the wrong function. What catches this bug is a *law*: no word may change
+# an earlier output. Change word j, and see which outputs move.
 
 
 # %%

@@ -7,9 +7,8 @@
 # **Needs:** lesson 06. **Time:** 45 minutes to read, about a minute to run.
 #
 # A trained translator gives the probability of each next word, given the words written so far. It
-# does not tell you which *sentence* to write. Since there are V^T sentences of T words from a
-# vocabulary of V, too many to score them all, decoding means to search for a good sentence, or to
-# sample one.
+# does not tell you which *sentence* to write. There are V^T sentences of T words from a vocabulary
+# of V, too many to score them all. So decoding means searching for a good one, or sampling one.
 #
 # No parameter changes here, so there is no gradient check. What can go wrong is the bookkeeping,
 # and it goes wrong silently, because the code still writes words. Later, one wrong word in the code
@@ -170,10 +169,10 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: extend ever
 # %% [markdown]
 # ## Both searches in full
 #
-# A search needs two functions of a model. `start` reads the source, and `next` takes the word just
-# written and returns log p of the next one, the attention weights (not needed here), and the new
-# state, for several prefixes at once, one per row. The state of a `Small` translator is the words
-# written so far. When prefixes cross, `take` picks the rows of the state.
+# A search needs two functions of a model. `start` reads the source. `next` takes the last word of
+# each prefix, one per row, and returns log p of the next word, the attention weights (not needed
+# here), and the new state. The state of a `Small` translator is the words written so far. When
+# prefixes cross, `take` picks the rows of the state.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -607,7 +606,7 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 # ## What a wider beam finds
 #
 # A wider beam finds more probable sentences, and shorter ones. BLEU rises at first, but hardly
-# moves from width 5 to 10. Here are the means, then the clauses where beam 5 gains most on greedy:
+# moves from width 5 to 10. Here are the means, then the clauses where beam 5 beats greedy most:
 
 
 # %% tags=["training"]
@@ -653,16 +652,15 @@ print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So a miss of the beam is rarely a **search error**, nearly always a **model error**: the model
-# prefers its own sentences, and since a better search would only find some that it prefers even
-# more, the model must change.
+# So a miss of the beam is nearly always a **model error**, rarely a **search error**. A better
+# search would only find sentences that the model prefers even more, so the model must change.
 #
 # ## One beam, drawn as a tree
 #
-# Of the clauses that the beam translates exactly as the book does, take the one where its log p
-# beats greedy's most. Each edge shows the log p of its word. Ended prefixes are green and show
-# their total, whereas dropped ones are white and dotted. Follow greedy, which takes the largest
-# number each time. Where does the beam drop it?
+# Take a clause that the beam translates exactly as the book does: the one where its log p beats
+# greedy's most. Each edge shows the log p of its word. Ended prefixes are green and show their
+# total, whereas dropped ones are white and dotted. Follow greedy, which takes the largest number
+# each time. Where does the beam drop it?
 
 # %% tags=["training"]
 of_five = best(ended[5])
@@ -712,8 +710,8 @@ assert few < 3 < many
 #
 # ## Searching and sampling compared
 #
-# Translate every clause four times with each knob. *Different* is the share of clauses whose first
-# two samples differ.
+# Translate every clause four times per setting. *Different* is the share of clauses whose first two
+# samples differ.
 
 # %% tags=["training"]
 print(f"  {'':<14} BLEU   mean log p   different")
@@ -748,7 +746,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # |---|---|
 # | width | beam width, beam size, k, B |
 # | search finds something more probable than the book | model error, not search error |
-# | a division by the length | length normalization, **length penalty** |
+# | `score(a)` (question 9) | length normalization, **length penalty** |
 # | nucleus | top-p sampling |
 # | (left out) | min-p sampling, repetition penalty: two more changes to p before sampling |
 #

@@ -148,8 +148,8 @@ assert context(h_t, W_q)[0] > 0.5 and context(wants_second, W_q)[0] < -0.5
 assert (context(h_t, no_query) == context(wants_second, no_query)).all()
 
 # %% [markdown]
-# *single* is the special case W_q = 0, so it gives every state the same answer, as the heatmaps
-# will show. The last line combines state and context:
+# *single* is the special case W_q = 0, so it answers every question alike, as a heatmap will show.
+# The last line combines state and context:
 
 # %%
 W_x = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
@@ -245,9 +245,9 @@ print("one step: every gradient is what the central difference measures")
 # has no past, the first row is empty, and its weights and its c are 0.
 #
 # Now each state has all four roles, at different steps: h_3 asks at step 3, and is found and
-# fetched at steps 4, 5, 6, … So dk_s and the value's term are sums over all *later* steps t.
-# Remember the value's term, because it carries the gradient from t to h_s in **one** step, however
-# far apart they are.
+# fetched at steps 4, 5, 6, … So dk_s and Σ_t α_ts dc_t are sums over all *later* steps t. Remember
+# the second, because it carries the gradient from t to h_s in **one** step, however far apart they
+# are.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -396,14 +396,14 @@ report = caught(check, LastRoles(*arrays))
 # the mistake is in adding up its terms. The report names the line: it *assigns* where it should
 # add, and so loses the terms before it, "it predicts" and "it asks".
 #
-# Why does the report find 0 there? The element belongs to the last step, [5, …]. No later step
-# looks back at that state, so it is neither found nor fetched, and with this bug nothing of its
-# gradient is left.
+# Why does the report find 0? Its element, [5, …], belongs to the last step. No later step looks
+# back at that state, so it is neither found nor fetched, and with this bug nothing of its gradient
+# is left.
 #
 # ## What no gradient check sees
 #
 # A gradient check proves that `backward` belongs to `forward`. It cannot know whether you wanted
-# *this* forward pass, which can be ruined in two ways. The first forgets the triangle, so each step
+# *this* forward pass. Here are two ways to ruin it. The first forgets the triangle, so each step
 # sees the word that it should predict. The second was published: the code released with the paper
 # gives its cell to a framework that *traces* it. Such a framework runs the cell once, on the first
 # word, when the past is empty, and replays the recorded graph at every later step.
@@ -465,10 +465,10 @@ print("the traced reader's gradient is 0, and right, for", ", ".join(unmoved))
 assert unmoved == ["W_s", "W_q", "v", "W_r"]
 
 # %% [markdown]
-# The second layer sees the future, and the third is only a diagonal: y = tanh(h W_x + b), one layer
-# and no past at all. Yet it *trains*, and well: code that runs does not prove that its equations
-# are right. (A sign to look for in your own runs: a parameter whose gradient is exactly 0.) We keep
-# the third layer as the **control**, the model to compare with.
+# The second layer sees the future, the third only its own step: y = tanh(h W_x + b), one layer and
+# no past at all. Yet it *trains*, and well: code that runs does not prove that its equations are
+# right. (A sign to look for in your own runs: a parameter whose gradient is exactly 0.) We keep the
+# third layer as the **control**, the model to compare with.
 #
 # ## Ten letters, twenty dots
 #
@@ -476,7 +476,7 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # so chance is one in eight. At the arrow that ends the dots, the model predicts the first letter,
 # then *reads* the correct first letter and predicts the second, and so on. So h_t can know its
 # place in the copy, because the LSTM only has to count what came after the arrow. All models get
-# the same 400 batches of 32 sequences and 20,000 parameters, so attention implies a smaller state.
+# the same 400 batches of 32 sequences and 20,000 parameters, so attention leaves a smaller state.
 #
 # Write down four guesses: the LSTM, the LSTM with a tanh layer (the control), single, combined.
 
@@ -544,7 +544,7 @@ assert on_it > 0.95
 # - **sampled**: one state, sampled with the weights as probabilities.
 #
 # Which of the five will cost *combined* nothing? If equal weights cost nothing, the softmax does
-# not choose. So attention counts as *used* only if they cost at least 0.01 nats per word.
+# not choose. So attention is *used* only if they cost at least 0.01 nats per word.
 
 # %% tags=["training"]
 print("\nwhat it costs to change the weights, nats per letter (95 % interval):")
@@ -622,11 +622,11 @@ title = ("How much the model depends on its attention: equal weights cost "
 show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
-# The plain LSTM wins with 50.81, ahead of the control with 52.07 and combined with 52.48. And
-# combined does not point: it reads the mean of the verse so far, something like its topic. **Equal
-# weights** cost next to nothing, so the softmax hardly chooses. **No context** costs several times
-# as much, and a **shuffled** memory nearly that, so the model uses the past of this verse. **Hard**
-# weights cost even more, because one state cannot replace all of them.
+# The LSTM wins: perplexity 50.81, against 52.07 (control) and 52.48 (combined). And combined does
+# not point: it reads the mean of the verse so far, something like its topic. **Equal weights** cost
+# next to nothing, so the softmax hardly chooses. **No context** costs several times as much, and
+# **shuffled** almost the same, so the model uses this verse's past. **Hard** weights cost even
+# more, because one state cannot replace all of them.
 #
 # Is the cost of "no context" what attention is worth here? No! The control never had a context, and
 # predicts no worse. A model leans on what it grew up with, and stumbles without it. **The ablation
@@ -647,8 +647,8 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #   seed (the recipes `bible-lstm`, `bible-readout` and `bible-combined`);
 # - the paper's own protocol, the Penn Treebank sentence by sentence: 13 epochs, the mean of two
 #   seeds (`sentences-lstm`, `sentences-no-context` and `sentences-combined`);
-# - the LSTM with which the paper compares, at its published size of 2 × 650 units: 39 epochs of the
-#   Penn Treebank as running text, one seed (`zaremba-medium-tied`). It took six hours on one core.
+# - the paper's LSTM baseline, at its published size of 2 × 650 units: 39 epochs of the Penn
+#   Treebank as running text, one seed (`zaremba-medium-tied`). It took six hours on one core.
 
 # %% tags=["training"]
 LONGER = {
@@ -661,8 +661,8 @@ for text, recorded in LONGER.items():
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# On the Bible, combined now wins, but in the paper's own protocol it loses: with 110.14, it is
-# behind the LSTM, 108.94, with both seeds.
+# On the Bible, combined now wins, but in the paper's own protocol it loses with both seeds: 110.14,
+# against the LSTM's 108.94.
 #
 # Without the control, attention would have got all the credit. On the Bible, the layer alone is
 # three points better than the LSTM, and combined only half a point better than the layer. In the

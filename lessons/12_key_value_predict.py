@@ -43,8 +43,8 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # h_t is the LSTM's state after word t: one vector, cut into *parts* of n numbers, h_t = [k_t; v_t;
 # p_t]. The LSTM is free to put anything anywhere, so k_t is a key only because the score reads
-# these columns, and no others. The state has four *roles* in one to three parts, and the paper's
-# models differ in which part, a, b or c, has which role:
+# these columns, and no others. The state has four *roles*, and the paper's models differ in which
+# part (a, b or c) has which role:
 #
 # | role | its name | reads | attention, [a] | key-value, [a; b] | key-value-predict, [a; b; c] |
 # |---|---|---|---|---|---|
@@ -54,7 +54,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_t predicts | predict | p_t | a | b | c |
 # | the paper's equations | | | 2 to 6 | 7 to 9 | 10 to 12 |
 #
-# So in all three models the same part is query and key. (In code, `roles` counts the *parts*.)
+# So in all three models the same part is query and key. (In code, `roles` = number of parts.)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -67,8 +67,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_Y, W_h, w | (n, n), (n, n), (n,) | parameters of the score |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer |
 #
-# What lesson 11 called W_s, W_q, v and c is W_Y, W_h, w and r here, as in this paper. There is no
-# bias b.
+# Lesson 11's W_s, W_q, v and c are W_Y, W_h, w and r here, as in this paper. There is no bias b.
 
 # %%
 boxes = {
@@ -477,17 +476,17 @@ show(ax, "12_roles_or_room")
 # see, and the LSTM has not even learned to remember the five second letters.)
 #
 # But look at the last column. *One* vector of 16, all roles mixed, is better than two parts of 8,
-# and even than three. Since a state with parts is a longer state, what helped was **room to learn
-# in**. A long vector loses nothing by mixing the roles, because each matrix can read the directions
-# that it needs (question 1 proves it). Is it room to *hold* answers, or to *learn* the task fast?
-# (Question 4 has a surprise.)
+# and even than three. Since a state with parts is a longer state, what helped was **room**. A long
+# vector loses nothing by mixing the roles, because each matrix can read the directions that it
+# needs (question 1 proves it). Is it room to *hold* answers, or to *learn* the task fast? (Question
+# 4 has a surprise.)
 #
 # ## Do the roles pull against each other?
 #
 # Now measure the gradients that meet in h. `terms_of` runs the library's backward pass on the 500
 # sequences and returns the four terms of dh from above, one row per state. We take the **cosine**
-# between two terms, as a mean over the states where both are present: 1 if both want the same
-# change of a state, −1 if they want opposite ones.
+# between two terms, averaged over the states that have both: 1 if both want the same change of a
+# state, −1 if they want opposite ones.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -559,11 +558,11 @@ assert all((right[name] < right[together]).all() for name in separated)
 # %% [markdown]
 # The suspicion is refuted: the third is the best of the three, with every seed. With a separate
 # query, the result depends on the seed, and a separate predict part does not help within 800 steps.
-# (We do not know why that is behind even one vector of 8 with these three seeds.) A negative cosine
-# says that two roles disagree about the next small step, not that a vector has no room for both in
-# the end.
+# (With these seeds it is behind even one vector of 8. We do not know why.) A negative cosine says
+# that two roles disagree about the next small step, not that a vector has no room for both in the
+# end.
 #
-# How could we have known which roles need separate parts? Ask what each must *find* in the state.
+# How could we have known which roles need separate parts? Ask what each must *read* in the state.
 # Query and value both need the letter that is read *now*, and the key needs the one *before*,
 # whereas predict needs nothing, since the answer comes with r. If that is the reason, a cut by
 # content must be the best of all: query and value in one part, key and predict in the other. Guess
@@ -583,9 +582,9 @@ print("with every seed, this cut answers more than any other above")
 #
 # ## Real text
 #
-# Does real text need a past? The paper reads Wikipedia, and so do the recorded runs of the recipes
-# `wikitext-*`: 33,280 words, 7 million parameters each, a window of 5, three epochs. Guess the
-# order of the six models.
+# Does real text need a past? Like the paper, the recorded runs (recipes `wikitext-*`) read
+# Wikipedia: 33,280 words, 7 million parameters each, a window of 5, three epochs. Guess the order
+# of the six models.
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text: of seed 0, and of seed 1
@@ -603,8 +602,8 @@ for name, seeds in WIKITEXT.items():
 # %% [markdown]
 # With both seeds, three parts are ahead of two and of one, as in the paper, but all three models
 # are behind the LSTM and the 4-gram. A second seed shifts each model by more than its interval,
-# which covers the choice of the test text only. So compare only within a column
-# (`results/claims.md` has the reason, other windows, and a verdict).
+# which covers only the choice of test text. So compare only within a seed (`results/claims.md` has
+# the reason, other windows, and a verdict).
 
 # %% [markdown]
 # ## What others call it

@@ -6,10 +6,10 @@
 #
 # **Needs:** lessons 06 and 07. **Time:** 40 minutes to read, about a minute to run.
 #
-# The scores that you have met multiply query and word, or add them and apply a tanh, and one does
-# not look at the word at all. Here is another idea: put query and words as points on a map, and
-# attend to what is *near*, so that a score is a distance. As no paper in this course has this
-# score, nobody has derived it for you, checked it, or tried it.
+# The scores that you have met multiply query and word, or add them and apply a tanh, and one
+# ignores the word. Here is another idea: put query and words as points on a map, and attend to what
+# is *near*, so that a score is a distance. As no paper in this course has this score, nobody has
+# derived it for you, checked it, or tried it.
 #
 # This lesson goes the whole way: from the idea to numbers on paper, to a backward pass, to a class
 # that the library trains like its own, to a comparison, and to a verdict, the hardest step. Make
@@ -261,8 +261,8 @@ print("their products, normalised, are the weights by distance")
 # ## The class
 #
 # `SoftmaxAttention` implements the mask, the softmax, the context, and all of their backward
-# passes. You create the parameters, and write the score and its backward pass. The keys k_j = h_j W
-# are computed once per sentence and not once per word, so you also extend two inherited methods:
+# passes. You create the parameters, and write the score and its backward pass. Since the keys k_j =
+# h_j W are computed once per sentence, you also extend `read` and `read_backward`:
 #
 # | method | when | here |
 # |---|---|---|
@@ -468,8 +468,8 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # ## The verdict
 #
 # First guess: is nearness sharper than additive? Yes, for each of the three seeds. You could write
-# a paper at this point: "distance makes attention sharp". But general, which has no distance in it,
-# is as sharp, so sharpness does not need distance. Without general as a control, you would have
+# a paper at this point: "distance makes attention sharp". But general, which has no distance, is at
+# least as sharp, so sharpness needs no distance. Without general as a control, you would have
 # believed that it does.
 #
 # Then what keeps additive soft? One explanation suggests itself: the tanh. In e = v_a · tanh(…), no
@@ -505,7 +505,7 @@ print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 # %% [markdown]
 # The bound is not the reason. It would let additive be sharper than either of the others, and
 # additive stays far below it. The tanh may hold it down in another way: this lesson cannot tell.
-# But it does show that nearness became sharper in training, since β has grown for each seed.
+# But nearness did become sharper in training, since β has grown for each seed.
 #
 # And the sentences? Compare the differences between the scores with those between the seeds.
 
@@ -559,9 +559,9 @@ for seed, right in zip(SEEDS, figures["points right"]["nearness"]):
     print(f"nearness, seed {seed}: {of_words.total()} links missed, of which {most}")
 
 # %% [markdown]
-# Nearly all the misses of seed 3 come from two habits: the full stop, and *ne* or *n'*. Where do
-# they look instead? The figure compares general and nearness on the first sentence with a negation
-# and a swapped adjective. (Here and in the titles, `</s>` counts as a source word.)
+# Nearly all the misses of seed 3 are in two places: the full stop, and *ne* or *n'*. Where do they
+# look instead? The figure compares general and nearness on the first sentence with a negation and a
+# swapped adjective. (Here and in the titles, `</s>` counts as a source word.)
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -580,8 +580,8 @@ show(figure, "13_attention")
 # %% [markdown]
 # In both models the full stop looks at `</s>`, which the measure does not count. The little weight
 # that is left is on the right word for general, but not for nearness. And in nearness, *ne* looks
-# at *do*, a link marked as possible, not as sure. Neither seems to do harm: of the three seeds of
-# nearness, this one translates best. So a low share of links may be a habit, not a mistake.
+# at *do*, a link marked as possible, not as sure. Neither habit seems to hurt: of nearness's three
+# seeds, this one translates best. So a low share of links may be a habit, not a mistake.
 #
 # That is the usual end of a new mechanism: it works, its gradients are right, it translates, it
 # points, and it is not better. Say so.

@@ -76,7 +76,7 @@ V = 3000
 H = 200
 T = 20
 B = 20
-RATE = 1.0          # of the learning
+RATE = 1.0          # learning rate
 CLIP = 5.0          # the gradient's largest norm
 rng = np.random.default_rng(1)
 inputs = rng.integers(4, V, (T, B))
@@ -426,9 +426,8 @@ check_same(InputsAtOnce, FirstWritten)
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# Now the product computes the sum over t, which also saves memory traffic: in each of the T steps,
-# `grads.W += …` in the loop makes an array as large as W, reads it again, reads grads.W, and writes
-# it back.
+# Now the product computes the sum over t, and saves memory traffic, too: in the loop, each `grads.W
+# += …` made an array as large as W, read it again, read grads.W, and wrote it back.
 #
 # > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
@@ -516,8 +515,8 @@ print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 # ## 4. Few rows at full speed: U in panels
 #
 # The loop still multiplies only 20 rows at a time, forward by U and backward by Uᵀ. The plot in
-# section 1 shows what that costs. Why does a product of ten rows run at a fraction of the speed of
-# a thousand, although U and the arithmetic per row are the same?
+# section 1 shows what that costs. Why do so few rows run at a fraction of the speed of a thousand,
+# although U and the arithmetic per row are the same?
 #
 # BLAS does not read U where it is, but first copies it, block by block, into the order in which its
 # inner loop reads it. This *packing* takes the same time for any number of rows, so a thousand rows
@@ -580,8 +579,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # array (P, K, 64), each of them contiguous, and one call of `np.matmul` computes all P products.
 #
 # Making the panels copies W, too: it is packing by hand. But BLAS packs U for each of the T
-# products, since it cannot know that U will be the same next time, whereas we know that U does not
-# change within a training step, and pack it once.
+# products, since it cannot know that U will be the same next time. We know that U does not change
+# within a training step, and pack it once.
 
 
 # %%
@@ -828,8 +827,8 @@ print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
 # The floor is the products of a training step and nothing else. Each product y = x W needs two more
-# in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. All factors have the fastest layout, which is
-# panels for those in the loop, and large results go into arrays that already exist.
+# in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. All factors have a fast layout (panels for those
+# in the loop), and large results go into arrays that already exist.
 
 
 # %%
