@@ -33,7 +33,7 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
 
     For each sentence, keep the `beam` most probable prefixes. A prefix that ends in </s> is
     finished, and its place in the beam stays empty. The search ends when `beam` hypotheses have
-    finished, or at max_length words (default: twice the source's length plus 10). Hypotheses are
+    finished, at max_length words, or at twice the source's length plus 10 words. Hypotheses are
     ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. A sentence's
     result does not depend on the rest of its batch. <pad>, <s> and ids in `never` are not chosen.
 
