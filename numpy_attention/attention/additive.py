@@ -78,7 +78,7 @@ class AdditiveAttention(SoftmaxAttention):
         return dprojected @ few_rows(self.W_a.T, len(dprojected))
 
     def read_backward(self, memory, dmemory, grads):
-        """Return dvalues (B, S, D); add to grads.W_a and grads.U_a."""
+        """Propagate to the values → dvalues (B, S, D); add to grads.W_a and grads.U_a."""
         dvalues = super().read_backward(memory, dmemory, grads)
         # k_j = U_a h_j
         grads.U_a += as_rows(memory.values).T @ as_rows(dmemory.keys)

@@ -23,11 +23,11 @@ class FixedVector(Module):
     """
 
     def read(self, values, mask):
-        """Return the Memory, without keys, of values (B, S, D) and mask (B, S)."""
+        """Store values (B, S, D), mask (B, S) → Memory without keys."""
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """Return context (B, D), weights (B, S) and cache; the query is not used."""
+        """Take one step → context (B, D), weights (B, S), cache; the query is not used."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
@@ -39,5 +39,5 @@ class FixedVector(Module):
         dmemory.defer("values", cache.weights, dcontext)
 
     def read_backward(self, memory, dmemory, grads):
-        """Return dvalues (B, S, D), which is 0 except at the last annotation."""
+        """Propagate to the values → dvalues (B, S, D); 0 except at the last annotation."""
         return dmemory.total_values()

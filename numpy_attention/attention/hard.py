@@ -68,7 +68,7 @@ class HardAttention(Module):
         check_number("soft", self.soft, 0, 1)
 
     def read(self, values, mask):
-        """Return the wrapped attention's Memory of values (B, S, D) and mask (B, S)."""
+        """Store values (B, S, D), mask (B, S) → Memory of the wrapped attention."""
         return self.attention.read(values, mask)
 
     def sampled(self, memory, rng, rows):
@@ -77,7 +77,7 @@ class HardAttention(Module):
         return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)
 
     def step(self, query, memory, t):
-        """Return context (B, D), weights (B, S) and cache for query (B, Q)."""
+        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
         scores, scored = self.attention.score(query, memory)                    # (B, S)
         weights = masked_softmax(scores, memory.mask)
         chosen = np.zeros_like(weights)
@@ -103,7 +103,7 @@ class HardAttention(Module):
         return (totals > below).argmax(1)       # the first whose sum is above the draw
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """Return dquery (B, Q) from dcontext (B, D); None if dweights (B, S) is None.
+        """Propagate dcontext (B, D) → dquery (B, Q); None if dweights (B, S) is None.
 
         dweights: R − b at the chosen position, 0 elsewhere. None holds the choice fixed.
         """
@@ -120,5 +120,5 @@ class HardAttention(Module):
         return self.attention.score_backward(dscores, scored, memory, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """Return dvalues (B, S, D)."""
+        """Propagate to the values → dvalues (B, S, D)."""
         return self.attention.read_backward(memory, dmemory, grads.attention)

@@ -56,7 +56,7 @@ class HistoryAttention(Module):
         return masked_softmax(scores, visible)
 
     def forward(self, queries, keys, values, visible):
-        """Return contexts r (T, B, D), weights α (T, B, S) and cache."""
+        """Attend at all steps → contexts r (T, B, D), weights α (T, B, S), cache."""
         scores, scored = self.score(queries, keys, visible)
         weights = self.attention_weights(scores, visible)                                # (T, B, S)
         # r_t = Σ_i α_ti v_i
@@ -65,9 +65,9 @@ class HistoryAttention(Module):
         return contexts, weights, Cache(values, visible, weights, scored)
 
     def backward(self, dcontexts, dweights, cache, grads):
-        """Propagate dcontexts (T, B, D) and dweights (T, B, S), or None, to the inputs.
+        """Propagate dcontexts (T, B, D), dweights (T, B, S) or None
 
-        Returns dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
+        → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
         """
         values, visible, weights, scored = cache
         # r_t = Σ_i α_ti v_i

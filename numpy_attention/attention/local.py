@@ -59,7 +59,7 @@ class LocalMonotonic(Window):
         return cls(attention, width, backwards)
 
     def step(self, query, memory, t):
-        """Return context (B, D), weights (B, S) and cache for query (B, Q)."""
+        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
         last = memory.mask.sum(1) - 1                                           # (B,)
         centre = np.minimum(t, last)                                            # (B,)
         if self.backwards:
@@ -71,7 +71,7 @@ class LocalMonotonic(Window):
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """Return dvalues (B, S, D)."""
+        """Propagate to the values → dvalues (B, S, D)."""
         return self.attention.read_backward(memory, dmemory, grads.attention)
 
 
@@ -125,7 +125,7 @@ class LocalPredictive(Window):
         return cls(attention, W_p, v_p, width)
 
     def step(self, query, memory, t):
-        """Return context (B, D), weights (B, S) and cache for query (B, Q)."""
+        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
         # p = S σ(v_p · tanh(W_p q)),  σ as a tanh that cannot overflow
         lengths = memory.mask.sum(1).astype(query.dtype)                        # (B,)
         hidden = np.tanh(query @ self.W_p)                                      # (B, P)
@@ -171,7 +171,7 @@ class LocalPredictive(Window):
         return dpredicted if dquery is None else dpredicted + dquery
 
     def read_backward(self, memory, dmemory, grads):
-        """Return dvalues (B, S, D); add to grads.W_p."""
+        """Propagate to the values → dvalues (B, S, D); add to grads.W_p."""
         queries, dhidden = dmemory.stacked("W_p")
         grads.W_p += as_rows(queries).T @ as_rows(dhidden)
         dvalues = dmemory.total_values()                    # (B, S, D)

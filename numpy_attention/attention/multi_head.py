@@ -90,7 +90,7 @@ class MultiHeadAttention(Module):
     # ---- all queries at once ---------------------------------------------------------------------
 
     def forward(self, queries, values, visible):
-        """Return y (B, T, O), weights (B, T, S) and cache."""
+        """Attend with all queries → y (B, T, O), weights (B, T, S), cache."""
         y, weights, attend_cache = self.attend(queries, self.keys_and_values(values), visible)
         return y, weights, Cache(values, attend_cache)
 
@@ -120,9 +120,9 @@ class MultiHeadAttention(Module):
         return (dk @ self.W_k.T + dv @ self.W_v.T).reshape(values.shape)
 
     def attend(self, queries, keys_and_values, visible):
-        """Attend from queries (B, T, Q) to keys_and_values (B, S, 2A), with visible (B, T, S).
+        """Attend: queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S)
 
-        Returns y (B, T, O), weights (B, T, S), cache.
+        → y (B, T, O), weights (B, T, S), cache.
         """
         q = as_rows(queries) @ self.W_q + self.b_q
         q = q.reshape(queries.shape[:2] + self.b_q.shape)                       # (B, T, A)
@@ -156,27 +156,27 @@ class MultiHeadAttention(Module):
         return (dq @ self.W_q.T).reshape(queries.shape), dkeys_and_values
 
     def split_heads(self, x):
-        """Split x (B, T, A) into heads (B, heads, T, A / heads)."""
+        """Split by head: x (B, T, A) → (B, heads, T, A / heads)."""
         B, T, A = x.shape
         parts = x.reshape(B, T, self.heads, A // self.heads)
         return np.ascontiguousarray(parts.transpose(0, 2, 1, 3))
 
     def merge_heads(self, parts):
-        """Merge heads (B, heads, T, A / heads) into one array (B, T, A)."""
+        """Merge the heads: parts (B, heads, T, A / heads) → (B, T, A)."""
         B, _, T, _ = parts.shape
         return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
 
     # ---- one query after another, as a decoder asks ----------------------------------------------
 
     def read(self, values, mask):
-        """Memory of values (B, S, D), mask (B, S). ValueError, TypeError: wrong size or dtype."""
+        """Store values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: size or dtype."""
         check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
                     "memories are batch-major")
         check_dtype("values", values, self.W_k)
         return Memory(values, self.keys_and_values(values), mask)
 
     def step(self, query, memory, t):
-        """Return context (B, O), weights (B, S) and cache for query (B, Q)."""
+        """Take one step: query (B, Q) → context (B, O), weights (B, S), cache."""
         y, weights, attend_cache = self.attend(query[:, None], memory.keys, memory.mask[:, None])
         return y[:, 0], weights[:, 0], StepCache(memory, attend_cache)
 
@@ -190,5 +190,5 @@ class MultiHeadAttention(Module):
         return dqueries[:, 0]
 
     def read_backward(self, memory, dmemory, grads):
-        """Return dvalues (B, S, D)."""
+        """Propagate to the values → dvalues (B, S, D)."""
         return self.keys_and_values_backward(dmemory.keys, memory.values, grads)

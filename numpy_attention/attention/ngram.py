@@ -87,7 +87,7 @@ class NGramReadout(HistoryReadout):
         return y, memory, None, Cache(parts, y, mask)
 
     def backward(self, dy, dweights, cache, grads):
-        """Return dh (T, B, H) from dy (T, B, O); dweights is None, for lack of weights."""
+        """Propagate dy (T, B, O) → dh (T, B, H); dweights is None, as there are no weights."""
         parts, y, mask = cache
         # y_t = tanh(W^N parts_t)
         da = as_rows(activate_backward(dy, y, self.activation))

@@ -21,10 +21,10 @@ class Attention(Protocol):
     """
 
     def read(self, values: Array, mask: Array) -> Memory:
-        """Return the memory for all steps of values (B, S, D) and mask (B, S); project the keys."""
+        """Project the keys: values (B, S, D), mask (B, S) → the memory for all steps."""
 
     def step(self, query: Array, memory: Memory, t: int) -> tuple[Array, Array, Any]:
-        """Return context (B, D), weights (B, S) and cache for query (B, Q) of target word t ≥ 0."""
+        """Take step t from 0: query (B, Q) → context (B, D), weights (B, S), cache."""
 
     def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any,
                       dmemory: MemoryGradient, grads: Any) -> Array | None:

@@ -36,7 +36,7 @@ class ScaledDotProductAttention(Module):
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):
-        """Return output (B, …, T, d_v), weights (B, …, T, S) and cache."""
+        """Attend with all queries → output (B, …, T, d_v), weights (B, …, T, S), cache."""
         # e = Q Kᵀ / √d_k
         scores = np.matmul(q, np.swapaxes(k, -1, -2))                           # (B, …, T, S)
         if self.scaled:
@@ -46,7 +46,7 @@ class ScaledDotProductAttention(Module):
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grads=None):
-        """Return dq, dk and dv from doutput (B, …, T, d_v).
+        """Propagate doutput (B, …, T, d_v) → dq, dk, dv.
 
         dweights: None, or an array that broadcasts to (B, …, T, S).
         """

@@ -38,7 +38,7 @@ class SoftmaxAttention(Module):
     value_size = None   # D, as the weights have it; None: any
 
     def read(self, values, mask):
-        """Return the Memory, without keys, of values (B, S, D) and mask (B, S).
+        """Store values (B, S, D), mask (B, S) → Memory without keys.
 
         ValueError, TypeError: values of another size or dtype.
         """
@@ -53,7 +53,7 @@ class SoftmaxAttention(Module):
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):
-        """Return context (B, D), weights (B, S) and cache for query (B, Q)."""
+        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
         scores, scored = self.score(query, memory)                              # (B, S)
         weights = self.attention_weights(scores, memory.mask)                               # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
@@ -76,7 +76,7 @@ class SoftmaxAttention(Module):
         return self.score_backward(dscores, scored, memory, dmemory, grads)
 
     def read_backward(self, memory, dmemory, grads):
-        """Return dvalues (B, S, D); add the gradients deferred for the fields to grads.
+        """Propagate to the values → dvalues (B, S, D); add deferred gradients of fields to grads.
 
         ValueError: deferred factors whose product does not have the shape of their field.
         """

@@ -45,7 +45,7 @@ class Bidirectional(Module):
         return ys, (last, first), Cache(forward_cache, backward_cache)
 
     def backward(self, dys, dstate, cache, grads):
-        """dys (T, B, D) → dxs (T, B, I), pair of ∂L/∂(initial state), forward and backward.
+        """dys (T, B, D) → dxs (T, B, I), (∂L/∂(initial state) forward and backward).
 
         dstate, or either of its halves, may be None, which means 0.
         """

@@ -91,7 +91,7 @@ class Cell(Module):
         return len(self.b)
 
     def zero_state(self, B):
-        """Return the initial state of B sequences: h (B, H), zeros."""
+        """Make the initial state of B sequences → h (B, H); zeros."""
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     def _blocks(self):
@@ -145,7 +145,7 @@ class Cell(Module):
         return steps.hs[t]
 
     def hidden(self, state):
-        """Return h (B, H), the first array of a state."""
+        """Take the first array of a state → h (B, H)."""
         return arrays(state)[0]
 
     def step(self, t, steps):

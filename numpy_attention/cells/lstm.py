@@ -57,7 +57,7 @@ class LSTM(Cell):
         return cls(W, U, b)
 
     def zero_state(self, B):
-        """Return the initial state of B sequences: h (B, H) and c (B, H), zeros."""
+        """Make the initial state of B sequences → h (B, H), c (B, H); zeros."""
         return super().zero_state(B), super().zero_state(B)
 
     def state(self, steps, t):

@@ -91,7 +91,7 @@ class Stacked(Module):
         return tuple(cell.zero_state(B) for cell in self.cells)
 
     def project(self, xs):
-        """Return the first layer's a (T, B, G) for xs (T, B, I)."""
+        """Project the first layer's input: xs (T, B, I) → a (T, B, G)."""
         return self.cells[0].project(xs)
 
     def project_backward(self, da, xs, grads):
@@ -124,7 +124,7 @@ class Stacked(Module):
         return tuple(cell.state(one, t) for cell, one in zip(self.cells, steps.layers))
 
     def hidden(self, state):
-        """Return h (B, H) of the top layer's state."""
+        """Take the top layer's state → h (B, H)."""
         return self.cells[-1].hidden(state[-1])
 
     def step(self, t, steps):

@@ -58,7 +58,7 @@ class Dropout(Module):
         return self._masked(x, mask), mask
 
     def backward(self, dy, cache, grads=None):
-        """Return dx (…, D) from ∂L/∂y (…, D)."""
+        """Propagate ∂L/∂y (…, D) → dx (…, D)."""
         if cache is None:
             return dy.copy()
         # y = m ∘ x / (1 − rate)

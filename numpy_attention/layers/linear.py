@@ -36,7 +36,7 @@ class Linear(Module):
         return rows.reshape(x.shape[:-1] + rows.shape[-1:]), x
 
     def backward(self, dy, cache, grads):
-        """Return dx (…, I) from ∂L/∂y (…, O)."""
+        """Propagate ∂L/∂y (…, O) → dx (…, I)."""
         x = cache
         drows = as_rows(dy)                                                    # (N, O)
         # y = … + b, the same b in every row

@@ -69,7 +69,7 @@ class Output(Module):
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
     def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0, each=None):
-        """Return the loss Σ −log p[target] and dx = ∂(scale · loss)/∂x (N, K).
+        """Compute loss and gradient → Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
 
         each: an array (N,) that receives the loss of every row, or None.
 

@@ -89,7 +89,7 @@ class AttentiveLanguageModel(LanguageModel):
         return self.read_backward(dh, dstate, cache.read, grads)
 
     def weights(self, batch, state=None):
-        """Return weights (T, B, M + T) over M carried and T batch states, and the state to carry.
+        """Evaluate attention → weights (T, B, M + T) of M carried and T new states, the state.
 
         The weights of an N-gram model are None.
         """

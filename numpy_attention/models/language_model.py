@@ -79,7 +79,7 @@ class LanguageModel(Module):
     # ---- from words to the states of the top layer, and back ---------------------------------
 
     def read(self, batch, state=None, rng=None):
-        """Return h (T, B, H) of the top layer, the cells' states to carry, and cache."""
+        """Read a batch → h (T, B, H) of the top layer, the cells' states to carry, cache."""
         check_batch(batch, TEXT)
         check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)",
                     "a target for each input")
@@ -100,13 +100,13 @@ class LanguageModel(Module):
         return dstate
 
     def forward(self, batch, state=None, rng=None):
-        """Return h (T, B, H), the output layer's input, the state to carry, and cache."""
+        """Read a batch → h (T, B, H) as the output layer's input, the state to carry, cache."""
         h, state, read = self.read(batch, state, rng)
         h, dropped = self.dropout.forward(h, rng, position_ids(len(h), batch.rows))
         return h, state, Cache(read, dropped)
 
     def backward(self, dh, dstate, cache, grads):
-        """Propagate the gradients of `forward`'s h (T, B, H) and carried state (or None).
+        """Propagate ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, of `forward`'s results.
 
         Returns ∂L/∂(initial state).
         """

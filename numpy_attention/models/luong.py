@@ -183,7 +183,7 @@ class LuongTranslator(TeacherForced):
     def forward(self, batch, rng=None):
         """Run the model with teacher forcing.
 
-        Returns read_out (N, K) for the N target words without padding, weights (T, B, S), cache.
+        → read_out (N, K) of the N target words that are not padding, weights (T, B, S), cache.
         """
         check_batch(batch, PAIRS)
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)

@@ -198,7 +198,7 @@ class RNNSearch(TeacherForced):
     def forward(self, batch, rng=None):
         """Run the model with teacher forcing.
 
-        Returns t (N, l) for the N target words without padding, weights (T, B, S), cache.
+        → t (N, l) for the N target words that are not padding, weights (T, B, S), cache.
         """
         check_batch(batch, PAIRS)
         memory, s_0, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)

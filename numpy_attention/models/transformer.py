@@ -156,7 +156,7 @@ class Transformer(TeacherForced):
     def forward(self, batch, rng=None):
         """Run the model with teacher forcing.
 
-        Returns read_out (N, D) for the N target words without padding, weights (T, B, S), cache.
+        → read_out (N, D) of the N target words that are not padding, weights (T, B, S), cache.
         """
         check_batch(batch, PAIRS)
         memory, known, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
