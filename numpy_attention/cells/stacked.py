@@ -104,7 +104,7 @@ class Stacked(Module):
         """Allocate the steps of all layers; draw a dropout key for each layer except the first.
 
         rng None: no dropout. row_ids (T, B): integers, by default 0, 1, 2, … ValueError: the number
-        of states is not that of cells. Also raises both errors of `Cell.begin`.
+        of states differs from that of the cells. Also raises both errors of `Cell.begin`.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
@@ -159,7 +159,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return the first layer's da; add the gradients of all weights except its input's."""
+        """Return the first layer's da; add all gradients except those of its input weights."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -171,7 +171,7 @@ class Stacked(Module):
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
         """xs (T, B, I) → ys (T, B, H) of the top layer, the layers' last states, cache.
 
-        rng None: no dropout. ValueError: the number of states is not that of cells.
+        rng None: no dropout. ValueError: the number of states differs from that of the cells.
         """
         last = []
         cache = Cache([], [])

@@ -72,7 +72,7 @@ class AttentiveLanguageModel(LanguageModel):
         return cls(words, cells, output, Dropout(dropout), reader)
 
     def forward(self, batch, state=None, rng=None):
-        """→ y (T, B, K) after dropout, the state to carry on, cache."""
+        """Read a batch → y (T, B, K) after dropout, the state to carry, cache."""
         states, memory = both(state)
         h, states, read = self.read(batch, states, rng)
         y, memory, _, reader = self.reader.forward(h, batch.inputs != PAD, memory)      # (T, B, K)

@@ -78,7 +78,7 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
 
     systems: name → buckets of `metrics.bleu_by_length`, with the same edges for all. A bucket
     without sentences leaves a gap. If buckets have intervals, these are drawn as bars, with systems
-    slightly shifted. The number of sentences is printed under a bucket if all systems have it.
+    slightly shifted. The number of sentences is printed under a bucket if all agree on it.
 
     Raises ValueError if there is no system, or if the edges differ.
     """

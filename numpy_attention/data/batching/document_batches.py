@@ -43,7 +43,7 @@ class DocumentBatches:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Return the batches' indices; rng None: sorted by length, the same each time."""
+        """Return the batches' places; rng None: sorted by length, the same each time."""
         lengths = np.array([len(document) - 1 for document in self.documents])
         places = []
         for group in grouped(lengths, self.batch_size, self.block, rng):
@@ -52,7 +52,7 @@ class DocumentBatches:
         return places
 
     def batch(self, place: Place) -> TextBatch:
-        """Return the TextBatch of one element of `order()`."""
+        """Return the TextBatch at a place, an element of `order()`."""
         indices, start = place
         end = None if self.steps is None else start + self.steps
         inputs = [self.documents[i][:-1][start:end] for i in indices]
