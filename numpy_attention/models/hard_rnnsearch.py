@@ -30,7 +30,7 @@ class HardRNNSearch(RNNSearch):
 
     @classmethod
     def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):
-        """Build a new model. Except discount and soft, arguments are RNNSearch.create's."""
+        """Build a new model; other arguments and errors are those of RNNSearch.create."""
         model = super().create(rng, *vocabularies, **settings)
         model.attention = HardAttention(model.attention, soft)
         model.discount = discount
