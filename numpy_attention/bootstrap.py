@@ -14,7 +14,7 @@ LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """A mean, and between what it lies at a level of confidence."""
+    """A mean and its confidence interval."""
 
     mean: float
     low: float
@@ -26,14 +26,14 @@ class Interval(NamedTuple):
 
 def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws: int = DRAWS,
                   level: float = LEVEL) -> Interval:
-    """Σ totals / Σ counts over the units of a text, and its interval.
+    """Return Σ totals / Σ counts over the units of a text, with its bootstrap interval.
 
-    totals (U,): of each sentence or block, such as its loss in nats; counts (U,): its tokens. Each
-    draw takes U units with replacement; the interval leaves out (1 − level) / 2 of
-    their means on either side. Of the difference of two models on one text, give the differences of
-    their totals: the bootstrap is then paired (Koehn 2004).
+    totals (U,): the total of each unit (sentence or block), such as its loss in nats. counts (U,):
+    its number of tokens. Each draw takes U units with replacement; the interval omits a share
+    (1 − level) / 2 of the drawn means on either side. To compare two models on one text, pass the
+    differences of their totals: the bootstrap is then paired (Koehn 2004).
 
-    ValueError: no units, or none that counts; TypeError: rng is not a Generator.
+    ValueError: no units, or only counts of 0; TypeError: rng is not a Generator.
     """
     totals = as_numbers("totals", totals)
     counts = as_numbers("counts", counts)

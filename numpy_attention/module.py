@@ -25,7 +25,7 @@ Array = np.ndarray
 
 
 class Module:
-    """Base of every layer, cell, attention and model, which are `@dataclass(eq=False)`."""
+    """Base class of every layer, cell, attention and model, all `@dataclass(eq=False)`."""
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -36,7 +36,7 @@ class Module:
     def modules(self):
         """Yield (dotted name, module) for this module ("") and its parts, each object once.
 
-        Depth first, in the order of the fields.
+        The traversal is depth-first, in the order of the fields.
         """
         seen = set()
         for name, module in self._visits(""):
@@ -67,7 +67,7 @@ class Module:
                     yield full, value
 
     def ties(self):
-        """[(other name, first name)] of the parts that are reached under more than one name."""
+        """Return [(other name, first name)] of the parts that have more than one name."""
         first = {}
         ties = []
         for name, module in self._visits(""):
@@ -78,7 +78,7 @@ class Module:
 
     @property
     def size(self):
-        """Number of parameters, each tied one counted once."""
+        """Number of parameters; tied ones count once."""
         return sum(array.size for _, array in self.named_parameters())
 
     @property
@@ -95,7 +95,7 @@ class Module:
 
     @property
     def vector(self):
-        """The flat vector of all parameters; the first use packs the model."""
+        """The flat vector of all parameters; the first access packs the model into it."""
         if "_vector" not in self.__dict__:
             self._pack()
         return self.__dict__["_vector"]
@@ -152,17 +152,17 @@ class Module:
     # ---- gradients and copies --------------------------------------------------------------------
 
     def zeros_like(self):
-        """Return a model for the gradients: the same structure and ties, all 0, packed."""
+        """Return a packed model of zeros, for the gradients, with the same structure and ties."""
         grads = _rebuilt(self, np.zeros_like, {})
         grads._pack()
         return grads
 
     def copy(self):
-        """An independent model with the same values and ties, packed if this one is."""
+        """Return an independent model with the same values and ties, packed if this one is."""
         return self._converted(np.array)
 
     def astype(self, dtype):
-        """A copy in another dtype: float32 trains, float64 checks. TypeError: another dtype."""
+        """Return a copy: float32 for training, float64 for checks. TypeError: another dtype."""
         check_floating(dtype)
         return self._converted(lambda array: np.array(array, dtype))
 
@@ -181,9 +181,9 @@ class Module:
                 if name not in ("_vector", "_packed")}
 
     def load(self, parameters):
-        """Copy values in from {dotted name: array}.
+        """Set the parameters from {dotted name: array}.
 
-        ValueError: names or shapes that are not exactly this model's; TypeError: no numbers.
+        ValueError: names or shapes that differ from this model's; TypeError: not numbers.
         """
         check_kind("parameters", parameters, Mapping, "arrays by dotted name")
         own = dict(self.named_parameters())

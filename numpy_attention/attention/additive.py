@@ -32,9 +32,9 @@ class AdditiveAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
-        """size: A; init_v: the initial v_a, one column of `init` unless given; the paper has 0.
+        """Draw the weights. size: A; init_v: initializer of v_a, by default `init`.
 
-        ValueError: sizes below 1.
+        The paper sets v_a = 0. ValueError: sizes below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, size=size)
         check_initial(rng, dtype, init, init_v or init)
@@ -50,7 +50,7 @@ class AdditiveAttention(SoftmaxAttention):
     def read(self, values, mask):
         """Project the keys k_j = U_a h_j of all positions in one product.
 
-        values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: of another size or dtype.
+        values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: another size or dtype.
         """
         memory = super().read(values, mask)
         keys = as_rows(values) @ self.U_a
@@ -58,7 +58,7 @@ class AdditiveAttention(SoftmaxAttention):
         return memory
 
     def score(self, query, memory):
-        """e_j = v_a · tanh(W_a q + k_j)."""
+        """Compute the scores e_j = v_a · tanh(W_a q + k_j)."""
         projected = query @ few_rows(self.W_a, len(query))                      # (B, A)
         scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
         one_row = np.empty_like(self.v_a)
@@ -78,7 +78,7 @@ class AdditiveAttention(SoftmaxAttention):
         return dprojected @ few_rows(self.W_a.T, len(dprojected))
 
     def read_backward(self, memory, dmemory, grads):
-        """→ dvalues (B, S, D); adds to grads.W_a and grads.U_a."""
+        """Propagate to the values → dvalues (B, S, D); add to grads.W_a and grads.U_a."""
         dvalues = super().read_backward(memory, dmemory, grads)
         # k_j = U_a h_j
         grads.U_a += as_rows(memory.values).T @ as_rows(dmemory.keys)

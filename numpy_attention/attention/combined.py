@@ -21,9 +21,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Combined(HistoryAttention):
-    """e_ti = v · tanh(W_s k_i + W_q q_t): the score `combined` of Salton et al. 2017, no biases.
+    """Score e_ti = v · tanh(W_s k_i + W_q q_t): `combined` of Salton et al. 2017, without biases.
 
-    Daniluk et al. 2017, equations 2 and 3, have it too: M = tanh(W^Y Y + W^h h_t),
+    Daniluk et al. 2017, equations 2 and 3, use the same score: M = tanh(W^Y Y + W^h h_t),
     α = softmax(wᵀ M).
     """
 
@@ -36,7 +36,7 @@ class Combined(HistoryAttention):
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
-        """size: A. ValueError: sizes below 1."""
+        """Draw the weights. size: A. ValueError: sizes below 1."""
         check_sizes(query_size=query_size, key_size=key_size, size=size)
         check_initial(rng, dtype, init)
         W_s = init(rng, (key_size, size), dtype)
@@ -45,7 +45,7 @@ class Combined(HistoryAttention):
         return cls(W_s, W_q, v)
 
     def score(self, queries, keys, visible):
-        """e_ti = v · tanh(W_s k_i + W_q q_t)."""
+        """Compute the scores e_ti = v · tanh(W_s k_i + W_q q_t)."""
         projected = as_rows(queries) @ self.W_q
         projected = projected.reshape(queries.shape[:2] + self.v.shape)         # (T, B, A)
         projected_keys = as_rows(keys) @ self.W_s

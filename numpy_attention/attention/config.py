@@ -24,16 +24,16 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """The configuration of a decoder's attention; `create` builds it.
+    """Configuration of a decoder's attention; `create` builds it.
 
-    attention, window: names of `registry.SCORES` and `registry.WINDOWS`, or a class on the protocol
-    for the score; width: a window has
-    2 · width + 1 positions; backwards: the sources are reversed, so local-m starts at their end;
-    alignment: the size of hidden layers, local-p's too, by default the query's; longest: the source
-    positions that location knows, </s> included; heads: multi-head's. A class gets what its own
-    `create` names.
+    attention: a name of `registry.SCORES`, or a class that follows the protocol, whose `create`
+    receives the arguments that it names. window: a name of `registry.WINDOWS`. width: a window has
+    2 · width + 1 positions. backwards: the sources are reversed, so local-m starts at their end.
+    alignment: the size of the score's and local-p's hidden layer, by default the query's. longest:
+    the largest number of source positions for "location", </s> included. heads: the number of heads
+    for "multi-head".
 
-    ValueError: an unknown name, a score and a window that do not go together, a size below 1.
+    ValueError: an unknown name, a score that does not fit the window, or a size below 1.
     """
 
     attention: str | type = "dot"
@@ -57,9 +57,9 @@ class AttentionConfig:
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention with queries (B, query_size) and values (B, S, value_size).
 
-        others: what else a score's `create` may ask for by name, such as init_v.
+        others: further arguments that a score's `create` names, such as init_v.
 
-        ValueError: sizes below 1, or that the score does not allow.
+        ValueError: sizes below 1, or sizes that the score does not allow.
         """
         score = resolve("attention", self.attention, SCORES)
         window = resolve("window", self.window, WINDOWS)

@@ -29,14 +29,14 @@ class DotAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size):
-        """There is nothing to draw. ValueError: sizes that differ."""
+        """Build the attention, which has no parameters. ValueError: sizes that differ."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size != value_size:
             raise ValueError(f"query_size = {query_size}, value_size = {value_size}: {ADVICE}")
         return cls()
 
     def score(self, query, memory):
-        """e_j = q · h_j."""
+        """Compute the scores e_j = q · h_j."""
         return dot_scores(query, memory), query
 
     def score_backward(self, dscores, query, memory, dmemory, grads):
@@ -47,16 +47,16 @@ class DotAttention(SoftmaxAttention):
 
 @dataclass(eq=False)
 class ScaledDotAttention(SoftmaxAttention):
-    """Scaled dot attention (Vaswani et al. 2017, equation 1), the values their own keys.
+    """Scaled dot attention (Vaswani et al. 2017, equation 1), with the values as keys.
 
-        e_j = q · h_j / √D              queries of the values' size
-        e_j = (q W_a) · h_j / √D        of another size, as RNNsearch's of annotations [→h_j; ←h_j]
+        e_j = q · h_j / √D              if queries and values have the same size
+        e_j = (q W_a) · h_j / √D        if not, as in RNNsearch with annotations [→h_j; ←h_j]
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
 
-    Vaswani's queries and keys are projected first, q W_q and h_j W_k, which is q W_a · h_j with
-    W_a = W_q W_kᵀ: general attention, scaled. Multi-head attention of one head has both matrices,
-    the factor 1/√d_k of their columns, and projects the values too.
+    Vaswani et al. first project queries and keys to q W_q and h_j W_k. The product is q W_a · h_j
+    with W_a = W_q W_kᵀ: general attention, scaled. Multi-head attention with one head has both
+    matrices, scales by 1/√d_k, where d_k is the number of their columns, and projects the values.
     """
 
     W_a: Array | None = None  # (Q, D)
@@ -66,7 +66,7 @@ class ScaledDotAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        """Draw W_a if the sizes differ; else there is no parameter. ValueError: sizes below 1."""
+        """Draw W_a if the sizes differ; otherwise no parameters. ValueError: sizes below 1."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size == value_size:
             return cls()
@@ -78,7 +78,7 @@ class ScaledDotAttention(SoftmaxAttention):
         return None if self.W_a is None else self.W_a.shape[1]
 
     def score(self, query, memory):
-        """e_j = (q W_a / √D) · h_j."""
+        """Compute the scores e_j = (q W_a / √D) · h_j."""
         projected = query if self.W_a is None else query @ few_rows(self.W_a, len(query))
         scaled = _scaled(projected)                                             # (B, D)
         return dot_scores(scaled, memory), (query, scaled)

@@ -14,30 +14,30 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class FixedVector(Module):
-    """No attention: the last annotation, c_i = h_S, for every target word (Cho et al. 2014).
+    """Baseline without attention: c_i = h_S, the last annotation (Cho et al. 2014).
 
     This is RNNenc, the baseline of Bahdanau et al. 2015, section 4.2. The weights are 1 at each
-    sentence's last token and 0 elsewhere, so that it can be plotted next to mechanisms that choose.
+    sentence's last token and 0 elsewhere, so they can be plotted next to those of an attention.
 
     Shapes: values h (B, S, D), mask (B, S) → context (B, D), weights (B, S).
     """
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory without keys."""
+        """Store values (B, S, D), mask (B, S) → Memory without keys."""
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """→ context (B, D), weights (B, S), cache; the query is not used."""
+        """Take one step → context (B, D), weights (B, S), cache; the query is not used."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
         return sum_of_values(weights, memory), weights, Cache(memory, weights)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """→ None: the weights depend only on the mask, so the query has no gradient."""
+        """Return None: the weights depend only on the mask, so the query has no gradient."""
         # c = Σ_j α_j h_j
         dmemory.defer("values", cache.weights, dcontext)
 
     def read_backward(self, memory, dmemory, grads):
-        """→ dvalues (B, S, D): everything flows into the last annotation."""
+        """Propagate to the values → dvalues (B, S, D); 0 except at the last annotation."""
         return dmemory.total_values()

@@ -21,7 +21,7 @@ class GeneralAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    The query is projected, not the values: one product per step instead of one per position.
+    The query is projected instead of the values: one product per step, not one per position.
     """
 
     W_a: Array  # (Q, D)
@@ -41,7 +41,7 @@ class GeneralAttention(SoftmaxAttention):
         return self.W_a.shape[1]
 
     def score(self, query, memory):
-        """e_j = (q W_a) · h_j."""
+        """Compute the scores e_j = (q W_a) · h_j."""
         projected = query @ few_rows(self.W_a, len(query))                      # (B, D)
         return dot_scores(projected, memory), (query, projected)
 

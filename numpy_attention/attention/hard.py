@@ -42,10 +42,10 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class HardAttention(Module):
-    """Attention that reads one position, around a mechanism with a softmax.
+    """Hard attention: read one position, chosen by the weights of a wrapped softmax attention.
 
         α   = softmax(score(q, h_j))
-        j   ~ α          of a SampledMemory; of another memory, as in evaluation, the largest
+        j   ~ α          with a SampledMemory; otherwise, as in evaluation, j = argmax α
         c   = h_j
 
     The choice has no derivative. For a loss L that is a sum over words, the score-function
@@ -53,9 +53,9 @@ class HardAttention(Module):
 
         (R − b) ∂log α_j/∂e = (R − b) (onehot(j) − α)
 
-    where R is the loss that follows the choice and b a baseline that does not depend on it. The
-    model computes R − b, and passes (R − b) · onehot(j) as `dweights`. In training, a share `soft`
-    of the sentences reads the expected value Σ_j α_j h_j instead, which has a derivative.
+    where R is the loss that follows the choice and b a baseline that does not depend on the choice.
+    The model computes R − b, and passes (R − b) · onehot(j) as `dweights`. In training, a fraction
+    `soft` of the sentences reads the expected value Σ_j α_j h_j, which has a derivative.
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context (B, D), weights α (B, S).
     """
@@ -68,16 +68,16 @@ class HardAttention(Module):
         check_number("soft", self.soft, 0, 1)
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory, the inner attention's."""
+        """Store values (B, S, D), mask (B, S) → Memory of the wrapped attention."""
         return self.attention.read(values, mask)
 
     def sampled(self, memory, rng, rows):
-        """The same memory for training: positions are drawn by a key from rng.   rows (B,)."""
+        """Return the memory for training; its key, from rng, draws positions.   rows (B,)."""
         key = int(rng.integers(2**32))
         return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)
 
     def step(self, query, memory, t):
-        """query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
         scores, scored = self.attention.score(query, memory)                    # (B, S)
         weights = masked_softmax(scores, memory.mask)
         chosen = np.zeros_like(weights)
@@ -89,13 +89,13 @@ class HardAttention(Module):
         return context, weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
-        """Which rows (B,) read the expected value, of a sampled memory."""
+        """Return which rows (B,) read the expected value; none do without a SampledMemory."""
         if not isinstance(memory, SampledMemory):
             return np.zeros(len(memory.mask), bool)
         return memory.uniform(SOFT_STEP) < self.soft
 
     def choose(self, weights, memory, t):
-        """The positions (B,) to read."""
+        """Return the positions (B,) to read."""
         if not isinstance(memory, SampledMemory):
             return weights.argmax(1)
         totals = weights.cumsum(1)                                              # (B, S)
@@ -103,9 +103,9 @@ class HardAttention(Module):
         return (totals > below).argmax(1)       # the first whose sum is above the draw
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """dcontext (B, D) → dquery (B, Q), or None without dweights (B, S).
+        """Propagate dcontext (B, D) → dquery (B, Q); None if dweights (B, S) is None.
 
-        dweights: (R − b) at the chosen position, 0 elsewhere; None: the choice is held fixed.
+        dweights: R − b at the chosen position, 0 elsewhere. None holds the choice fixed.
         """
         memory, weights, chosen, soft, scored = cache
         # c = Σ_j chosen_j h_j
@@ -120,5 +120,5 @@ class HardAttention(Module):
         return self.attention.score_backward(dscores, scored, memory, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """→ dvalues (B, S, D)."""
+        """Propagate to the values → dvalues (B, S, D)."""
         return self.attention.read_backward(memory, dmemory, grads.attention)

@@ -37,26 +37,26 @@ class Cache(NamedTuple):
 class HistoryAttention(Module):
     """Base class of attention over a language model's own past; subclasses define the score.
 
-        e_ti = score(q_t, k_i)      is all that a mechanism says
+        e_ti = score(q_t, k_i)      the part that a subclass defines
         α_t  = softmax(e_t)         over what step t may see
         r_t  = Σ_i α_ti v_i
 
-    Shapes: queries (T, B, Q), keys (B, S, K), K a key's size, values (B, S, D), visible (T, B, S)
-    → r (T, B, D), α (T, B, S). A step that sees nothing gets α = 0 and r = 0.
+    Shapes: queries (T, B, Q), keys (B, S, K), where K is a key's size, values (B, S, D), visible
+    (T, B, S) → r (T, B, D), α (T, B, S). A step that sees nothing has α = 0 and r = 0.
 
-    A subclass has two methods, and create(rng, query_size, key_size, size, init, dtype):
+    A subclass defines two methods, and create(rng, query_size, key_size, size, init, dtype):
 
         scores, cache   = score(queries, keys, visible)                     e (T, B, S)
         dqueries, dkeys = score_backward(dscores, visible, cache, grads)     dqueries None: e does
-                                                                            not look at the queries
+                                                                            not use the queries
     """
 
     def attention_weights(self, scores, visible):
-        """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
+        """Return α = softmax(e) over visible positions; `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def forward(self, queries, keys, values, visible):
-        """→ contexts r (T, B, D), weights α (T, B, S), cache."""
+        """Attend at all steps → contexts r (T, B, D), weights α (T, B, S), cache."""
         scores, scored = self.score(queries, keys, visible)
         weights = self.attention_weights(scores, visible)                                # (T, B, S)
         # r_t = Σ_i α_ti v_i
@@ -65,7 +65,7 @@ class HistoryAttention(Module):
         return contexts, weights, Cache(values, visible, weights, scored)
 
     def backward(self, dcontexts, dweights, cache, grads):
-        """dcontexts (T, B, D), dweights (T, B, S) or None
+        """Propagate dcontexts (T, B, D), dweights (T, B, S) or None
 
         → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
         """

@@ -43,13 +43,13 @@ class KeyValueReadout(HistoryReadout):
         r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)            activation "linear": without tanh
 
-    roles 1 is the attention model of Daniluk et al. 2017 (equations 2 to 6), 2 their key-value
-    model (7 to 9), 3 their key-value-predict model (10 to 12), all without b. With b, no window,
-    and either score, roles 1 is the attentive model of Salton et al. 2017, whose W_c [h_t; c_t] is
+    In Daniluk et al. 2017, roles=1 is the attention model (equations 2 to 6), 2 the key-value model
+    (7 to 9) and 3 the key-value-predict model (10 to 12), all without b. With b and no window,
+    roles=1 is the attentive model of Salton et al. 2017 with either score; its W_c [h_t; c_t] is
     W_x h_t + W_r c_t.
 
-    The memory holds the states of this chunk of the text (one batch's steps) alone, or, with
-    carried > 0, up to that number from earlier chunks.
+    The memory holds the states of this chunk of the text (one batch's steps) and up to `carried`
+    states from earlier chunks.
     """
 
     attention: HistoryAttention
@@ -68,10 +68,10 @@ class KeyValueReadout(HistoryReadout):
     @classmethod
     def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
-        """Build a readout (T, B, hidden) → (T, B, outputs), with a score of one role's size.
+        """Build a readout (T, B, hidden) → (T, B, outputs); the score's size is that of one role.
 
-        ValueError: hidden does not divide into roles, an unknown score or activation, a window or
-        memory that cannot be.
+        ValueError: hidden that is not divisible by roles, an unknown score or activation, or an
+        impossible window or memory.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -95,9 +95,9 @@ class KeyValueReadout(HistoryReadout):
 
     @property
     def read_by(self):
-        """{role: which part of a state it reads}.
+        """Map each role to the index of the part of a state that it reads.
 
-        Three roles: a part each, the query's that of the key; two: v = p; one: all are h.
+        The query reads the key's part. Three roles: k, v and p differ; two: v = p; one: all are h.
         """
         return {"query": 0, "key": 0, "value": min(1, self.roles - 1), "predict": self.roles - 1}
 
@@ -108,13 +108,13 @@ class KeyValueReadout(HistoryReadout):
 
     @property
     def reach(self):
-        """How many states to keep while a text is written word by word."""
+        """Number of states to keep while a text is generated word by word."""
         return max(self.carried, self.window or WITHOUT_WINDOW)
 
     def forward(self, h, mask, memory=None, keep=None):
-        """h (T, B, H), mask (T, B) → y (T, B, O), the memory after, weights (T, B, M + T), cache.
+        """h (T, B, H), mask (T, B) → y (T, B, O), the new memory, weights (T, B, M + T), cache.
 
-        memory: as in `HistoryReadout`; keep: how many states the memory after has, else `carried`.
+        memory: as in `HistoryReadout`. keep: the size of the new memory, by default `carried`.
         """
         states, known = self.remember(h, mask, memory)
         keys, values = self._part(states, "key"), self._part(states, "value")
@@ -132,9 +132,9 @@ class KeyValueReadout(HistoryReadout):
         return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grads):
-        """dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H), the sum of its roles' terms.
+        """dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H), the sum over the roles.
 
-        The states of the memory get no gradient.
+        The states of the memory have no gradient.
         """
         terms = self.roles_backward(dy, dweights, cache, grads)
         # h = [k; v; p]: a state is read as key, as value, as query (its key) and in the prediction
@@ -147,7 +147,7 @@ class KeyValueReadout(HistoryReadout):
         return dh
 
     def roles_backward(self, dy, dweights, cache, grads):
-        """dy (T, B, O), dweights (T, B, M + T) or None → the RoleGradients that `backward` adds up.
+        """dy (T, B, O), dweights (T, B, M + T) or None → RoleGradients, which `backward` adds up.
         """
         h, r, y, attended = cache
         T = len(h)

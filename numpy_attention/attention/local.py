@@ -45,9 +45,9 @@ class Window(Module):
 class LocalMonotonic(Window):
     """local-m: p_t = t, and attention within [p_t − width, p_t + width] (Luong et al. 2015).
 
-    Past the end of the source p_t stays at its last position, S − 1, that of </s>; S is each
-    sentence's own length. backwards: the source was reversed except its </s>, so the centre runs
-    from its last word to its first, and then stays at </s>.
+    S is the length of each sentence. Past the end of the source, p_t stays at S − 1, the position
+    of </s>. backwards: the source is reversed except for </s>, so p_t runs from the last position
+    before </s> to the first, and then stays at </s>.
     """
 
     width: int = 10
@@ -55,11 +55,11 @@ class LocalMonotonic(Window):
 
     @classmethod
     def create(cls, rng, attention, width=10, backwards=False):
-        """There is nothing to draw. ValueError: a width below 1."""
+        """Build the window, which has no parameters. ValueError: a width below 1."""
         return cls(attention, width, backwards)
 
     def step(self, query, memory, t):
-        """query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
         last = memory.mask.sum(1) - 1                                           # (B,)
         centre = np.minimum(t, last)                                            # (B,)
         if self.backwards:
@@ -67,11 +67,11 @@ class LocalMonotonic(Window):
         return self.attention.step(query, self.around(centre, memory), t)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """dcontext (B, D), dweights (B, S) or None → dquery (B, Q), or None as the inner one."""
+        """dcontext (B, D), dweights (B, S) or None → the wrapped attention's dquery."""
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """→ dvalues (B, S, D)."""
+        """Propagate to the values → dvalues (B, S, D)."""
         return self.attention.read_backward(memory, dmemory, grads.attention)
 
 
@@ -91,16 +91,16 @@ class PredictiveCache(NamedTuple):
 class LocalPredictive(Window):
     """local-p: the model predicts where to look (Luong et al. 2015, equations 9 and 10).
 
-        p   = S σ(v_p · tanh(W_p q))                    a place in the sentence; S its own length
+        p   = S σ(v_p · tanh(W_p q))                    a position; S is the sentence's length
         a   = the attention's weights over [p − width, p + width]
         g_s = exp(−(s − p)² / 2σ²),  σ = width / 2
         α_s = a_s g_s                                   not normalised again
         c   = Σ_s α_s h_s
 
-    Only the weights of the inner attention are used, so its context must be the sum of the values
-    that they give: multi-head attention, which mixes several sums, raises ValueError. The gradient
-    reaches p through the Gaussian. If p is exactly `width` away from a position, the window jumps,
-    which no gradient shows.
+    Only the weights of the wrapped attention are used, so its context must be Σ_s a_s h_s.
+    Multi-head attention, which mixes several such sums, raises ValueError. The gradient reaches p
+    through the Gaussian only: the window's edges jump when p is exactly `width` away from a
+    position, where there is no derivative.
     """
 
     W_p: Array  # (Q, P)
@@ -115,7 +115,7 @@ class LocalPredictive(Window):
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):
-        """size: P, the query's own unless given. ValueError: sizes below 1."""
+        """Draw the weights. size: P, by default the query's. ValueError: sizes below 1."""
         check_sizes(query_size=query_size)
         at_least(1, size=size)
         check_initial(rng, dtype, init)
@@ -125,7 +125,7 @@ class LocalPredictive(Window):
         return cls(attention, W_p, v_p, width)
 
     def step(self, query, memory, t):
-        """query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
         # p = S σ(v_p · tanh(W_p q)),  σ as a tanh that cannot overflow
         lengths = memory.mask.sum(1).astype(query.dtype)                        # (B,)
         hidden = np.tanh(query @ self.W_p)                                      # (B, P)
@@ -144,7 +144,7 @@ class LocalPredictive(Window):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        Adds to grads.v_p; what the values and W_p get waits in dmemory.
+        Adds to grads.v_p; the gradients of the values and of W_p are deferred in dmemory.
         """
         memory, query, hidden, lengths, share, distance, gauss, weights, attend_cache = cache
         # c = Σ_s α_s h_s
@@ -171,7 +171,7 @@ class LocalPredictive(Window):
         return dpredicted if dquery is None else dpredicted + dquery
 
     def read_backward(self, memory, dmemory, grads):
-        """→ dvalues (B, S, D); adds to grads.W_p."""
+        """Propagate to the values → dvalues (B, S, D); add to grads.W_p."""
         queries, dhidden = dmemory.stacked("W_p")
         grads.W_p += as_rows(queries).T @ as_rows(dhidden)
         dvalues = dmemory.total_values()                    # (B, S, D)

@@ -14,7 +14,7 @@ from numpy_attention.validation.arrays import check_parameters, check_sizes
 class LocationAttention(SoftmaxAttention):
     """Location-based attention (Luong et al. 2015, equation 8).
 
-        e = q W_a               a column for each position; the first S of them
+        e = q W_a               one column for each position, of which the first S are used
         α = softmax(e)          over the unmasked positions
         c = Σ_j α_j h_j
 
@@ -29,7 +29,7 @@ class LocationAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, longest, init=glorot, dtype=np.float32):
-        """longest: S_max, the longest source with its </s>. ValueError: sizes below 1."""
+        """Draw W_a. longest: S_max, the longest source with </s>. ValueError: sizes below 1."""
         check_sizes(query_size=query_size, longest=longest)
         check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, longest), dtype))
@@ -46,7 +46,7 @@ class LocationAttention(SoftmaxAttention):
         return memory
 
     def score(self, query, memory):
-        """e = q W_a."""
+        """Compute the scores e = q W_a."""
         S = memory.mask.shape[1]
         return query @ self.W_a[:, :S], query
 

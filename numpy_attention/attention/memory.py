@@ -29,7 +29,7 @@ class Memory:
         return zeros_like(self)
 
     def take(self, rows):
-        """The memories of these rows of the batch, in this order, for beam search."""
+        """Return the memory of these rows of the batch, in this order, for beam search."""
         keys = None if self.keys is None else self.keys[rows]
         return Memory(self.values[rows], keys, self.mask[rows])
 

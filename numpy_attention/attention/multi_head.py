@@ -67,10 +67,10 @@ class MultiHeadAttention(Module):
     @classmethod
     def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True,
                init=glorot, dtype=np.float32):
-        """size: A, of all heads together, and outputs: O; both the query's unless given.
+        """Draw the weights. size: A, over all heads; outputs: O; both by default the query's size.
 
         A decoder that expects contexts of the annotations' size, such as RNNSearch, needs outputs =
-        value_size. ValueError: A does not divide, or a size below 1.
+        value_size. ValueError: A that is not divisible by heads, or a size below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, heads=heads)
         at_least(1, size=size, outputs=outputs)
@@ -90,7 +90,7 @@ class MultiHeadAttention(Module):
     # ---- all queries at once ---------------------------------------------------------------------
 
     def forward(self, queries, values, visible):
-        """→ y (B, T, O), weights (B, T, S), cache."""
+        """Attend with all queries → y (B, T, O), weights (B, T, S), cache."""
         y, weights, attend_cache = self.attend(queries, self.keys_and_values(values), visible)
         return y, weights, Cache(values, attend_cache)
 
@@ -120,7 +120,7 @@ class MultiHeadAttention(Module):
         return (dk @ self.W_k.T + dv @ self.W_v.T).reshape(values.shape)
 
     def attend(self, queries, keys_and_values, visible):
-        """queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S)
+        """Attend: queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S)
 
         → y (B, T, O), weights (B, T, S), cache.
         """
@@ -156,27 +156,27 @@ class MultiHeadAttention(Module):
         return (dq @ self.W_q.T).reshape(queries.shape), dkeys_and_values
 
     def split_heads(self, x):
-        """x (B, T, A) → (B, heads, T, A / heads)."""
+        """Split by head: x (B, T, A) → (B, heads, T, A / heads)."""
         B, T, A = x.shape
         parts = x.reshape(B, T, self.heads, A // self.heads)
         return np.ascontiguousarray(parts.transpose(0, 2, 1, 3))
 
     def merge_heads(self, parts):
-        """parts (B, heads, T, A / heads) → (B, T, A)."""
+        """Merge the heads: parts (B, heads, T, A / heads) → (B, T, A)."""
         B, _, T, _ = parts.shape
         return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
 
     # ---- one query after another, as a decoder asks ----------------------------------------------
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: another size or dtype."""
+        """Store values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: size or dtype."""
         check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
                     "memories are batch-major")
         check_dtype("values", values, self.W_k)
         return Memory(values, self.keys_and_values(values), mask)
 
     def step(self, query, memory, t):
-        """query (B, Q) → context (B, O), weights (B, S), cache."""
+        """Take one step: query (B, Q) → context (B, O), weights (B, S), cache."""
         y, weights, attend_cache = self.attend(query[:, None], memory.keys, memory.mask[:, None])
         return y[:, 0], weights[:, 0], StepCache(memory, attend_cache)
 
@@ -190,5 +190,5 @@ class MultiHeadAttention(Module):
         return dqueries[:, 0]
 
     def read_backward(self, memory, dmemory, grads):
-        """→ dvalues (B, S, D)."""
+        """Propagate to the values → dvalues (B, S, D)."""
         return self.keys_and_values_backward(dmemory.keys, memory.values, grads)

@@ -25,10 +25,10 @@ class NGramReadout(HistoryReadout):
 
     y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
 
-    This is equation 13. Part i of a state is written for the step i − 1 places later. Parts of
-    states before the chunk of text are 0, or with carried=True come from the chunk before.
-    activation "linear" leaves tanh out. Order 2 has no past: y_t = tanh(W h_t), one layer between
-    the state and the words, which every readout has in addition to its attention.
+    This is equation 13. Part i of a state is read by the step i − 1 places later. The first steps
+    of a chunk of text read zeros or, with carried=True, the last states of the previous chunk.
+    activation "linear" omits tanh. With order 2 no past is read: y_t = tanh(W h_t) is one layer
+    between the state and the words, which every readout has in addition to its attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -43,9 +43,9 @@ class NGramReadout(HistoryReadout):
     @classmethod
     def create(cls, rng, hidden, outputs, order=4, carried=False, activation="tanh", init=glorot,
                dtype=np.float32):
-        """order: N.
+        """Draw the weights. order: N.
 
-        ValueError: an order below 2, a state that does not divide into N − 1 parts, an unknown
+        ValueError: an order below 2, a state size that is not divisible by N − 1, or an unknown
         activation.
         """
         check_sizes(2, order=order)
@@ -68,14 +68,14 @@ class NGramReadout(HistoryReadout):
 
     @property
     def reach(self):
-        """How many states before h_t are read with it: N − 2."""
+        """N − 2, the number of states before h_t that are read."""
         return self.order - 2
 
     def forward(self, h, mask, memory=None, keep=None):
-        """h (T, B, H), mask (T, B) → y (T, B, O), the memory after, None for weights, cache.
+        """h (T, B, H), mask (T, B) → y (T, B, O), the new memory, None for weights, cache.
 
-        memory: as in `HistoryReadout`, of N − 2 states; keep: return the new memory even if it is
-        not carried, as needed to write word by word.
+        memory: as in `HistoryReadout`, of N − 2 states. keep: return the new memory even if it is
+        not carried, as generation word by word requires.
         """
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0
@@ -87,7 +87,7 @@ class NGramReadout(HistoryReadout):
         return y, memory, None, Cache(parts, y, mask)
 
     def backward(self, dy, dweights, cache, grads):
-        """dy (T, B, O) → dh (T, B, H); there are no weights, and dweights is None."""
+        """Propagate dy (T, B, O) → dh (T, B, H); dweights is None, as there are no weights."""
         parts, y, mask = cache
         # y_t = tanh(W^N parts_t)
         da = as_rows(activate_backward(dy, y, self.activation))

@@ -17,22 +17,22 @@ class Attention(Protocol):
             dquery = attention.step_backward(dcontext, dweights, cache, dmemory, grads)
         dvalues = attention.read_backward(memory, dmemory, grads)
 
-    A mechanism is a Module, and `grads` the gradient model to which ∂L/∂(its weights) is added.
+    A mechanism is a Module. The gradients of its weights are added to `grads`, a gradient model.
     """
 
     def read(self, values: Array, mask: Array) -> Memory:
-        """values (B, S, D), mask (B, S) → the memory of all steps; keys are projected here."""
+        """Project the keys: values (B, S, D), mask (B, S) → the memory for all steps."""
 
     def step(self, query: Array, memory: Memory, t: int) -> tuple[Array, Array, Any]:
-        """One target word t, from 0: query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Take step t from 0: query (B, Q) → context (B, D), weights (B, S), cache."""
 
     def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any,
                       dmemory: MemoryGradient, grads: Any) -> Array | None:
-        """From ∂L/∂context (B, D) and ∂L/∂weights (B, S), None where the loss does not read them.
+        """Return ∂L/∂query (B, Q), or None if the weights do not depend on the query.
 
-        → ∂L/∂query (B, Q), None where the weights do not depend on it. What flows into the memory
-        is added to dmemory, or waits there for one product over all steps.
+        dcontext: ∂L/∂context (B, D). dweights: ∂L/∂weights (B, S), or None. The gradient of the
+        memory is added to dmemory, or deferred there for one product over all steps.
         """
 
     def read_backward(self, memory: Memory, dmemory: MemoryGradient, grads: Any) -> Array:
-        """After all steps: → ∂L/∂values (B, S, D)."""
+        """Return ∂L/∂values (B, S, D), after all steps."""

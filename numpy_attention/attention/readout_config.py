@@ -23,16 +23,16 @@ FORMS = {
 
 @dataclass(frozen=True)
 class ReadoutConfig:
-    """A history readout by name, and what it remembers.
+    """Configuration of a history readout: its attention and its memory.
 
-    attention: "single" or "combined" (Salton et al. 2017), "attention", "key-value",
-    "key-value-predict" or "ngram" (Daniluk et al. 2017), or "projection", which has no past: the
-    2-gram, a layer between state and words as every reader has it; or a HistoryAttention, a score
-    by the user, read with one role and no bias, as "attention" is. window: how far back it
-    may look. carried: states that it remembers from the batch before (of an N-gram model any number
-    but 0 means order − 2). order: N of the N-gram model. activation: "tanh", or "linear" for none.
+    attention: "single" or "combined" (Salton et al. 2017); "attention", "key-value",
+    "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection", a 2-gram, which is one layer
+    between state and words without a past; or a user-defined HistoryAttention, with one role and no
+    bias, like "attention". window: the number of earlier states it may read. carried: the number of
+    states kept from the previous batch (for an N-gram model, any number except 0 means order − 2).
+    order: N of the N-gram model. activation: "tanh", or "linear" for none.
 
-    ValueError: an unknown name, numbers that cannot be.
+    ValueError: an unknown name, or an impossible number.
     """
 
     attention: str | type = "combined"
@@ -63,7 +63,7 @@ class ReadoutConfig:
 
     @property
     def roles(self):
-        """Into how many parts a model's states are divided: its hidden size is a multiple of it."""
+        """Number of parts of a state, which must divide the model's hidden size."""
         return self._order - 1 if self._order else self._form["roles"]
 
     def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):

@@ -20,23 +20,23 @@ class Cache(NamedTuple):
 class ScaledDotProductAttention(Module):
     """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V for all queries at once (equation 1).
 
-    If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k:
-    without the division the softmax saturates as d_k grows, and its gradient vanishes (footnote 4);
-    scaled=False leaves it out, to see that.
+    If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k.
+    Without the division by √d_k the softmax saturates as d_k grows, and its gradient vanishes
+    (footnote 4). scaled=False omits the division.
 
-    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, what broadcasts
+    Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, broadcastable
     to (B, …, T, S) → output (B, …, T, d_v), weights (B, …, T, S). There are no parameters. A query
-    that sees nothing gets weights and output 0.
+    that sees nothing has weights and output 0.
     """
 
     scaled: bool = True
 
     def attention_weights(self, scores, visible):
-        """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
+        """Return α = softmax(e) over visible positions; `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):
-        """→ output (B, …, T, d_v), weights (B, …, T, S), cache."""
+        """Attend with all queries → output (B, …, T, d_v), weights (B, …, T, S), cache."""
         # e = Q Kᵀ / √d_k
         scores = np.matmul(q, np.swapaxes(k, -1, -2))                           # (B, …, T, S)
         if self.scaled:
@@ -46,9 +46,9 @@ class ScaledDotProductAttention(Module):
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grads=None):
-        """doutput (B, …, T, d_v) → dq, dk, dv.
+        """Propagate doutput (B, …, T, d_v) → dq, dk, dv.
 
-        dweights: None, or what broadcasts to (B, …, T, S).
+        dweights: None, or an array that broadcasts to (B, …, T, S).
         """
         q, k, v, weights = cache
         # output = α V

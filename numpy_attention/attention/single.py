@@ -12,7 +12,7 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Single(HistoryAttention):
-    """e_i = v · tanh(W_s k_i) for every query: `single` of Salton et al. 2017, without biases."""
+    """Score e_i = v · tanh(W_s k_i) for every query: `single` of Salton et al. 2017, no biases."""
 
     W_s: Array  # (K, A)
     v: Array    # (A,)
@@ -22,7 +22,7 @@ class Single(HistoryAttention):
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
-        """size: A; query_size is not used, because the score does not depend on the query.
+        """Draw the weights. size: A; query_size is not used, as the score ignores the query.
 
         ValueError: sizes below 1.
         """
@@ -33,7 +33,7 @@ class Single(HistoryAttention):
         return cls(W_s, v)
 
     def score(self, queries, keys, visible):
-        """e_ti = e_i = v · tanh(W_s k_i)."""
+        """Compute the scores e_ti = e_i = v · tanh(W_s k_i)."""
         hidden = np.tanh(as_rows(keys) @ self.W_s)                              # (N, A)   N = B · S
         scores = np.empty(visible.shape, hidden.dtype)                          # (T, B, S)
         scores[:] = (hidden @ self.v).reshape(visible.shape[1:])

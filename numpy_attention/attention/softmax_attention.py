@@ -17,30 +17,30 @@ class Cache(NamedTuple):
 class SoftmaxAttention(Module):
     """Base class of attention with a softmax over scores; subclasses define the score.
 
-        e_j = score(q, h_j)     is all that a mechanism says
+        e_j = score(q, h_j)     the part that a subclass defines
         α   = softmax(e)        over the unmasked positions
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    A sentence with no unmasked position gets c = 0 and α = 0.
+    A sentence with no unmasked position has c = 0 and α = 0.
 
-    A subclass has two methods, and extends `read` and `read_backward` where it projects keys:
+    A subclass defines two methods, and extends `read` and `read_backward` if it projects keys:
 
         scores, cache = score(query, memory)                                    e (B, S)
         dquery        = score_backward(dscores, cache, memory, dmemory, grads)   (B, Q)
 
-    What is a sum over the steps waits for `read_backward`, which takes it in one product:
+    A gradient that is a sum over steps is deferred; `read_backward` computes it in one product:
 
         dmemory.defer("values", f, x)       ∂L/∂h_j += f_j x,   f (B, S), x (B, D)
-        dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   of y = x W_a, where W_a is a field
+        dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   for y = x W_a, where W_a is a field
     """
 
     value_size = None   # D, as the weights have it; None: any
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory without keys.
+        """Store values (B, S, D), mask (B, S) → Memory without keys.
 
-        ValueError, TypeError: of another size or dtype.
+        ValueError, TypeError: values of another size or dtype.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
                     "memories are batch-major")
@@ -49,11 +49,11 @@ class SoftmaxAttention(Module):
         return Memory(values, None, mask)
 
     def attention_weights(self, scores, visible):
-        """α = softmax(e) over what is visible; `analysis.ablation` puts other weights here."""
+        """Return α = softmax(e) over visible positions; `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):
-        """query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
         scores, scored = self.score(query, memory)                              # (B, S)
         weights = self.attention_weights(scores, memory.mask)                               # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
@@ -62,7 +62,7 @@ class SoftmaxAttention(Module):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of the values is deferred in dmemory; so may be that of the score's matrices.
+        The gradient of the values is deferred in dmemory; a score may defer its matrices' too.
         """
         memory, weights, scored = cache
         # c = Σ_j α_j h_j
@@ -76,9 +76,9 @@ class SoftmaxAttention(Module):
         return self.score_backward(dscores, scored, memory, dmemory, grads)
 
     def read_backward(self, memory, dmemory, grads):
-        """→ dvalues (B, S, D); adds to grads what was deferred by the name of a field.
+        """Propagate to the values → dvalues (B, S, D); add deferred gradients of fields to grads.
 
-        ValueError: factors whose product is not of the shape of that field.
+        ValueError: deferred factors whose product does not have the shape of their field.
         """
         for name in dmemory.pending:
             if name != "values":

@@ -20,8 +20,8 @@ class Cache(NamedTuple):
 class Bidirectional(Module):
     """Two cells, forward and backward in time: h_j = [→h_j; ←h_j] (Bahdanau et al. 2015, A.2.1).
 
-    Padding is at the end: the backward cell meets it first, and its masked steps keep the
-    initial state. The state is the pair (→h_T, ←h_1) of the two cells' own last states.
+    Padding is at the end, so the backward cell reads it first; its masked steps keep the
+    initial state. The state is the pair (→h_T, ←h_1) of the last states of both cells.
     """
 
     forward_cell: Cell
@@ -29,13 +29,13 @@ class Bidirectional(Module):
 
     @property
     def output_size(self):
-        """D, the size of h_j: both cells' states together."""
+        """D, the size of h_j: the sum of both cells' state sizes."""
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
         """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache.
 
-        rng, row_ids: used by a stack only.
+        rng and row_ids are used only by a stack of cells.
         """
         before, after = (None, None) if state is None else state
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
@@ -45,9 +45,9 @@ class Bidirectional(Module):
         return ys, (last, first), Cache(forward_cache, backward_cache)
 
     def backward(self, dys, dstate, cache, grads):
-        """dys (T, B, D) → dxs (T, B, I), (∂L/∂ initial state forward, backward).
+        """dys (T, B, D) → dxs (T, B, I), (∂L/∂(initial state) forward and backward).
 
-        dstate None, or either half None, means 0.
+        dstate, or either of its halves, may be None, which means 0.
         """
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size

@@ -32,11 +32,11 @@ class Steps:
 
     @property
     def U(self):
-        """U laid out, of a cell that multiplies it whole."""
+        """U as laid out for the product, in a cell that multiplies by U in one piece."""
         return self.Us[0]
 
     def is_guarded(self, t, dy, dh, dc=None):
-        """Whether step t begins a backward pass, or is given gradients unlike a state (B, H)."""
+        """Whether step t is the last, or a gradient does not have the shape (B, H) of a state."""
         alike = dy.shape == dh.shape == (dh if dc is None else dc).shape == self.hs.shape[1:]
         return t == len(self.a) - 1 or not alike
 
@@ -65,9 +65,9 @@ class Cache(NamedTuple):
 class Cell(Module):
     """A recurrent cell: fields W (I, G), U (H, G), b (G,), where G = gates · H.
 
-    Its methods are those of `protocol.RecurrentCell`, which documents each. A user-defined cell
-    implements the equations in `_step` and `_step_backward`, without regard to masks, and sets
-    `steps_type` to a subclass of Steps with the arrays that its backward pass reads.
+    `protocol.RecurrentCell` documents its methods. A user-defined cell implements the equations in
+    `_step` and `_step_backward`, which need not handle masks, and sets `steps_type` to a subclass
+    of Steps with the arrays that its backward pass reads.
     """
 
     steps_type = Steps
@@ -87,11 +87,11 @@ class Cell(Module):
 
     @property
     def gates_size(self):
-        """G, the columns of the pre-activations."""
+        """G, the number of columns of the pre-activations."""
         return len(self.b)
 
     def zero_state(self, B):
-        """The initial state of B sequences, zeros → h (B, H)."""
+        """Make the initial state of B sequences → h (B, H); zeros."""
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     def _blocks(self):
@@ -101,13 +101,13 @@ class Cell(Module):
     # ---- the input's part: one product for all steps ----------------------------------------
 
     def project(self, xs):
-        """a = xs W + b.   xs (T, B, I) → a (T, B, G)."""
+        """Compute a = xs W + b.   xs (T, B, I) → a (T, B, G)."""
         a = as_rows(xs) @ self.W
         a += self.b
         return a.reshape(xs.shape[:2] + a.shape[1:])
 
     def project_backward(self, da, xs, grads):
-        """∂L/∂W += xsᵀ da, ∂L/∂b += Σ da, returns dxs = da Wᵀ."""
+        """Return dxs = da Wᵀ; add xsᵀ da to ∂L/∂W and Σ da to ∂L/∂b."""
         self._weights_backward(da, xs, grads)
         return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
@@ -119,10 +119,10 @@ class Cell(Module):
     # ---- step by step, forward --------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
-        """Room for the steps of a (T, B, G) from `state`, None: zeros (rng, row_ids: a stack's).
+        """Allocate the steps of a (T, B, G) from `state` (None: zeros); rng, row_ids: a stack's.
 
-        The steps take `a` over: its padding becomes 0. ValueError: shapes that do not fit;
-        TypeError: a mask that is not boolean, an array of another dtype than the weights.
+        The steps reuse `a` and set its padding to 0. ValueError: shapes that do not fit;
+        TypeError: a mask that is not boolean, or an array whose dtype is not that of the weights.
         """
         check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         check_dtype("a", a, self.U)
@@ -141,15 +141,15 @@ class Cell(Module):
         return steps
 
     def state(self, steps, t):
-        """The state before step t; t = T or −1: the last one."""
+        """Return the state before step t; t = T or −1 gives the last state."""
         return steps.hs[t]
 
     def hidden(self, state):
-        """→ h (B, H) of a state, which may hold more."""
+        """Take the first array of a state → h (B, H)."""
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Step t, from a[t] and the state before to the state after, which a masked row keeps."""
+        """Compute the state after step t from a[t] and the state before; masked rows keep it."""
         self._step(t, steps)
         if steps.ragged[t]:
             before = arrays(self.state(steps, t))
@@ -160,15 +160,15 @@ class Cell(Module):
     # ---- step by step, backward -------------------------------------------------------------
 
     def begin_backward(self, steps):
-        """Room for the gradients of the steps."""
+        """Allocate the gradients of the steps."""
         da = np.empty_like(steps.a)
         T, B, _ = da.shape
         return StepGradients(da, da, [few_rows(U.T, B, T) for U in self._blocks()])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
-        """From ∂L/∂h_t = dy (B, H) and ∂L/∂(the state after) to ∂L/∂(the state before).
+        """Return ∂L/∂(the state before) from ∂L/∂h_t = dy (B, H) and ∂L/∂(the state after).
 
-        Writes ∂L/∂a_t.
+        Writes ∂L/∂a_t to dsteps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         if steps.ragged[t]:
@@ -181,7 +181,7 @@ class Cell(Module):
         return dbefore
 
     def end_backward(self, steps, dsteps, grads):
-        """∂L/∂U += Σ_t h_{t−1}ᵀ du_t; returns da, the gradient of `begin`'s a."""
+        """Return da, the gradient of `begin`'s a; add Σ_t h_{t−1}ᵀ du_t to ∂L/∂U."""
         grads.U += as_rows(steps.hs[:-1]).T @ as_rows(dsteps.u)
         return dsteps.a
 
@@ -195,7 +195,7 @@ class Cell(Module):
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grads):
-        """From ∂L/∂ys and ∂L/∂(last state), or None for 0, to (dxs, ∂L/∂(initial state))."""
+        """Return dxs, ∂L/∂(initial state) from dys and ∂L/∂(last state); None means 0."""
         xs, steps = cache
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys

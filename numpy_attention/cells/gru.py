@@ -34,18 +34,18 @@ class GRU(Cell):
         z = σ(x W_z + h U_z + b_z)                          update gate
         n = tanh(x W_n + b_n' + r ∘ (h U_n + b_n))          candidate, reset="after" the product
         n = tanh(x W_n + b_n' + (r ∘ h) U_n)                candidate, reset="before" it
-        h_t = (1 − z) ∘ n + z ∘ h                           update="old": z weighs the old state
-        h_t = z ∘ n + (1 − z) ∘ h                           update="new": z weighs the new one
+        h_t = (1 − z) ∘ n + z ∘ h                           update="old": z weights the old state
+        h_t = z ∘ n + (1 − z) ∘ h                           update="new": z weights the candidate
 
-    Papers and libraries differ in both:
+    Papers and libraries differ in both conventions:
 
         paper or library                                reset     update
         Bahdanau et al. 2015, A.1.1                     before    new
         Cho et al. 2014, equations 5 to 8 (version 3)   before    old
         cuDNN, PyTorch                                  after     old
 
-    b holds b_r, b_z and b_n'; b_n exists with reset="after" alone, the only bias that the recurrent
-    side needs (PyTorch's b_hh for r and z merely add to b_ih's). `PlainGRU` in lesson 04 is the
+    b holds b_r, b_z and b_n'; b_n exists only with reset="after", the only case in which h U needs
+    a bias (PyTorch's b_hh of r and z is merely added to b_ih). `PlainGRU` in lesson 04 is the
     same cell in plain NumPy.
     """
 
@@ -70,7 +70,7 @@ class GRU(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, reset="after", update="old", init=glorot,
                recurrent=orthogonal, dtype=np.float32):
-        """Biases 0. ValueError: sizes below 1, or an unknown convention."""
+        """Draw the weights; biases are 0. ValueError: sizes below 1, or an unknown convention."""
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
         _check_convention(reset, update)
@@ -105,7 +105,7 @@ class GRU(Cell):
             kernels.gru_update.in_loop(t == 0)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        """Arrays for the gradients of the steps; with reset="after" r comes between a_n and u_n."""
+        """Allocate the gradients of the steps; with reset="after", those of a and u differ."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
             return replace(dsteps, u=np.empty_like(dsteps.a))
@@ -139,7 +139,7 @@ class GRU(Cell):
         return dh
 
     def end_backward(self, steps, dsteps, grads):
-        """The gradients of U and b_n; returns da, the gradient of `begin`'s a."""
+        """Return da, the gradient of `begin`'s a; add the gradients of U and b_n."""
         H = self.hidden_size
         if self.reset == "after":
             grads.b_n += as_rows(dsteps.u)[:, 2 * H:].sum(0)

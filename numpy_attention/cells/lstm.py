@@ -26,7 +26,7 @@ class LSTMSteps(Steps):
 
 @dataclass(eq=False)
 class LSTM(Cell):
-    """Long short-term memory; its state is (h, c), its gates are in PyTorch's order i f g o.
+    """Long short-term memory with state (h, c) and the gates in PyTorch's order i f g o.
 
         i, f, o = σ(x_t W + h_{t−1} U + b)      input, forget and output gate
         g       = tanh(x_t W + h_{t−1} U + b)   candidate
@@ -47,7 +47,7 @@ class LSTM(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0,
                dtype=np.float32):
-        """Biases 0, but the forget gate's. ValueError: sizes below 1."""
+        """Draw the weights; biases are 0 except the forget gate's. ValueError: sizes below 1."""
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
         W = init(rng, (inputs, 4 * hidden), dtype)
@@ -57,11 +57,11 @@ class LSTM(Cell):
         return cls(W, U, b)
 
     def zero_state(self, B):
-        """The initial state of B sequences, zeros → h (B, H), c (B, H)."""
+        """Make the initial state of B sequences → h (B, H), c (B, H); zeros."""
         return super().zero_state(B), super().zero_state(B)
 
     def state(self, steps, t):
-        """The state (h, c) before step t; t = T or −1: the last one."""
+        """Return the state (h, c) before step t; t = T or −1 gives the last state."""
         return steps.hs[t], steps.cs[t]
 
     def _step(self, t, steps):

@@ -66,7 +66,7 @@ class RecurrentCell(Protocol):
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:
-        """Room for the steps of a from `state` (None: zeros), all of them real where mask is None.
+        """Allocate the steps of a from `state` (None: zeros). mask None: no step is padding.
 
         rng and row_ids (T, B) are for the dropout between the layers of a stack.
         """
@@ -81,7 +81,7 @@ class RecurrentCell(Protocol):
         """→ h (B, H) of a state, or of a state's gradient; a stack's: of the top layer."""
 
     def begin_backward(self, steps: Any) -> GradientsOfSteps:
-        """Room for the gradients of the steps."""
+        """Allocate the gradients of the steps."""
 
     def step_backward(self, t: int, dy: Array, dstate: Any, steps: Any, dsteps: Any) -> Any:
         """∂L/∂(the state before step t); writes ∂L/∂a_t.

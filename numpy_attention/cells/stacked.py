@@ -59,9 +59,9 @@ class Stacked(Module):
 
     Layer l reads D(h^{l−1}_t), where D is dropout.
 
-    Its methods are those of `protocol.RecurrentCell`. A whole sequence goes layer by layer, each
-    layer's input projected in one product, so that a layer may also be a Bidirectional; step by
-    step all layers are cells.
+    Its methods are those of `protocol.RecurrentCell`. A whole sequence is processed layer by layer,
+    with one product for the input of each layer, and a layer may be a Bidirectional. Step by step,
+    all layers must be cells.
     """
 
     cells: list
@@ -69,42 +69,42 @@ class Stacked(Module):
 
     @classmethod
     def create(cls, make, sizes, dropout=0.0):
-        """A layer make(below, above) for each two neighbours among the sizes.
+        """Build one layer, make(below, above), for each pair of neighbouring sizes.
 
-        sizes: of what the first layer reads, then of each layer's state.
+        sizes: the size of the first layer's input, then of each layer's state.
         """
         layers = [make(below, above) for below, above in zip(sizes, sizes[1:])]
         return cls(layers, Dropout(dropout))
 
     @property
     def hidden_size(self):
-        """H of the top layer."""
+        """H, the size of the top layer's state."""
         return self.cells[-1].hidden_size
 
     @property
     def gates_size(self):
-        """G of the first layer."""
+        """G, the number of pre-activations of the first layer."""
         return self.cells[0].gates_size
 
     def zero_state(self, B):
-        """The initial states of all layers: zeros."""
+        """Return the initial states of all layers: zeros."""
         return tuple(cell.zero_state(B) for cell in self.cells)
 
     def project(self, xs):
-        """xs (T, B, I) → the first layer's a (T, B, G)."""
+        """Project the first layer's input: xs (T, B, I) → a (T, B, G)."""
         return self.cells[0].project(xs)
 
     def project_backward(self, da, xs, grads):
-        """The gradients of the first layer's input weights; returns dxs."""
+        """Return dxs; add the gradients of the first layer's input weights."""
         return self.cells[0].project_backward(da, xs, grads.cells[0])
 
     # ---- step by step -----------------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
-        """Room for the steps of all layers; dropout draws one key for each layer but the first.
+        """Allocate the steps of all layers; draw a dropout key for each layer except the first.
 
-        rng None: no dropout; row_ids (T, B): integers, by default 0, 1, 2, … ValueError: another
-        number of states than cells. Both errors of `Cell.begin`.
+        rng None: no dropout. row_ids (T, B): integers, by default 0, 1, 2, … ValueError: the number
+        of states differs from that of the cells. Also raises both errors of `Cell.begin`.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
@@ -120,15 +120,15 @@ class Stacked(Module):
         return StackedSteps(layers, belows, Ws, keys, row_ids)
 
     def state(self, steps, t):
-        """The layers' states before step t; t = T or −1: the last ones."""
+        """Return the layers' states before step t; t = T or −1 gives the last states."""
         return tuple(cell.state(one, t) for cell, one in zip(self.cells, steps.layers))
 
     def hidden(self, state):
-        """→ h (B, H) of the top layer's state."""
+        """Take the top layer's state → h (B, H)."""
         return self.cells[-1].hidden(state[-1])
 
     def step(self, t, steps):
-        """Step t of all layers, from the bottom up."""
+        """Compute step t of all layers, from the bottom up."""
         for i, cell in enumerate(self.cells):
             if i:
                 h = steps.layers[i - 1].hs[t + 1]
@@ -139,14 +139,14 @@ class Stacked(Module):
             cell.step(t, steps.layers[i])
 
     def begin_backward(self, steps):
-        """Room for the gradients of all layers' steps."""
+        """Allocate the gradients of the steps of all layers."""
         T, B, _ = steps.a.shape
         return StackedGradients([cell.begin_backward(one)
                                  for cell, one in zip(self.cells, steps.layers)],
                                 [few_rows(cell.W.T, B, T) for cell in self.cells[1:]])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
-        """Step t of all layers, from the top down: ∂L/∂(the states before); writes ∂L/∂a_t."""
+        """Return ∂L/∂(the states before step t), from the top layer down; write ∂L/∂a_t."""
         dbefore = []
         for i in reversed(range(len(self.cells))):
             cell = self.cells[i]
@@ -159,7 +159,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """The gradients of all weights but the first layer's input weights; returns its da."""
+        """Return the first layer's da; add all gradients except those of its input weights."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -171,7 +171,7 @@ class Stacked(Module):
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
         """xs (T, B, I) → ys (T, B, H) of the top layer, the layers' last states, cache.
 
-        rng None: no dropout. ValueError: another number of states than cells.
+        rng None: no dropout. ValueError: the number of states differs from that of the cells.
         """
         last = []
         cache = Cache([], [])
@@ -186,7 +186,7 @@ class Stacked(Module):
         return xs, tuple(last), cache
 
     def backward(self, dys, dstate, cache, grads):
-        """→ (dxs, the layers' ∂L/∂ initial states)."""
+        """Return dxs and ∂L/∂(initial state) of every layer."""
         dfirst = []
         dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):

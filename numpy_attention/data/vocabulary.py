@@ -24,9 +24,9 @@ class Vocabulary:
     """A table of distinct tokens; token k of `tokens` has the id 4 + k.
 
     `tokens` are the ordinary tokens, without the four special ones: words, or characters for a
-    character model. `Vocabulary(vocabulary.tokens)` makes an equal vocabulary, so the list is all
-    that a checkpoint has to keep. Raises ValueError for an empty table and for an empty, repeated
-    or reserved token, TypeError for a token that is not a string.
+    character model. A checkpoint stores only this list, because `Vocabulary(vocabulary.tokens)`
+    makes an equal vocabulary. Raises ValueError for an empty table and for an empty, repeated
+    or reserved token, and TypeError for a token that is not a string.
     """
 
     def __init__(self, tokens: Iterable[str]) -> None:
@@ -63,8 +63,8 @@ class Vocabulary:
               min_count: int = 1) -> "Vocabulary":
         """Return the vocabulary of an iterable of token sequences.
 
-        The most frequent token comes first, ties in alphabetical order. max_size: the largest
-        `len(vocabulary)` allowed, special tokens included. min_count: rarer tokens are left out.
+        The most frequent token comes first; ties are in alphabetical order. max_size: the largest
+        `len(vocabulary)` allowed, special tokens included. min_count: rarer tokens are omitted.
         Special tokens in the text (`<unk>` in the Penn Treebank) are not counted. Raises ValueError
         if no token is left.
         """
@@ -113,9 +113,9 @@ class Vocabulary:
     def encode(self, tokens: Sequence[str]) -> list[int]:
         """Return the ids of the tokens, as a list of int; unknown tokens get UNK.
 
-        Neither BOS nor EOS is added. `<pad>`, `<s>` and `</s>` written in a text are text, not
-        control: they get UNK too. A string is taken as its characters. Raises TypeError for a token
-        that is not a string.
+        Neither BOS nor EOS is added. `<pad>`, `<s>` and `</s>` in a text are ordinary unknown
+        tokens: they get UNK too. A string is split into its characters. Raises TypeError for a
+        token that is not a string.
         """
         if not isinstance(tokens, str):
             check_tokens("tokens", tokens)
@@ -146,7 +146,7 @@ class Vocabulary:
     # ---- what a vocabulary of subwords does differently (`numpy_attention.data.subwords`) --------
 
     def saved(self) -> Any:
-        """Return what a checkpoint has to keep."""
+        """Return the data to store in a checkpoint."""
         return self.tokens
 
     def places(self, tokens: Sequence[str]) -> list[int]:
@@ -156,7 +156,7 @@ class Vocabulary:
         return list(range(len(tokens)))
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """→ `decode(ids)`; for each id that it reads, the index of the token it belongs to."""
+        """Return `decode(ids)` and, for each id that it reads, the index of its token."""
         tokens = self.decode(ids)
         return tokens, self.places(tokens)
 

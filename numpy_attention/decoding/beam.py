@@ -29,13 +29,13 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
                 length_penalty: float = 1.0,
                 max_length: int | None = None,
                 never: Sequence[int] = ()) -> list[list[Hypothesis]]:
-    """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → for each, best first.
+    """Translate source (S, B), ids with </s>, source_mask (S, B); list hypotheses, best first.
 
-    Keep, for each sentence, the `beam` most probable prefixes. A prefix that ends in </s> is
+    For each sentence, keep the `beam` most probable prefixes. A prefix that ends in </s> is
     finished, and its place in the beam stays empty. The search ends when `beam` hypotheses have
-    finished, at max_length words, or at twice the source's length plus 10. Results are ranked by
-    log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. A sentence's result does not
-    depend on the others in the batch. <pad>, <s> and the ids in `never` are never chosen.
+    finished, at max_length words, or at twice the source's length plus 10 words. Hypotheses are
+    ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. A sentence's
+    result does not depend on the rest of its batch. <pad>, <s> and ids in `never` are not chosen.
 
     ValueError: an empty sentence, beam or max_length below 1, ids outside the vocabulary;
     ArithmeticError: log p is not a number.

@@ -15,7 +15,7 @@ def float_arrays(value, name):
 
 
 def outputs_of(forward, inputs):
-    """What forward gives. TypeError: not (output, …, cache), outputs being arrays, tuples, None."""
+    """Return forward's outputs. TypeError: not (output, …, cache) of arrays, tuples, or None."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
         raise TypeError(f"forward gives {typed_repr(found)}: expected a tuple (output, …, cache), "

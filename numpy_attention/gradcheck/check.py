@@ -50,30 +50,30 @@ from numpy_attention.validation.arguments import check_generator, check_number
 
 def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLERANCE,
               epsilon=EPSILON, title=None, causal=None):
-    """Check the gradients of all parameters of a Module and of all float inputs; → Report.
+    """Check the gradients of all parameters of a Module and of all float inputs; return a Report.
 
     target: a Module (float64), or None for a function without parameters.
     inputs: the arguments of `forward`; float64 arrays, also in tuples, are checked.
     forward(*inputs) → (output, …, cache): outputs are arrays, tuples of them, or None; default
     target.forward.
-    backward(doutput, …, cache, grads) → the gradient of the input, or a tuple of them in the order
-    of the inputs, None for an input that is not a float array; default target.backward.
-    Both must draw the same random numbers at every call. An attention without the two is driven
-    through its `read` and `step` by queries (T, B, Q) and values (B, S, D), without padding.
+    backward(doutput, …, cache, grads) → the gradient of the input, or a tuple of gradients in the
+    order of the inputs, None for an input that is not a float array; default target.backward.
+    Both must draw the same random numbers at every call. An attention without forward and backward
+    is checked through `read` and `step` on queries (T, B, Q) and values (B, S, D), without padding.
     causal: the time axis of the first input and of the outputs with as many steps. No step of an
     output may read a later step of that input. None: no axis is time.
 
-    Elements that lie on a kink, as 0 does for max(x, 0), are left out, with a warning (NotChecked);
-    their gradients must still lie between the slopes on the two sides.
+    Elements that lie on a kink, as 0 does for max(x, 0), are not checked, with a warning
+    (NotChecked); their gradients must still lie between the slopes on both sides.
 
-    Raises GradientError if gradients are wrong: it reports which are correct and which are wrong,
+    Raises GradientError if gradients are wrong. It reports which are correct and which are wrong,
     the first wrong line if the source can be traced, and the likely kind of mistake. It is also
-    raised if a law is broken that differences cannot see (`laws`); report.laws has the law and the
-    line. TypeError: arrays that are not float64, a forward that computes in float32, a target
-    without the two passes. ValueError: arrays without elements, NaN, outputs that are not finite,
-    or nothing that could be measured.
-    Warns (NotAParameter) of a float in a user-defined Module that the forward computes with; and
-    (NotFloat32) of a Module whose own passes give float64 where parameters and inputs are float32.
+    raised if the code breaks a law (`laws`) that central differences cannot test; report.laws has
+    the law and the line. TypeError: arrays that are not float64, a forward that computes in
+    float32, a target without the two passes. ValueError: arrays without elements, NaN, outputs that
+    are not finite, or nothing to measure.
+    Warns (NotAParameter) if the forward of a user-defined Module computes with a float field, and
+    (NotFloat32) if a Module's passes return float64 although parameters and inputs are float32.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")

@@ -11,14 +11,14 @@ TOLERANCE = 1e-6
 
 
 def check_epsilon(epsilon):
-    """ValueError: the step is not a positive number."""
+    """Raise ValueError if the step is not a positive number."""
     check_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
 
 
 def numeric_gradient(loss, array, epsilon=EPSILON):
     """Return ∂loss/∂array by central differences.
 
-    loss() reads the array, which is changed in place and restored. TypeError: not an array of
+    loss() must read the array, which is changed in place and restored. TypeError: not an array of
     floats, or a loss that is not a number. ValueError: an array that is not contiguous.
     """
     check_function("loss", loss, "a function without arguments")
@@ -74,9 +74,9 @@ def bend(around, middle, epsilon):
 
 
 def relative_errors(analytic, numeric, smallest=1e-9):
-    """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN is infinite.
+    """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN becomes inf.
 
-    max|n| is that of the finite elements, for at √0 the slope is infinite.
+    max|n| is over the finite elements, because the slope of √x at 0 is infinite.
     """
     largest = np.maximum(np.abs(analytic), np.abs(numeric))
     floor = 1e-3 * np.abs(numeric).max(initial=0, where=np.isfinite(numeric))

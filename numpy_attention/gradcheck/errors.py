@@ -4,8 +4,8 @@
 class GradientError(AssertionError):
     """A backward pass disagrees with central differences, or breaks a law.
 
-    The message has the wrong and the correct gradients, the first wrong line and the likely kind of
-    mistake. `report` is the whole Report, `full` its text with the arrays.
+    The message lists the wrong and the correct gradients, the first wrong line and the likely kind
+    of mistake. `report` is the Report; `full` is its text with the arrays.
     """
 
     def __init__(self, report):
@@ -14,17 +14,17 @@ class GradientError(AssertionError):
 
     @property
     def full(self):
-        """The text of the full report; the message if nothing could be compared."""
+        """The text of the full report, or the message if no gradients were compared."""
         return getattr(self.report, "full", str(self))
 
 
 class NotAParameter(UserWarning):
-    """A number that looks like something to learn, but is neither checked nor trained."""
+    """Warning: a float field looks like a parameter, but is neither checked nor trained."""
 
 
 class NotChecked(UserWarning):
-    """Elements of an input at which a gradient check cannot measure: they lie on a kink."""
+    """Warning: elements that lie on a kink are not checked."""
 
 
 class NotFloat32(UserWarning):
-    """A pass that gives float64 where all parameters and inputs are float32, as in training."""
+    """Warning: a pass returns float64 although all parameters and inputs are float32."""

@@ -8,9 +8,9 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 
 
 def randomize(module, rng, scale=0.5):
-    """Fill every parameter with N(0, scale²), biases too, so that no gradient is 0 by accident.
+    """Draw every parameter, also biases, from N(0, scale²), so that no gradient is 0 by accident.
 
-    → the module. TypeError: not a Module, or not a Generator.
+    Returns the module. TypeError: not a Module, or not a Generator.
     """
     check_kind("module", module, Module, "a Module")
     check_generator(rng)
@@ -21,9 +21,9 @@ def randomize(module, rng, scale=0.5):
 
 
 def protocol(attention, mask):
-    """Return (forward, backward), which call an attention's read and steps; mask (B, S).
+    """Return (forward, backward), which call an attention's `read` and `step`; mask (B, S).
 
-    dweights of the backward may be None, as in step_backward: the loss reads the contexts alone.
+    dweights of the backward may be None, as in step_backward: the loss reads only the contexts.
 
     TypeError: the attention lacks a method.
     """

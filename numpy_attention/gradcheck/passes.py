@@ -40,7 +40,7 @@ def describe_place(place):
 
 
 def source_line(place):
-    """The statement as in the file, or as Python prints it."""
+    """Return the statement as written in the file, or else as `ast` prints it."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 

@@ -27,9 +27,9 @@ class Dropout(Module):
 
     Each m_nj is 0 with probability `rate`, otherwise 1.
 
-    Inverted dropout (Srivastava et al. 2014). A call draws one 32-bit key from the generator; m_nj
-    is a hash of the key, the id of row n, and j. So a part of a batch gets the same mask as in the
-    whole, whatever the padding, and the backward pass is the forward pass on dy.
+    This is inverted dropout (Srivastava et al. 2014). A call draws one 32-bit key from the
+    generator; m_nj is a hash of the key, the id of row n, and j. A part of a batch has the same
+    mask as in the whole batch for any padding, and the backward pass is the forward pass on dy.
     """
 
     rate: float = 0.0
@@ -39,17 +39,17 @@ class Dropout(Module):
                      expected="a number in [0, 1), the share of values set to 0")
 
     def draw(self, rng):
-        """A key, for masks that several calls share; None in evaluation (rng None)."""
+        """Return a key for masks that several calls share; None in evaluation (rng None)."""
         if rng is None or self.rate == 0:
             return None
         return rng.integers(2**32, dtype=np.uint32)
 
     def forward(self, x, rng, row_ids=None):
-        """→ y, cache; rng None: y = x. row_ids: integers of shape x.shape[:-1], else 0, 1, 2, …"""
+        """Return y, cache; rng None: y = x. row_ids: integers x.shape[:-1], default 0, 1, …"""
         return self.apply(x, self.draw(rng), row_ids)
 
     def apply(self, x, key, row_ids=None):
-        """The same with a key that `draw` gave."""
+        """Return y and cache as `forward` does, with a key from `draw`."""
         if key is None:
             return x, None
         if row_ids is None:
@@ -58,7 +58,7 @@ class Dropout(Module):
         return self._masked(x, mask), mask
 
     def backward(self, dy, cache, grads=None):
-        """∂L/∂y (…, D) → dx (…, D)."""
+        """Propagate ∂L/∂y (…, D) → dx (…, D)."""
         if cache is None:
             return dy.copy()
         # y = m ∘ x / (1 − rate)

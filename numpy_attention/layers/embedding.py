@@ -36,7 +36,7 @@ class Embedding(Module):
         return self.E[ids], ids
 
     def backward(self, dy, cache, grads):
-        """∂L/∂y (…, E) → None: ids have no gradient."""
+        """Add the table's gradient from ∂L/∂y (…, E); return None: ids have no gradient."""
         ids = cache
         # y = E[id]: each occurrence of an id adds to its row
         scatter_add(ids.ravel(), np.ascontiguousarray(as_rows(dy)), grads.E)

@@ -31,13 +31,13 @@ class LayerNorm(Module):
 
     @classmethod
     def create(cls, size, dtype=np.float32):
-        """g = 1, b = 0. ValueError: a size below 1."""
+        """Initialize g = 1 and b = 0. ValueError: a size below 1."""
         check_sizes(size=size)
         check_floating(dtype)
         return cls(np.ones(size, dtype), np.zeros(size, dtype))
 
     def forward(self, x):
-        """→ y, cache."""
+        """Return y and cache."""
         centred = x - x.mean(-1, keepdims=True)                             # (…, D)
         variance = np.square(centred).mean(-1, keepdims=True)               # (…, 1)
         scale = 1 / np.sqrt(variance + x.dtype.type(self.epsilon))          # (…, 1)

@@ -21,7 +21,7 @@ class Linear(Module):
 
     @classmethod
     def create(cls, rng, inputs, outputs, bias=True, init=glorot, dtype=np.float32):
-        """b = 0. ValueError: sizes below 1."""
+        """Draw W; b = 0. ValueError: sizes below 1."""
         check_sizes(inputs=inputs, outputs=outputs)
         check_initial(rng, dtype, init)
         W = init(rng, (inputs, outputs), dtype)
@@ -29,14 +29,14 @@ class Linear(Module):
         return cls(W, b)
 
     def forward(self, x):
-        """→ y, and x as cache."""
+        """Return y, and x as cache."""
         rows = as_rows(x) @ self.W                                             # (N, O)
         if self.b is not None:
             rows += self.b
         return rows.reshape(x.shape[:-1] + rows.shape[-1:]), x
 
     def backward(self, dy, cache, grads):
-        """∂L/∂y (…, O) → dx (…, I)."""
+        """Propagate ∂L/∂y (…, O) → dx (…, I)."""
         x = cache
         drows = as_rows(dy)                                                    # (N, O)
         # y = … + b, the same b in every row

@@ -22,7 +22,7 @@ class Output(Module):
 
     p = softmax(E x + b), loss −log p[target].
 
-    E is the table (V, K) of an Embedding, which may be the one of a model's words.
+    E is the table (V, K) of an Embedding, which may be shared with the model's input.
     """
 
     words: Embedding
@@ -30,9 +30,9 @@ class Output(Module):
 
     @classmethod
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
-        """size: K; words: an Embedding to share its table with, of `size` columns. b starts at 0.
+        """Build the layer, b = 0. size: K; words: an Embedding, with `size` columns, to share.
 
-        ValueError: sizes below 1, or that do not fit.
+        ValueError: sizes below 1, or sizes that do not fit.
         """
         check_sizes(size=size, vocabulary=vocabulary)
         check_initial(rng, dtype, init)
@@ -42,11 +42,11 @@ class Output(Module):
         return cls(words, np.zeros(vocabulary, dtype))
 
     def logits(self, x):
-        """E x + b, for decoding.   x (N, K) → (N, V)."""
+        """Return E x + b, for decoding.   x (N, K) → (N, V)."""
         return self._scores(x) + self.b
 
     def log_probabilities(self, x):
-        """log softmax(E x + b).   x (N, K) → (N, V)."""
+        """Return log softmax(E x + b).   x (N, K) → (N, V)."""
         log_p = self._scores(x)                                             # (N, V)
         log_softmax(log_p, self.b, np.empty_like(self.b))
         return log_p
@@ -58,18 +58,18 @@ class Output(Module):
         return x @ few_rows(self.words.E.T, len(x))
 
     def losses(self, x, targets):
-        """−log p[target] of each row, float64 (N,)."""
+        """Return −log p[target] of each row, float64 (N,)."""
         found = np.empty(len(x))                                            # (N,)
         for rows, _, losses in self._blocks(x, targets, 1.0):
             found[rows] = losses
         return found
 
     def loss(self, x, targets):
-        """Σ −log p[target] over the rows, as a float."""
+        """Return Σ −log p[target] over the rows, as a float."""
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
     def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0, each=None):
-        """→ the loss Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
+        """Compute loss and gradient → Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
 
         each: an array (N,) that receives the loss of every row, or None.
 
@@ -77,9 +77,9 @@ class Output(Module):
 
             loss = Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v]
 
-        The one layer that does not return a cache: a cache of all logits would be the largest array
-        in the program, so each block of rows goes forward and backward before the next. Adds
-        ∂(scale · loss)/∂E and /∂b to grads.
+        Adds ∂(scale · loss)/∂E and /∂b to grads. This is the only layer that does not return a
+        cache: a cache of all logits would be the largest array in the program, so each block of
+        rows goes forward and backward before the next one.
         """
         loss = 0.0
         dx = np.empty_like(x)                                               # (N, K)

@@ -28,10 +28,10 @@ class Cache(NamedTuple):
 class AttentiveLanguageModel(LanguageModel):
     """p(w_{t+1} | w_1 … w_t) = softmax(E' D(y_t) + b),  y_t = reader(h_t, the states before h_t).
 
-    h_t comes from stacked cells, as in LanguageModel; what attention finds does not feed back into
-    them. Dropout D applies to the embedding, between the cells and after the reader (Salton et al.
-    2017, section 3). The state to carry on is the pair (states of the cells, memory of the reader,
-    or None if nothing is carried to the next batch).
+    h_t comes from stacked cells, as in LanguageModel; the result of attention is not fed back into
+    the cells. Dropout D applies to the embedding, between the cells and after `reader`, a history
+    readout (Salton et al. 2017, section 3). The state to carry is the pair (states of the cells,
+    memory of the readout, or None if no memory is carried to the next batch).
     """
 
     reader: Module
@@ -42,11 +42,11 @@ class AttentiveLanguageModel(LanguageModel):
     def create(cls, rng, vocabulary, attention="combined", hidden=200, layers=2, cell="lstm",
                embedding=None, tied=True, dropout=0.0, init=0.1, forget_bias=1.0, dtype=np.float32,
                **reading):
-        """A new model.
+        """Build a new model.
 
-        attention: a name of `registry.HISTORY_READOUTS`; further settings, window, carried and
-        order, are those of `ReadoutConfig`. hidden: the size of the cells, all parts together; the
-        readout's output has the size of the embedding if tied, else of one part.
+        attention: a name of `registry.HISTORY_READOUTS`; window, carried, order and other settings
+        are those of `ReadoutConfig`. hidden: the size of the cells, over all parts of a state. The
+        readout's output has the size of the embedding if tied, otherwise of one part.
 
         ValueError: an unknown name, sizes that do not fit.
         """
@@ -72,7 +72,7 @@ class AttentiveLanguageModel(LanguageModel):
         return cls(words, cells, output, Dropout(dropout), reader)
 
     def forward(self, batch, state=None, rng=None):
-        """→ y (T, B, K) after dropout, the state to carry on, cache."""
+        """Read a batch → y (T, B, K) after dropout, the state to carry, cache."""
         states, memory = both(state)
         h, states, read = self.read(batch, states, rng)
         y, memory, _, reader = self.reader.forward(h, batch.inputs != PAD, memory)      # (T, B, K)
@@ -80,18 +80,18 @@ class AttentiveLanguageModel(LanguageModel):
         return y, (states, memory), Cache(read, reader, dropped)
 
     def backward(self, dy, dstate, cache, grads):
-        """From ∂L/∂y (T, B, K), and ∂L/∂(the cells' carried states) or None.
+        """Propagate ∂L/∂y (T, B, K), and ∂L/∂(the cells' carried states) or None.
 
-        → ∂L/∂(the cells' initial states)
+        Returns ∂L/∂(the cells' initial states).
         """
         dy = self.dropout.backward(dy, cache.dropped)
         dh = self.reader.backward(dy, None, cache.reader, grads.reader)                  # (T, B, H)
         return self.read_backward(dh, dstate, cache.read, grads)
 
     def weights(self, batch, state=None):
-        """→ weights (T, B, M + T) over M carried states and the batch's own, the state to carry on.
+        """Evaluate attention → weights (T, B, M + T) of M carried and T new states, the state.
 
-        An N-gram has no weights: None.
+        The weights of an N-gram model are None.
         """
         states, memory = both(state)
         h, states, _ = self.read(batch, states)
@@ -101,7 +101,7 @@ class AttentiveLanguageModel(LanguageModel):
     def next(self, tokens, state=None):
         """tokens (B,) → log p (B, V) of the next, weights (B, M), the state.
 
-        The weights are over the remembered states, oldest first: at most the last `reader.reach`.
+        The weights are over the states in memory, at most the last `reader.reach`, oldest first.
         """
         check_integers("tokens", tokens, (None,), "(B,)")
         states, memory = both(state)

@@ -15,7 +15,7 @@ class EncoderDecoder(RNNSearch):
         c_i = →h_S,  s_0 = tanh(W_s →h_S + b_s)
 
     The encoder is one GRU from left to right; the decoder, deep output, training and search are
-    those of RNNSearch, so a comparison changes only the context and the directions of the encoder.
+    those of RNNSearch, so the two differ only in the context and the directions of the encoder.
     Reversing the source (Sutskever et al. 2014) is an option of the batches.
     """
 
@@ -25,7 +25,7 @@ class EncoderDecoder(RNNSearch):
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
                layers=1, bidirectional=False, maxout=None, readout="previous", reset="before",
                update="new", dropout=0.0, init="paper", dtype=np.float32):
-        """A new model; arguments and errors as RNNSearch.create has them, without an attention."""
+        """Build a new model; arguments and errors are RNNSearch.create's, without attention."""
         return super().create(
             rng, source_vocabulary, target_vocabulary, embedding, hidden, layers=layers,
             bidirectional=bidirectional, maxout=maxout, readout=readout, reset=reset, update=update,

@@ -12,14 +12,14 @@ from numpy_attention.validation.arguments import check_number
 
 @dataclass(eq=False)
 class HardRNNSearch(RNNSearch):
-    """RNNsearch whose context is one annotation: sampled in training, else the most likely.
+    """RNNsearch with hard attention: one annotation, sampled in training, else the most likely.
 
         R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
         b_t = the mean of R_t over the other sentences of the batch
 
-    discount 1 makes the gradient of the expected loss unbiased; less of it has less variance. The
-    gradient of a sentence alone has b = 0. soft: the share of sentences that read the expected
-    annotation while the model learns; Xu et al. (2015, section 4.1) have 0.5.
+    With discount 1 the gradient of the expected loss is unbiased; a smaller discount reduces its
+    variance. A batch of one sentence has b = 0. soft: the share of sentences that read the expected
+    annotation in training; Xu et al. (2015, section 4.1) use 0.5.
     """
 
     discount: float = 0.5
@@ -30,7 +30,7 @@ class HardRNNSearch(RNNSearch):
 
     @classmethod
     def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):
-        """discount: of the losses of later words. Other arguments and errors: RNNSearch.create."""
+        """Build a new model; other arguments and errors are those of RNNSearch.create."""
         model = super().create(rng, *vocabularies, **settings)
         model.attention = HardAttention(model.attention, soft)
         model.discount = discount
@@ -38,17 +38,17 @@ class HardRNNSearch(RNNSearch):
         return model
 
     def encode(self, source, mask, rng=None, rows=None):
-        """As RNNSearch; with rng, positions of the memory are drawn."""
+        """Encode as RNNSearch does; with rng, positions of the memory are drawn."""
         memory, s_0, cache = super().encode(source, mask, rng, rows)
         if rng is not None:
             memory = self.attention.sampled(memory, rng, rows)
         return memory, s_0, cache._replace(memory=memory)
 
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
-        """Σ −log p(y_t) for the drawn positions, and None for the state.
+        """Return Σ −log p(y_t) for the drawn positions, and None for the state.
 
-        grads += an estimate of ∂(scale · E[loss])/∂parameters; without rng, the gradient of the
-        loss with every choice fixed.
+        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads; without rng, the gradient of
+        the loss with every choice fixed.
         """
         check_step(self, scale, grads, rng)
         x, _, cache = self.forward(batch, rng)
@@ -67,7 +67,7 @@ class HardRNNSearch(RNNSearch):
         return loss, None
 
     def advantage(self, losses, mask):
-        """R_t − b_t of each word.   losses, mask (T, B) → (T, B), 0 at padding."""
+        """Return R_t − b_t of each word.   losses, mask (T, B) → (T, B), 0 at padding."""
         following = losses.copy()                                               # R
         for t in reversed(range(len(losses) - 1)):
             following[t] += self.discount * following[t + 1]

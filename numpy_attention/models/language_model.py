@@ -43,7 +43,7 @@ class LanguageModel(Module):
 
     D is dropout, on the non-recurrent connections only (Zaremba et al. 2014, section 3.2). Tied
     weights share the Embedding between input and output (Press & Wolf 2017). The state is carried
-    where the text goes on.
+    to the next batch if that continues the text.
     """
 
     embedding: Embedding
@@ -57,13 +57,13 @@ class LanguageModel(Module):
     @classmethod
     def create(cls, rng, vocabulary, hidden=200, layers=2, cell="lstm", embedding=None, tied=False,
                dropout=0.0, init=0.1, forget_bias=0.0, dtype=np.float32):
-        """A new model.
+        """Build a new model.
 
-        hidden, embedding (default `hidden`): sizes; layers of cells, by their name in
-        `registry.CELLS`; tied: one table for input and output, which makes embedding = hidden;
-        init: every weight from U(−init, init); forget_bias: an LSTM's, 0 as Zaremba et al. have it.
+        hidden, embedding (default `hidden`): sizes. layers: the number of layers of cells. cell: a
+        name of `registry.CELLS`. tied: one table for input and output, so embedding = hidden. init:
+        every weight is from U(−init, init). forget_bias: of an LSTM; Zaremba et al. use 0.
 
-        ValueError: an unknown cell, sizes below 1 or that do not fit.
+        ValueError: an unknown cell, sizes below 1, or sizes that do not fit.
         """
         check_sizes(vocabulary=vocabulary, hidden=hidden, layers=layers)
         at_least(1, embedding=embedding)
@@ -79,7 +79,7 @@ class LanguageModel(Module):
     # ---- from words to the states of the top layer, and back ---------------------------------
 
     def read(self, batch, state=None, rng=None):
-        """→ h (T, B, H) of the top layer, the cells' states to carry on, cache."""
+        """Read a batch → h (T, B, H) of the top layer, the cells' states to carry, cache."""
         check_batch(batch, TEXT)
         check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)",
                     "a target for each input")
@@ -90,9 +90,9 @@ class LanguageModel(Module):
         return h, state, ReadCache(ids, dropped, cells)
 
     def read_backward(self, dh, dstate, cache, grads):
-        """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, to the words.
+        """Propagate ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, to the words.
 
-        → ∂L/∂(initial state)
+        Returns ∂L/∂(initial state).
         """
         dx, dstate = self.cells.backward(dh, dstate, cache.cells, grads.cells)
         self.embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids,
@@ -100,15 +100,15 @@ class LanguageModel(Module):
         return dstate
 
     def forward(self, batch, state=None, rng=None):
-        """→ h (T, B, H) as the output layer reads it, the state to carry on, cache."""
+        """Read a batch → h (T, B, H) as the output layer's input, the state to carry, cache."""
         h, state, read = self.read(batch, state, rng)
         h, dropped = self.dropout.forward(h, rng, position_ids(len(h), batch.rows))
         return h, state, Cache(read, dropped)
 
     def backward(self, dh, dstate, cache, grads):
-        """From ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, of what `forward` gave.
+        """Propagate ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, of `forward`'s results.
 
-        → ∂L/∂(initial state)
+        Returns ∂L/∂(initial state).
         """
         dh = self.dropout.backward(dh, cache.dropped)
         return self.read_backward(dh, dstate, cache.read, grads)
@@ -116,9 +116,9 @@ class LanguageModel(Module):
     # ---- training ----------------------------------------------------------------------------
 
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
-        """Σ −log p of the batch's targets, and the state to carry on.
+        """Return Σ −log p of the batch's targets, and the state to carry.
 
-        grads += ∂(scale · loss)/∂parameters; the gradient stops at the batch's first step.
+        Adds ∂(scale · loss)/∂parameters to grads; the gradient stops at the batch's first step.
         """
         check_step(self, scale, grads, rng)
         h, state, cache = self.forward(batch, state, rng)
@@ -127,9 +127,9 @@ class LanguageModel(Module):
         return loss, state
 
     def predict_and_grad(self, h, targets, scale, grads):
-        """h (T, B, H) that `forward` gave, targets (T, B) → Σ −log p, dh = ∂(scale · loss)/∂h.
+        """h (T, B, H) from `forward`, targets (T, B) → Σ −log p, dh = ∂(scale · loss)/∂h.
 
-        Adds the output layer's part to grads.
+        Adds the gradients of the output layer to grads.
         """
         words = np.flatnonzero(targets != PAD)
         loss, dread_out = self.output.loss_and_grad(as_rows(h)[words], targets.ravel()[words],
@@ -139,13 +139,13 @@ class LanguageModel(Module):
         return loss, dh
 
     def loss(self, batch, state=None):
-        """Σ −log p without dropout, and the state to carry on."""
+        """Return Σ −log p without dropout, and the state to carry."""
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
         return float(self.output.loss(as_rows(h)[words], batch.targets.ravel()[words])), state
 
     def losses(self, batch, state=None):
-        """−log p of each target without dropout, float64 (T, B), 0 where there is none; the state.
+        """−log p of each target, without dropout: float64 (T, B), 0 at padding; and the state.
         """
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)

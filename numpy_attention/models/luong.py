@@ -71,13 +71,13 @@ class LuongTranslator(TeacherForced):
         h̃_t = tanh(W_c [c_t; h_t] + b)      W_c in two parts: C for the context, W for the state
         p(y_t) = softmax(W_s h̃_t + b_s)     b_s is not in the paper
 
-    h_t is the state of the top layer. The encoder has as many layers; its last states initialize
-    the decoder, layer by layer. With two directions, each has half the size, and their last states
-    are concatenated. The attention may be any on the read/step protocol. With query="previous", as
-    in Bahdanau et al. 2015, the query does not know y_{t−1}, and the first query is h_0, the
-    encoder's last state. Dropout as Zaremba et al. 2014: on both embeddings, between layers and on
-    h̃_t before the softmax. F is input feeding's part of the first cell's input weights; None: no
-    input feeding.
+    h_t is the state of the top layer. The encoder has as many layers as the decoder; its last
+    states initialize the decoder, layer by layer. With two directions, each has half the size, and
+    their last states are concatenated. Any attention with the read/step protocol can be used. With
+    query="previous", as in Bahdanau et al. 2015, the query does not depend on y_{t−1}, and the
+    first query is h_0, the encoder's last state. Dropout follows Zaremba et al. 2014: on both
+    embeddings, between layers and on h̃_t before the softmax. F is the part of the first cell's
+    input weights that multiplies h̃_{t−1}, or None without input feeding.
     """
 
     source_embedding: Embedding
@@ -103,15 +103,15 @@ class LuongTranslator(TeacherForced):
                layers=4, cell="lstm", bidirectional=False, input_feeding=True, bias=False,
                query="current", dropout=0.0, init="paper", dtype=np.float32, attention="dot",
                **attention_settings):
-        """A new model; the defaults are the paper's. Biases are 0 but an LSTM's forget gate, 1.
+        """Build a new model; defaults are the paper's. Biases are 0, an LSTM's forget bias is 1.
 
-        attention: a name of `registry.SCORES`; further settings, such as window and width, are
-        those of `AttentionConfig`. Or an attention of your own. query: "current", h_t asks it, or
-        "previous", h_{t−1} does. bias: textbooks' b in h̃.
+        attention: a name of `registry.SCORES`, or a user-defined attention. window, width and other
+        settings are those of `AttentionConfig`. query: "current" for h_t, or "previous" for
+        h_{t−1}. bias: whether h̃ has the b that textbooks add.
 
-        init "paper": every matrix from U(−0.1, 0.1); "modern": Glorot's uniform weights, recurrent
-        matrices orthogonal, embeddings and W_s from N(0, 0.1²), for sizes far below the paper's; a
-        number b: all from U(−b, b).
+        init "paper": every matrix is from U(−0.1, 0.1). "modern", for sizes far below the paper's:
+        Glorot's uniform weights, orthogonal recurrent matrices, embeddings and W_s from N(0, 0.1²).
+        A number b: every matrix is from U(−b, b).
 
         ValueError: names or sizes that do not fit together.
         """
@@ -167,7 +167,7 @@ class LuongTranslator(TeacherForced):
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
-        """From the memory's gradient and ∂L/∂(the first states) down to the source embedding."""
+        """Propagate the gradients of the memory and first states to the source embedding."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         if self._reads_both_ways():
             dlast = tuple((tree_map(first_half, one), tree_map(second_half, one)) for one in dlast)
@@ -181,7 +181,7 @@ class LuongTranslator(TeacherForced):
     # ---- decoder -----------------------------------------------------------------------------
 
     def forward(self, batch, rng=None):
-        """Teacher forcing.
+        """Run the model with teacher forcing.
 
         → read_out (N, K) of the N target words that are not padding, weights (T, B, S), cache.
         """
@@ -218,7 +218,7 @@ class LuongTranslator(TeacherForced):
         return read_out, weights, cache
 
     def backward(self, dread_out, dweights, cache, grads):
-        """From ∂L/∂read_out (N, K), and ∂L/∂weights (T, B, S) or None, to every parameter."""
+        """Propagate ∂L/∂read_out (N, K), and ∂L/∂weights (T, B, S) or None, to all parameters."""
         encoded, embedded, y, steps, contexts, attentional, attend_caches, words, dropped = cache
         # p(y_t) is read out of D(h̃_t)
         dattentional = np.zeros_like(attentional[1:])                                   # (T, B, K)
@@ -276,13 +276,13 @@ class LuongTranslator(TeacherForced):
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """source (S, B), mask (S, B) → the state before the first target word."""
+        """Return the state before the first target word of source (S, B), mask (S, B)."""
         memory, first, _ = self.encode(source, mask)
         fed = np.zeros((source.shape[1], self.W.shape[1]), self.W.dtype)                    # (B, K)
         return DecoderState(memory, first, fed, 0)
 
     def next(self, tokens, state):
-        """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
+        """tokens (B,), the previous words → log p (B, V) of the next, weights (B, S), the state."""
         check_kind("state", state, DecoderState, "what this model's `start` gave")
         check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)

@@ -80,10 +80,10 @@ class RNNSearch(TeacherForced):
                                                           readout="current": s = s_i (section 3.1)
         p(y_i) = softmax(W_o t_i)
 
-    W_o is output.words.E. The attention may be any on the read/step protocol. Departures from the
-    paper: biases throughout and, as options, dropout on both embeddings, between layers and on t,
-    other initial values, other conventions of the GRU, and several layers. With several layers, s
-    is the state of the top one, and W_s has a block of columns for the first state of each layer.
+    W_o is output.words.E. Any attention with the read/step protocol can be used. Departures from
+    the paper: biases everywhere and, as options, dropout (on both embeddings, between layers and on
+    t), other initial values, other GRU conventions, and several layers. With several layers, s is
+    the state of the top one, and W_s has a block of columns for the first state of each layer.
 
     A source is (S, B) ids ending in </s>; an array over target words is (T, B, …).
     """
@@ -114,17 +114,17 @@ class RNNSearch(TeacherForced):
                layers=1, bidirectional=True, maxout=None, readout="previous", reset="before",
                update="new", dropout=0.0, init="paper", dtype=np.float32, attention="concat",
                **attention_settings):
-        """A new model; the defaults are the paper's.
+        """Build a new model; the defaults are the paper's.
 
         maxout: l (default hidden / 2). bidirectional: whether the encoder reads from both ends.
-        attention: a name of `registry.SCORES`, "concat" being the paper's; further settings, such
-        as alignment, its scoring size, are those of `AttentionConfig`. Or an attention of your own.
+        attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined one.
+        alignment, the score's hidden size, and other settings are those of `AttentionConfig`.
 
-        init "paper": N(0, 0.01²), recurrent matrices orthogonal, W_a and U_a from N(0, 0.001²),
-        v_a = 0 (appendix B.1); "modern": Glorot's uniform weights, embeddings N(0, 0.1²), for
-        models too small and trainings too short for the paper's; a number b: all from U(−b, b).
+        init "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
+        v_a = 0 (appendix B.1). "modern", for small models and short trainings: Glorot's uniform
+        weights, embeddings from N(0, 0.1²). A number b: every matrix is from U(−b, b).
 
-        ValueError: sizes below 1, an unknown name.
+        ValueError: sizes below 1, or an unknown name.
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)
@@ -181,7 +181,7 @@ class RNNSearch(TeacherForced):
         return memory, s_0, Encoded(embedded, cells, last, s_0, memory)
 
     def encode_backward(self, dmemory, ds_0, cache, grads):
-        """From the memory's gradient and ∂L/∂s_0 down to the source embedding."""
+        """Propagate the memory's gradient and ∂L/∂s_0 to the source embedding."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         # s_0 = tanh(W_s ←h_1 + b_s)
         da = ds_0 * (1 - cache.s_0**2)                                                  # (B, L · H)
@@ -196,7 +196,7 @@ class RNNSearch(TeacherForced):
     # ---- decoder -----------------------------------------------------------------------------
 
     def forward(self, batch, rng=None):
-        """Teacher forcing.
+        """Run the model with teacher forcing.
 
         → t (N, l) for the N target words that are not padding, weights (T, B, S), cache.
         """
@@ -227,7 +227,7 @@ class RNNSearch(TeacherForced):
         return t, weights, cache
 
     def backward(self, dt, dweights, cache, grads):
-        """From ∂L/∂t (N, l), and ∂L/∂weights (T, B, S) or None, to every parameter."""
+        """Propagate ∂L/∂t (N, l), and ∂L/∂weights (T, B, S) or None, to every parameter."""
         encoded, embedded, y, steps, contexts, attend_caches, words, deep, dropped = cache
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         dt = self.dropout.backward(dt, dropped)
@@ -279,12 +279,12 @@ class RNNSearch(TeacherForced):
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """source (S, B), mask (S, B) → the state before the first target word."""
+        """Return the state before the first target word of source (S, B), mask (S, B)."""
         memory, s_0, _ = self.encode(source, mask)
         return DecoderState(memory, self._first_states(s_0), 0)
 
     def next(self, tokens, state):
-        """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
+        """tokens (B,), the previous words → log p (B, V) of the next, weights (B, S), the state."""
         check_kind("state", state, DecoderState, "what this model's `start` gave")
         check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)

@@ -58,10 +58,10 @@ class Transformer(TeacherForced):
         p(y_t) = softmax(W_o v'_t + b)                                 v'_t sees the words before t
                                                                        and the memory
 
-    With pre_norm layer normalisation comes before each part, and once more after the last layer
-    (Xiong et al. 2020). Dropout as the paper: on the sums with the positions and on each part's
-    output. The weights returned are the last decoder layer's over the source, the mean over its
-    heads. smoothing: label smoothing ε (section 5.4), in training.
+    With pre_norm, layer normalisation comes before each sublayer, and again after the last layer
+    (Xiong et al. 2020). Dropout follows the paper: on the sums of embeddings and positions, and on
+    each sublayer's output. The weights returned are those of the last decoder layer over the
+    source, averaged over the heads. smoothing: label smoothing ε (section 5.4), in training.
     """
 
     source_embedding: Embedding
@@ -77,13 +77,13 @@ class Transformer(TeacherForced):
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, size=512, layers=6, heads=8,
                inner=None, tied=True, pre_norm=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
-        """A new model; the defaults are those of the paper's base model.
+        """Build a new model; the defaults are those of the paper's base model.
 
-        Unlike this one, that shares the source's table too (section 3.4) and has no biases in its
-        attention. size: D; inner: the feed-forward's, 4 D unless given; tied: the target's table is
-        W_o too.
+        The paper's model also shares the source's table (section 3.4), and its attention has no
+        biases. size: D. inner: the size of the feed-forward layers, by default 4 D. tied: whether
+        W_o is the target's table.
 
-        ValueError: sizes below 1 or that do not divide, a smoothing outside [0, 1).
+        ValueError: sizes below 1, a size not divisible by heads, a smoothing outside [0, 1).
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     size=size, layers=layers, heads=heads)
@@ -144,7 +144,7 @@ class Transformer(TeacherForced):
         return x, known, Encoded(embedded, layers, normed)
 
     def encode_backward(self, dx, cache, grads):
-        """From dx (B, S, D), the memory's gradient, down to the source embedding."""
+        """Propagate dx (B, S, D), the memory's gradient, to the source embedding."""
         if cache.normed is not None:
             dx = self.encoder_norm.backward(dx, cache.normed, grads.encoder_norm)
         for layer, kept, part in zip(self.encoder[::-1], cache.layers[::-1], grads.encoder[::-1]):
@@ -154,7 +154,7 @@ class Transformer(TeacherForced):
     # ---- words out ---------------------------------------------------------------------------
 
     def forward(self, batch, rng=None):
-        """Teacher forcing.
+        """Run the model with teacher forcing.
 
         → read_out (N, D) of the N target words that are not padding, weights (T, B, S), cache.
         """
@@ -179,7 +179,7 @@ class Transformer(TeacherForced):
         return read_out, np.ascontiguousarray(weights.transpose(1, 0, 2)), cache
 
     def backward(self, dread_out, dweights, cache, grads):
-        """From ∂L/∂read_out (N, D), and ∂L/∂weights (T, B, S) or None, to every parameter."""
+        """Propagate ∂L/∂read_out (N, D), and ∂L/∂weights (T, B, S) or None, to all parameters."""
         memory, encoded, embedded, layers, normed, shape, rows = cache
         dy = np.zeros(shape, dread_out.dtype)                                   # (B, T, D)
         as_rows(dy)[rows] = dread_out
@@ -200,13 +200,13 @@ class Transformer(TeacherForced):
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """source (S, B), mask (S, B) → the state before the first target word."""
+        """Return the state before the first target word of source (S, B), mask (S, B)."""
         memory, known, _ = self.encode(source, mask)
         source = tuple(layer.source_attention.keys_and_values(memory) for layer in self.decoder)
         return DecoderState(source, known, (None,) * len(self.decoder))
 
     def next(self, tokens, state):
-        """tokens (B,), the words before → log p (B, V) of the next, weights (B, S), the state."""
+        """tokens (B,), the previous words → log p (B, V) of the next, weights (B, S), the state."""
         check_kind("state", state, DecoderState, "what this model's `start` gave")
         check_integers("tokens", tokens, (len(state.mask),), "(B,)", "one for each row")
         before = state.written[0]

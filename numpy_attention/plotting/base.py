@@ -43,7 +43,7 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def save(ax_or_figure: Any, path: str | Path) -> Path:
-    """Write the figure as .png, .pdf or .svg, chosen by the suffix of `path`; → the path.
+    """Write the figure as .png, .pdf or .svg, by the suffix of `path`; return the path.
 
     The file is written completely or not at all, and the same data gives the same bytes.
 

@@ -30,9 +30,9 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
     """Plot perplexity on training and validation data by epoch, the best one marked; log scale.
 
     history: one dict per epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`, or
-    else `train_loss`, `valid_loss` (nats per predicted token). Values that are missing, None or not
-    finite leave a gap. If a line has `smoothing`, the training curve is named as the loss of
-    smoothed labels. Other keys are not drawn.
+    otherwise `train_loss`, `valid_loss` (nats per predicted token). Values that are missing, None
+    or not finite leave a gap. If an epoch has `smoothing`, the training curve is labelled as the
+    loss with smoothed labels. Other keys are not drawn.
 
     Raises ValueError if there is no epoch or no finite value.
     """
@@ -74,13 +74,13 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
 
 def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
                         ax: Axes | None = None) -> Axes:
-    """Plot BLEU by sentence length, one curve a system.
+    """Plot BLEU by sentence length, one curve per system.
 
-    systems: name → buckets of `metrics.bleu_by_length`, the same edges for all. A bucket without
-    sentences leaves a gap. Intervals, if buckets have them, are bars, and the systems are then
-    shifted a little. The number of sentences is printed under a bucket if it is the same in all.
+    systems: name → buckets of `metrics.bleu_by_length`, with the same edges for all. A bucket
+    without sentences leaves a gap. If buckets have intervals, these are drawn as bars, with systems
+    slightly shifted. The number of sentences is printed under a bucket if all agree on it.
 
-    Raises ValueError if there is no system, or one with other edges.
+    Raises ValueError if there is no system, or if the edges differ.
     """
     check_axes(ax)
     drawn = {name: _buckets(name, buckets)

@@ -22,7 +22,7 @@ LEAST = 0.28                    # half a box's width at least
 class Box(NamedTuple):
     """A named array or operation: its text, the column and row of its centre (rows go upwards).
 
-    colour: one of the seven of `COLOURS`, by its number; None: white.
+    colour: an index into the seven `COLOURS`; None: white.
     """
 
     text: str
@@ -32,10 +32,10 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """From one box to another, by their names, with a text on it.
+    """An arrow from one box to another, by their names, with a text on it.
 
-    bend: how far it curves to the left of its direction, relative to its length; dashed: it is
-    taken in the next time step, or only sometimes.
+    bend: how far it curves to the left of its direction, relative to its length. dashed: the arrow
+    is for the next time step, or is used only sometimes.
     """
 
     start: str
@@ -49,8 +49,8 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
             ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw boxes and the arrows between them.
 
-    boxes: name → Box, or its fields in their order; arrows: Arrows, or theirs. Texts are drawn as
-    they are, so write `sᵢ₋₁` for `s_{i−1}`.
+    boxes: name → Box, or a tuple of its fields; arrows: Arrows, or tuples of their fields. Texts
+    are drawn unchanged, so write `sᵢ₋₁` for `s_{i−1}`.
 
     Raises ValueError if there is no box, for an unknown colour, and for an arrow from or to an
     unknown box; TypeError for anything that is not a box or an arrow.

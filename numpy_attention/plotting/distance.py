@@ -22,11 +22,11 @@ from numpy_attention.validation.arguments import as_numbers
 
 def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
                    title: str | None = None) -> Axes:
-    """Plot mean attention weight by distance, one curve a model.
+    """Plot mean attention weight by distance, one curve per model.
 
     curves: name → mean weight at distance 1 (the previous position), 2, 3, …; the curves may differ
-    in length. The legend has the share of distances 1 to 5 in the sum of the curve. Raises
-    ValueError for a curve that is empty, not of one dimension, outside of 0 to 1, or 0 everywhere.
+    in length. The legend shows the share of distances 1 to 5 in the sum of the curve. Raises
+    ValueError for a curve that is empty, not one-dimensional, outside [0, 1], or 0 everywhere.
     """
     check_axes(ax, title)
     checked = _checked(curves, "mean weights")
@@ -52,12 +52,12 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
 
 def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
                   title: str | None = None) -> Axes:
-    """Plot how much of a loss's gradient arrives at earlier states, one curve a model; log scale.
+    """Plot the norm of a loss's gradient at earlier states, one curve per model, on a log scale.
 
     curves: name → norms, norms[d] = ‖∂L_T/∂h_{T−d}‖ from d = 0; the curves may differ in length.
-    Norms of 0 or below 1e-300 leave a gap; the legend has the distance from which on there are no
-    others. Raises ValueError for a curve that is empty, not of one dimension, negative or not
-    finite, and if there is nothing but gaps.
+    Norms below 1e-300 leave a gap; the legend shows the distance after which there are only gaps.
+    Raises ValueError for a curve that is empty, not one-dimensional, negative or not finite, and if
+    there are only gaps.
     """
     check_axes(ax, title)
     labelled = {}

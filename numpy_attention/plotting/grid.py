@@ -18,8 +18,8 @@ def heatmap_grid(weights: Mapping[str, Array], source_tokens: Sequence[str],
                  possible: Iterable[Link] | None = None, columns: int | None = None) -> Figure:
     """Plot the attention of several mechanisms over one sentence pair, with one colour bar.
 
-    weights: name → weights (T, S); gold, possible and errors as in `attention_heatmap`; columns:
-    panels in a row, by default about a square of them.
+    weights: name → weights (T, S). gold, possible and errors are those of `attention_heatmap`.
+    columns: panels per row; by default the grid is about square.
     """
     weights = named("weights", weights, "weights")
     at_least(1, columns=columns)

@@ -40,15 +40,15 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
     """Plot attention weights: source words on top, target words on the left.
 
     weights (T, S), target and source tokens, with `</s>` in both or in neither. gold, possible:
-    links (source position, target position) from 0; gold (sure) cells get a solid outline, those
-    that are only possible a dashed one. bar: draw a colour bar, and name the outlines below. The
-    colour scale runs from 0 to 1, so that pictures can be compared (further if weights are
-    outside); `vmax=weights.max()` shows weights spread thinly over a long sentence.
+    links (source position, target position) from 0. Gold (sure) cells have a solid outline, cells
+    that are only possible a dashed one. bar: draw a colour bar, and explain the outlines below it.
+    The colour scale runs from 0 to 1 (further if weights are outside), so that figures can be
+    compared; `vmax=weights.max()` makes weights visible that are spread over a long sentence.
 
-    Tokens are drawn as they are in any script, except white space as ␣, control characters escaped,
-    and more than 24 characters shortened. matplotlib before 3.11 does not join Arabic letters.
+    Tokens are drawn in any script. White space is drawn as ␣, control characters are escaped, and
+    tokens of more than 24 characters are shortened. matplotlib < 3.11 does not join Arabic letters.
 
-    ValueError: a shape that does not match the tokens, weights that are not finite, links outside.
+    ValueError: a shape that does not match the tokens, non-finite weights, or links out of range.
     """
     check_axes(ax, title)
     check_flags(bar=bar)

@@ -19,18 +19,18 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
                     vmax: float | None = None) -> Axes:
     """Plot a language model's attention over its history: remembered words on top, steps below.
 
-    weights (T, S): row t holds the weights of the state that has read a token, column s belongs to
-    the state after tokens[s]. The T rows belong to the last T of the S tokens: T = S for a whole
-    sentence, fewer if a prompt or an earlier window is remembered and has no rows of its own. Rows
-    are labelled with the tokens read, or with `predicted`: the T tokens to predict from there,
-    usually `tokens[1:] + ["</s>"]`.
+    weights (T, S): row t holds the weights of the state that has read a token; column s belongs to
+    the state after tokens[s]. The T rows belong to the last T of the S tokens. T = S for a whole
+    sentence; T < S if a prompt or an earlier window is in memory but has no rows. Rows are labelled
+    with the tokens read, or with `predicted`, the T tokens that the states predict, usually
+    `tokens[1:] + ["</s>"]`.
 
-    A cell that is not in the memory is hatched; a weight of 0 is a colour. `visible`, booleans
-    (T, S), or NaN in the weights marks such cells; without either, a row sees every token before
-    its own. Scale and labels are `attention_heatmap`'s.
+    A cell that is not in the memory is hatched; a weight of 0 has a colour. `visible`, booleans
+    (T, S), or NaN in the weights marks hatched cells; by default, a row sees every token before
+    its own. Scale and labels are those of `attention_heatmap`.
 
-    Raises ValueError for shapes that do not match, weights that are negative, infinite or NaN, and
-    a weight in a cell that is not visible.
+    Raises ValueError for shapes that do not match, for weights that are negative, infinite or NaN,
+    and for a weight in a cell that is not visible.
     """
     check_axes(ax, title)
     check_vmax(vmax)

@@ -29,13 +29,13 @@ FEW = 4             # curves, among which a legend finds room
 
 def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
           title: str | None = None, xlabel: str = "extra nats per token") -> Axes:
-    """Plot nats per token, a row for each change or group of words, a mark for each model.
+    """Plot nats per token: one row per change or group of words, one mark per model.
 
     models: name → {change: (mean, low, high)}, such as `analysis.Interval`s; a change that a model
-    lacks stays empty. xlabel: what the nats are. A line marks 0.
+    lacks is left empty. xlabel: what the nats measure. A line marks 0.
 
-    Raises ValueError if there is nothing to draw, and for anything but three finite numbers in the
-    order low ≤ mean ≤ high.
+    Raises ValueError if there is nothing to draw, and unless each interval has three finite numbers
+    with low ≤ mean ≤ high.
     """
     check_axes(ax, title)
     check_text("xlabel", xlabel)
@@ -66,10 +66,10 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
           ax: Axes | None = None, title: str | None = None) -> Axes:
     """Plot a line for each curve, and its interval as a band.
 
-    curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step. One
-    without points is not drawn and keeps its colour, so that panels of the same names match.
+    curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step. A curve
+    without points is not drawn but keeps its colour, so panels with the same names match.
 
-    Raises ValueError as `costs`, and for an x that is not a number.
+    Raises the errors of `costs`, and ValueError for an x that is not a number.
     """
     check_axes(ax, title)
     check_text("xlabel", xlabel)
@@ -98,8 +98,8 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
                 title: str | None = None) -> Axes:
     """Plot the loss that a disturbance causes, by the distance from it; a line marks 0.
 
-    curves: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear to
-    LINEAR nats on either side of 0 and logarithmic beyond. Raises as `bands`.
+    curves: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear up
+    to LINEAR nats on either side of 0, then logarithmic. Raises the errors of `bands`.
     """
     ax = bands(curves, "distance after the disturbance (1 = the next token)",
                f"extra nats per token (log scale beyond {LINEAR:g})", ax, title)

@@ -9,7 +9,7 @@ from numpy_attention.plotting.base import COLOURS, as_written, check_axes, named
 
 def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
                 ax: Axes | None = None, *, begun: Collection[str] = ()) -> Axes:
-    """Plot a row for each lesson, and a dot for each of its exercises: full if done, half if begun.
+    """Plot a row per lesson with a dot per exercise, which is full if done and half if begun.
 
     rows: lesson → names; done, begun: names. Raises ValueError if there are no rows.
     """

@@ -35,7 +35,7 @@ def _share(**settings: float) -> None:
 
 @dataclass(frozen=True)
 class SGD:
-    """w −= η g, or with momentum μ: v = μ v + g, w −= η v."""
+    """Gradient descent, w −= η g, or with momentum μ: v = μ v + g, w −= η v."""
 
     learning_rate: float = 1.0
     momentum: float = 0.0

@@ -138,10 +138,10 @@ class Training:
 
 @dataclass
 class TranslatorTraining(Training):
-    """How a translator is trained.
+    """Training settings of a translator.
 
-    reverse_source is Sutskever et al. 2014's. With subwords min_count means nothing, and
-    max_vocabulary raises ValueError.
+    reverse_source reverses source sentences, as in Sutskever et al. 2014. With subwords, min_count
+    has no effect, and max_vocabulary raises ValueError.
     """
 
     batch_size: int = option(64, whole(1), "number of sentence pairs in a batch")
@@ -161,10 +161,10 @@ class TranslatorTraining(Training):
 
 @dataclass
 class LanguageModelTraining(Training):
-    """How a language model is trained.
+    """Training settings of a language model.
 
-    A "carried" state is Zaremba et al. 2014's. unit is that of the training Text. frequencies
-    initializes the output bias with word frequencies, which a model otherwise learns first, slowly.
+    A "carried" state is that of Zaremba et al. 2014. unit is that of the training Text. frequencies
+    initializes the output bias with word frequencies, which models otherwise have to learn first.
     """
 
     batch_size: int = option(

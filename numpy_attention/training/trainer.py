@@ -39,29 +39,29 @@ from numpy_attention.validation.paths import exists, is_folder
 
 @dataclass
 class Trainer:
-    """Fits a model to batches: loss, gradient, clipping, update.
+    """Fit a model to batches: loss, gradient, clipping, update.
 
-    After every epoch it evaluates, and writes a checkpoint.
+    After every epoch the trainer evaluates the model and writes a checkpoint.
 
-    model, optimizer, train: the model, its optimizer, and the batches it learns from
-    valid: batches to validate on
-    rng: gives the seed of the run, which decides the order of the batches and all dropout
-    schedule: the share of the learning rate at each step
+    model, optimizer, train: the model, its optimizer, and the training batches
+    valid: the validation batches
+    rng: gives the seed of the run, which determines the order of the batches and all dropout
+    schedule: the factor of the learning rate at each step
     average: the loss is summed over time and averaged over the "sentence"s of the batch (Zaremba
         et al. 2014), or over its "token"s
     clip: largest norm of the gradient
     patience: epochs without a better validation loss until the run stops; None: never
     path: the checkpoint's file, written after every epoch; None: nothing is written
-    save_steps: write it every `save_steps` steps too
-    about: a dict that JSON can hold, stored in the checkpoint
-    threads: the shares of a batch, those of all ranks together; None chooses by the size of a step
-    ranks: the processes that train this model together, of which the first reads and writes `path`
-    progress: show a bar, and print a line per epoch
-    frozen: names of parameters that are not trained: their gradients are 0, also in the norm
+    save_steps: also write the checkpoint every `save_steps` steps
+    about: a JSON-serializable dict, stored in the checkpoint
+    threads: the number of threads over all ranks; None chooses by the size of a step
+    ranks: the processes that train this model together; the first one reads and writes `path`
+    progress: show a progress bar, and print one line per epoch
+    frozen: names of parameters that are not trained; their gradients are 0, also in the norm
 
-    The result depends only on the seed and on the number of threads (and, where
-    `ranks.adds_as_one` does not hold, on how they are spread over ranks): a run that is killed and
-    resumed ends bit-identical to one that was not. TypeError: rng is not a Generator;
+    The result depends only on the seed and on the number of threads (and, unless
+    `ranks.adds_as_one` holds, on their distribution over ranks). A run that is killed and resumed
+    ends bit-identical to an uninterrupted run. TypeError: rng is not a Generator;
     ValueError: an unknown average, a clip not above 0, threads that the ranks cannot share.
     """
 
@@ -139,7 +139,7 @@ class Trainer:
                             "JSON can hold") from None
 
     def threads_here(self) -> int:
-        """Return the threads of this rank. ValueError: the ranks cannot share them."""
+        """Return this rank's number of threads. ValueError: the ranks cannot share them."""
         assert self.threads is not None                 # it was chosen if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
@@ -150,7 +150,7 @@ class Trainer:
 
     @property
     def state(self) -> State:
-        """The state carried to the next batch; every rank must ask for it at the same time."""
+        """The state carried to the next batch; all ranks must access it at the same time."""
         return join_states(self.ranks, self._states)
 
     @state.setter
@@ -160,10 +160,10 @@ class Trainer:
     # ---- the loop --------------------------------------------------------------------------------
 
     def fit(self, epochs: int, minutes: float | None = None) -> list[dict[str, Any]]:
-        """Train up to `epochs` epochs in all, or `minutes` of training time; → history, by epoch.
+        """Train to `epochs` epochs or `minutes` of training in total; return history, by epoch.
 
-        Running out of time ends the epoch early; with more minutes a resumed run continues with
-        the next one. Ctrl-C or SIGTERM finishes the step, saves and raises Stopped, a
+        When time runs out, the epoch ends early; a run that is resumed with more minutes continues
+        with the next epoch. Ctrl-C or SIGTERM finishes the step, saves and raises Stopped, a
         KeyboardInterrupt. NonFiniteError: a loss or gradient that is not finite; BlockingIOError:
         another training writes to the same `path`.
         """
@@ -185,7 +185,7 @@ class Trainer:
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """Return the places of an epoch's batches, shuffled by a run's seed."""
+        """Return the places of an epoch's batches, in the order that the seed gives."""
         return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:
@@ -237,7 +237,7 @@ class Trainer:
 
     def train_step(self, batch: Batch, pool: Threads,
                    grads: Sequence[Model]) -> tuple[float, int]:
-        """Update the model from one batch; → (loss, tokens)."""
+        """Update the model from one batch; return (loss, tokens)."""
         # known before the rows are shared out
         scale = 1 / (batch.tokens if self.average == "token" else batch.size)
 
@@ -346,9 +346,9 @@ class Trainer:
                 snapshot.write(self, self.path)
 
     def resume(self) -> bool:
-        """Continue from the checkpoint at `path` if there is one; → whether there was.
+        """Continue from the checkpoint at `path`, if any; return whether there was one.
 
-        ValueError: it is another model's or optimizer's, or was written with other settings;
+        ValueError: the model, optimizer or settings are not those of the checkpoint;
         BlockingIOError as in `alone`.
         """
         path = self.path

@@ -15,15 +15,15 @@ __all__ = ["Row", "Trace", "trace", "traced"]
 
 
 def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None) -> Trace:
-    """Run a model forward and backward over a sentence; → the Trace of its named arrays.
+    """Run a model forward and backward over a sentence; return the Trace of its named arrays.
 
-    model: a Translator with a sentence and, optionally, its translation (default: the model's own);
-    a LanguageModelRun with a sentence; a model of the package with ids or a batch; or any object
-    with `forward` and `backward`, as for `gradcheck`, with the arguments of its forward. forward,
-    backward: functions used instead.
+    model: a Translator, followed by a sentence and optionally its translation (default: the
+    model's); a LanguageModelRun and a sentence; a model of the package and ids or a batch; or any
+    object with `forward` and `backward`, as for `gradcheck`, and the arguments of its forward.
+    forward, backward: functions to use instead of the object's.
 
-    L = Σ −log p of the sentence's words, without dropout. For another forward, L is its result if
-    that is one number, and otherwise ½ Σ y² of its outputs, so that dy = y. Raises TypeError for an
+    L = Σ −log p of the sentence's words, without dropout. For any other forward, L is its result if
+    that is one number, and otherwise ½ Σ y² of its outputs, so dy = y. Raises TypeError for an
     object without the two passes or for other inputs, and ValueError for an empty sentence.
     """
     subject = subject_of(model, sentence, forward, backward)
@@ -34,11 +34,11 @@ def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None
 def trace(model: Any, *sentence: Any, forward: Any = None, backward: Any = None,
           step: int | None = None, layer: str | None = None,
           names: str | Sequence[str] | None = None, depth: int | None = None) -> Trace:
-    """Print every named array of a forward and a backward pass, in order; → the Trace.
+    """Print every named array of a forward and a backward pass, in order; return the Trace.
 
-    Of each its line, name, shape, norm, and the line of code that makes it; of what a loop makes
-    the smallest and the largest norm. model, sentence, forward and backward are those of `traced`,
-    step, layer, names and depth those of `Trace.text`: what to print, instead of all.
+    Each row has the line number, name, shape and norm of an array (in a loop, its smallest and
+    largest norm) and the code that makes it. model, sentence, forward and backward are those of
+    `traced`; step, layer, names and depth select what is printed, as in `Trace.text`.
     """
     found = traced(model, *sentence, forward=forward, backward=backward)
     print(found.text(step, layer, names, depth))

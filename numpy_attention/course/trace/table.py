@@ -45,11 +45,11 @@ def measured(array: Any) -> Measured:
 
 @dataclass
 class Row:
-    """What a line computes. layer: the path of the module with the method, "" of the model itself,
-    or None.
+    """One row of a trace: the array that a line of code computes.
 
-    file: as it is shown; function: "RNNSearch.forward". steps: of the loops around it, outermost
-    first; norms: one for each of them.
+    layer: the path of the module that has the method, "" for the model itself, or None.
+    file: its label in the table; function: "RNNSearch.forward". steps: the steps of the enclosing
+    loops, outermost first, for each time the line ran; norms: the norm of the array each time.
     """
 
     name: str
@@ -64,11 +64,11 @@ class Row:
 
     @property
     def norm(self) -> float | None:
-        """The last one: of what adds up, all of it."""
+        """The last norm: that of the total, if the line accumulates."""
         return self.norms[-1]
 
     def at(self, step: int) -> "Row | None":
-        """The row of one step of the longest loop around it; None: there is none."""
+        """Return the row for one step of the longest enclosing loop, or None without one."""
         longest = self.longest()
         if longest is None:
             return None
@@ -79,12 +79,12 @@ class Row:
                    self.layer, [self.steps[n] for n in chosen], [self.norms[n] for n in chosen])
 
     def labels(self) -> set[int]:
-        """The numbers of that loop's steps."""
+        """Return the step numbers of the longest enclosing loop."""
         longest = self.longest()
         return set() if longest is None else {steps[longest].label for steps in self.steps}
 
     def longest(self) -> int | None:
-        """Which of the loops around it has most steps: that over time; None: there is none."""
+        """Return the index of the enclosing loop with most steps (time), or None without one."""
         turns = [len({steps[n].label for steps in self.steps}) for n in range(len(self.steps[0]))]
         return max(range(len(turns)), key=lambda n: (turns[n], n)) if turns else None
 
@@ -116,7 +116,7 @@ class Block:
 
 
 class Trace:
-    """Every named array of a run. rows: in their order; `text` gives the table."""
+    """Every named array of a run: `rows` in order of execution, `text` as a table."""
 
     def __init__(self, title: str, recording: Recording):
         self.title = title
@@ -125,7 +125,7 @@ class Trace:
 
     @property
     def rows(self) -> list[Row]:
-        """All rows of the table."""
+        """All rows of the table, in order."""
         return list(self.tree.rows())
 
     def __repr__(self) -> str:
@@ -133,12 +133,12 @@ class Trace:
 
     def text(self, step: int | None = None, layer: str | None = None,
              names: str | Sequence[str] | None = None, depth: int | None = None) -> str:
-        """The table. step: only what is made in this step of a loop, by the number that its
-        variable has; layer: only in a part of the model, by its path, or by the name of a function;
-        names: only arrays of these names or patterns, such as d*. depth: calls nested deeper
-        than this are summarized in a line.
+        """Return the table, or the part of it that the arguments select.
 
-        ValueError: nothing has such a step, layer or name. TypeError: arguments of another kind.
+        step: the value of the loop variable. layer: the path of a part of the model, or the name of
+        a function. names: names of arrays, or patterns such as d*. depth: the depth of calls below
+        which a call is summarized in one line.
+        ValueError: no such step, layer or name. TypeError: arguments of the wrong type.
         """
         at_least(0, step=step, depth=depth)
         if layer is not None:

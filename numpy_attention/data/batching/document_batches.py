@@ -15,10 +15,10 @@ Place = tuple[Array, int]  # indices of the documents, start of the window
 
 @dataclass(eq=False)
 class DocumentBatches:
-    """Documents (sentences, articles): each begins with an empty state, carried to its end.
+    """Batches of documents (sentences, articles); the state is carried within each document.
 
-    documents: lists of ids; every id except the first is predicted. steps: how many are read at a
-    time; None reads a document at once. Documents of similar length share a batch, as in
+    documents: lists of ids; every id except the first is predicted. steps: the number of ids read
+    at a time; None reads a whole document at once. Documents of similar length share a batch, as in
     PairBatches.
     """
 
@@ -43,7 +43,7 @@ class DocumentBatches:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Return the places of the batches; rng None: by length, the same each time."""
+        """Return the batches' places; rng None: sorted by length, the same each time."""
         lengths = np.array([len(document) - 1 for document in self.documents])
         places = []
         for group in grouped(lengths, self.batch_size, self.block, rng):
@@ -52,7 +52,7 @@ class DocumentBatches:
         return places
 
     def batch(self, place: Place) -> TextBatch:
-        """Return the TextBatch of a place."""
+        """Return the TextBatch at a place, an element of `order()`."""
         indices, start = place
         end = None if self.steps is None else start + self.steps
         inputs = [self.documents[i][:-1][start:end] for i in indices]
@@ -63,7 +63,7 @@ class DocumentBatches:
         )
 
     def first_words(self) -> "DocumentBatches":
-        """Return the documents cut to their first word and the first one predicted.
+        """Return the documents, each cut to its first word and its first target.
 
         Rows and batches are in the same order as those of `order()`.
         """
@@ -72,6 +72,6 @@ class DocumentBatches:
         return DocumentBatches(first, self.batch_size)
 
     def carried(self, place: Place) -> bool:
-        """True within a document."""
+        """Whether a state is carried to this batch: True within a document."""
         _, start = place
         return start > 0

@@ -14,8 +14,8 @@ from numpy_attention.validation.arrays import at_least, check_whole
 def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Array:
     """Return lists of ids as one time-major array (T, B), PAD at the end.
 
-    T is the length of the longest, or `length`. TypeError: ids that are not integers; ValueError:
-    no sentence, a sentence that is longer, or negative ids.
+    T is `length`, or the length of the longest list. TypeError: ids that are not integers;
+    ValueError: no sentence, a sentence longer than `length`, or negative ids.
     """
     at_least(1, length=length)
     check_lists("sentences", sentences)
@@ -54,11 +54,11 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
 
 def grouped(lengths: Array, batch_size: int, block: int = 20,
             rng: np.random.Generator | None = None) -> list[Array]:
-    """Return the indices of sequences in batches of similar length.
+    """Group the indices of sequences into batches of similar length.
 
-    Shuffled, sorted by length within blocks of `block` batches, and the batches shuffled again. rng
-    None: sorted by length altogether, the same each time. TypeError: rng is not a Generator;
-    ValueError: a batch_size or block below 1.
+    The sequences are shuffled and sorted by length within blocks of `block` batches; then the
+    batches are shuffled. rng None: all are sorted by length, the same each time. TypeError: rng is
+    not a Generator; ValueError: a batch_size or block below 1.
     """
     lengths = as_integers("lengths", lengths)
     if not len(lengths):

@@ -47,7 +47,7 @@ class PairBatch(Batch):
         return self.target_mask.sum(0)
 
     def share(self, k: int, n: int) -> "PairBatch":
-        """Return the k-th of n nearly equal parts of the rows, without padding it does not need."""
+        """Return the k-th of n nearly equal parts of the rows, without unnecessary padding."""
         rows = share_of(self.size, k, n)
         S = self.source_mask[:, rows].any(1).sum()
         T = self.target_mask[:, rows].any(1).sum()
@@ -61,7 +61,7 @@ class PairBatch(Batch):
 
 def pair_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]],
                reverse_source: bool = False) -> PairBatch:
-    """Return a PairBatch of lists of ids (without </s>).
+    """Return a PairBatch from lists of ids (without </s>).
 
     reverse_source: x_n … x_1 </s>, as in Sutskever et al. 2014. TypeError: not lists of ids;
     ValueError: an empty batch or sentence.
@@ -128,13 +128,13 @@ class PairBatches:
         return -(-len(self.sources) // self.batch_size)
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
-        """Return the indices of each batch's pairs; rng None: by length, the same each time."""
+        """Return the pairs' indices by batch; rng None: sorted by length, the same each time."""
         # by the target's length, and where that is equal by the source's
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)
 
     def batch(self, indices: Sequence[int] | Array) -> PairBatch:
-        """Return the PairBatch of these pairs. ValueError: an index outside of the pairs."""
+        """Return the PairBatch of these pairs. ValueError: an index that is out of range."""
         array = as_integers("indices", indices)
         count = len(self.sources)
         if array.size and not 0 <= array.min() <= array.max() < count:

@@ -43,8 +43,8 @@ class TextBatch(Batch):
 class TextBatches:
     """One long text as `batch_size` streams of equal length, read `steps` tokens at a time.
 
-    The order is that of the text (Zaremba et al. 2014), so a batch continues the one before and the
-    state is carried on. Every token except the very first is predicted; the last stream is padded.
+    Batches are in the order of the text (Zaremba et al. 2014): each continues the previous one, and
+    the state is carried. Every token except the very first is predicted; the last stream is padded.
     """
 
     def __init__(self, ids: Sequence[int] | Array, batch_size: int = 20, steps: int = 20) -> None:
@@ -75,7 +75,7 @@ class TextBatches:
         return -(-len(self.inputs) // self.steps)
 
     def order(self, rng: np.random.Generator | None = None) -> list[int]:
-        """Return the starts of the windows, in the order of the text: streams are not shuffled."""
+        """Return the start of each window, in the order of the text, which is never shuffled."""
         if rng is not None:
             check_generator(rng)
         return list(range(0, len(self.inputs), self.steps))
@@ -91,5 +91,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """True except for the first batch of an epoch: the state is carried on."""
+        """Whether a state is carried to this batch: True except for an epoch's first batch."""
         return start > 0

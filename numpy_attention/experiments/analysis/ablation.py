@@ -75,10 +75,10 @@ def known_change(change: str) -> str:
 
 
 def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
-    """Copy a model, and change its attention over the source, or over its own past.
+    """Return a copy of a model whose attention over the source, or over its past, is changed.
 
-    change: of CHANGES. The self-attention of a Transformer stays. With "shuffled", a batch of one
-    row keeps its own memory. The copy is for evaluation: its gradients are incorrect.
+    change: one of CHANGES. The self-attention of a Transformer is not changed. With "shuffled", a
+    batch of one row keeps its memory. The copy is for evaluation: its gradients are incorrect.
 
     Raises ValueError for an unknown change, and for a model without attention.
     """
@@ -148,7 +148,7 @@ class Cost(NamedTuple):
 
 @dataclass
 class Ablation:
-    """The costs of all changes, by change and group of words; the model's own tokens and loss."""
+    """Costs of all changes, by change and group of words; tokens and loss of the model."""
 
     loss: float
     tokens: int
@@ -156,13 +156,13 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether equal weights cost at least USED nats a token, at the interval's lower end."""
+        """Whether the interval of the cost of equal weights starts at USED nats a token or more."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1
 
     def cost(self, change: str, words: str = "all") -> Cost:
-        """The cost of one change. Raises ValueError if it was not measured."""
+        """Return the cost of one change. Raises ValueError if it was not measured."""
         change = FORMER.get(change, change)
         for one in self.costs:
             if (one.change, one.words) == (change, words):
@@ -171,7 +171,7 @@ class Ablation:
                          f"{', '.join(dict.fromkeys(one.change for one in self.costs))}")
 
     def verdict(self) -> str:
-        """Whether the attention is used, in a line with the number that decides."""
+        """Return a line: whether the attention is used, and the number that decides."""
         return (f"attention is {'used' if self.used else 'unused'}: equal weights cost "
                 f"{self.cost('equal weights').more} nats a token, and the lower end must be at "
                 f"least {USED:g}")
@@ -179,11 +179,11 @@ class Ablation:
 
 def ablate(model: Any, batches: Any, rng: np.random.Generator,
            changes: Sequence[str] = tuple(CHANGES)) -> Ablation:
-    """Evaluate a model on batches with its own attention, and with each change of it.
+    """Evaluate a model on batches with its attention unchanged, and with each change.
 
     Differences are paired by sentence, or for a language model by row of each batch, with the
     intervals of `mean_interval`. A language model's words are also grouped by how many tokens ago
-    they last occurred in their row. Raises as `changed`.
+    they last occurred in their row. Raises the errors of `changed`.
     """
     check_methods("model", model, "a model", "losses", "copy")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

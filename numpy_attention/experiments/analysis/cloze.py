@@ -34,16 +34,16 @@ TOGETHER = 20       # questions that are read side by side
 
 @dataclass
 class Cloze:
-    """The answers of a model.
+    """A model's answers to cloze questions.
 
-    log_p: for each question, log p of its query with each candidate; right: for each, 1 or 0, or
-    1 / k if k candidates are equally good and the answer is one of them, as unknown words are.
-    Accuracies are means of that.
+    log_p: for each question, log p of the query with each candidate. right: for each question, 1 or
+    0, or 1 / k if the answer is one of k candidates with equal scores, as unknown words are.
+    Accuracies are means of `right`.
 
-    others: the accuracy of weaker methods, {name: interval}: the model without the context, the
-    candidate that is most frequent in the context, the most frequent one. gain: how much the
-    context raises the model's accuracy, paired by question. chance: the accuracy of a guess;
-    unknown: the share of answers that are <unk> to the model.
+    others: accuracies of baselines, {name: interval}: the model without the context, the candidate
+    most frequent in the context, and the candidate most frequent overall. gain: the increase of the
+    model's accuracy by the context, paired by question. chance: the accuracy of guessing. unknown:
+    the share of answers that are <unk> to the model.
     """
 
     log_p: list[Array]
@@ -56,26 +56,25 @@ class Cloze:
 
     @property
     def choices(self) -> list[int]:
-        """For each question, the number of the candidate that wins, the first of equal ones."""
+        """Index of the best candidate of each question; the first one if several are equal."""
         return [int(one.argmax()) for one in self.log_p]
 
 
 def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question],
                rng: np.random.Generator, state: str = "carried",
                steps: int | None = 20) -> Cloze:
-    """Ask a language model, or an ensemble, these questions; rng: for the 95 % intervals.
+    """Evaluate a language model, or an ensemble, on cloze questions.
 
-    state, steps: those of the model's training, because it reads as in evaluation. With a "carried"
-    state, or one of an "article", context and query are one stream that begins with </s> and has
-    </s> after every sentence, read `steps` tokens at a time (None: all at once). Cells carry their
-    state through it; attention sees its own `steps` tokens and the states that the model carries,
-    so earlier context reaches the query only through the cells. With the state of a "sentence"
-    the query starts from an empty state, and no context can help.
+    state, steps: those of the model's training. With state "carried" or "article", context and
+    query are one stream that begins with </s> and has </s> after every sentence. It is read `steps`
+    tokens at a time (None: all at once). Cells carry their state through the stream; attention sees
+    the current `steps` tokens and the states that the model carries, so earlier context reaches the
+    query only through the cells. With state "sentence" the query starts from an empty state, and
+    the context cannot help.
 
-    The score is that of the whole query with its </s>. vocabulary: its tokens in the order of their
-    frequency, as from `Vocabulary.build`.
-
-    Raises TypeError for arguments of another kind, ValueError if there are no questions, and
+    A candidate's score is log p of the whole query with its </s>. vocabulary: tokens ordered by
+    frequency, as from `Vocabulary.build`. rng: for the 95 % intervals.
+    Raises TypeError for arguments of the wrong type, ValueError if there are no questions, and
     ArithmeticError for a log p that is not finite.
     """
     check_methods("model", model, "a language model", "losses")

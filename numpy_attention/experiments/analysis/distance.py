@@ -15,8 +15,8 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 class Distances:
     """The loss of each group of words, by the group's name, "all" first.
 
-    loss: nats a token; tokens: their number. totals, counts: nats and tokens of each unit, a row of
-    a batch.
+    loss: nats per token; tokens: their number. totals, counts: nats and tokens of each unit, which
+    is a row of a batch.
     """
 
     loss: dict[str, Interval]
@@ -25,9 +25,9 @@ class Distances:
     counts: dict[str, Array]
 
     def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
-        """Nats a token more than another model's, paired by unit.
+        """Return the loss minus another model's, in nats per token, paired by unit.
 
-        Raises ValueError if that was measured on another text, or on one that is cut otherwise.
+        Raises ValueError if the other was measured on another text or with other batches.
         """
         check_kind("first", first, Distances, "what loss_by_distance gave")
         if self.counts.keys() != first.counts.keys() or not all(
@@ -39,10 +39,10 @@ class Distances:
 
 
 def loss_by_distance(model: Any, batches: Any, rng: np.random.Generator) -> Distances:
-    """The losses of any language model, grouped by how long ago the target last occurred.
+    """Return the losses of a language model, grouped by how long ago the target last occurred.
 
-    batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups; one without
-    words is left out. Intervals are those of `mean_interval`, over the rows of the batches.
+    batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups; empty groups are
+    omitted. Intervals are those of `mean_interval`, over the rows of the batches.
     """
     check_methods("model", model, "a language model", "losses")
     check_texts(batches)

@@ -15,10 +15,10 @@ from numpy_attention.validation.messages import short_repr
 
 
 def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:
-    """Mean attention weight at each distance back, [0] for the previous position, [1] before it …
+    """Return the mean attention weight by distance; index 0 is the previous position.
 
     batches: TextBatches or DocumentBatches. Only steps that see at least `longest` positions count
-    (default: the reader's window, or a quarter of the longest batch's steps), because the start of
+    (default: the readout's window, or a quarter of the longest batch's steps), because the start of
     a text would look like a short span. The means add up to 1 if the window is `longest`.
     Raises ValueError for a model without attention, or if no step sees that far.
     """
@@ -52,14 +52,14 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
 
 
 def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h") -> Array:
-    """‖∂L_T/∂h_t‖, or of="c": ‖∂L_T/∂c_t‖, by the distance T − t, 0 first.
+    """Return ‖∂L_T/∂h_t‖ (of="c": ‖∂L_T/∂c_t‖) by the distance T − t, starting from 0.
 
-    L_T is the loss of only the batch's last step, h_t the top layer's state. The gradient flows
-    through the recurrence and, in an attentive model, through the memory that later steps read. For
-    an LSTM ∂L/∂h_t holds c_t fixed; the gradient along the cell, its carousel, is only in ∂L/∂c_t,
-    with h_t = o_t ∘ tanh(c_t). Root mean square over the batch's sequences.
+    L_T is the loss of only the batch's last step; h_t is the top layer's state. The gradient flows
+    through the recurrence and, in an attentive model, through the memory that later steps read. In
+    an LSTM ∂L/∂h_t holds c_t fixed: the gradient along the cell state is only in ∂L/∂c_t, with
+    h_t = o_t ∘ tanh(c_t). Norms are root mean squares over the batch's sequences.
 
-    Raises ValueError for a padded sequence, another `of`, or "c" of a cell without one.
+    Raises ValueError for a padded sequence, an unknown `of`, or "c" with a cell that has no c.
     """
     check_methods("model", model, "a language model of cells", "cells", "output", "zeros_like")
     check_kind("batch", batch, TextBatch, "a TextBatch")

@@ -23,11 +23,11 @@ ROWS = 50       # passages read side by side
 
 @dataclass(frozen=True)
 class Passages:
-    """N passages of a text, as they are and with random words in them.
+    """N passages of a text, unchanged and with some words replaced by random ones.
 
-    own, disturbed: the passages, each read at once from an empty state. starts: the place of the
-    first target after the disturbance. following: the number of targets measured from there on, at
-    most.
+    own, disturbed: the unchanged and changed passages, each read at once from an empty state.
+    starts: for each passage, the index of the first target after the disturbance. following: the
+    largest number of targets measured from there.
     """
 
     own: DocumentBatches
@@ -41,19 +41,19 @@ class Passages:
 
 def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following: int = 20,
               number: int = 500, past: int = 35) -> Passages:
-    """Cut a text into passages, and replace the last words read by random ones.
+    """Cut a text into passages, and replace some words of each by random ones.
 
     batches: TextBatches or DocumentBatches. A text that is read some steps at a time is cut into
-    passages of past + following tokens, which do not overlap and stay within a stream or document:
+    passages of past + following tokens, which do not overlap and stay within a stream or document.
     `past` tokens are read before the first target that is measured, and the last `words` of them
-    are replaced, ends of sentence too. Documents that are read at once, such as sentences, are
-    passages; the place in each is drawn, at least words + 1 tokens from its start. `number`
-    passages are drawn, or all are taken.
+    are replaced, including ends of sentences. Documents that are read at once, such as sentences,
+    are passages; the position in each is drawn, at least words + 1 tokens from its start. `number`
+    passages are drawn, or all are taken if there are fewer.
 
-    A passage is one chunk: an attentive model has all of it in memory, except for its window. New
-    words are drawn by their frequency in this text, without special tokens; one may be the old one.
+    A passage is one chunk, so an attentive model has all of it in memory, up to its window. New
+    words are drawn by their frequency in this text, without special tokens, and may equal the old.
 
-    Raises TypeError for other batches, and ValueError if no passage is long enough, there are no
+    Raises TypeError for other batches, and ValueError if no passage is long enough, if there are no
     words, or for impossible numbers.
     """
     check_kind("batches", batches, (TextBatches, DocumentBatches),
@@ -100,11 +100,11 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 
 @dataclass
 class Recovery:
-    """The rise of the loss after a disturbance.
+    """The increase of the loss after a disturbance, in nats per token.
 
-    loss: nats a token undisturbed, of the tokens that are measured; excess: {distance: nats a token
-    more}, 1 for the first token after the disturbance; mean: over all distances. rows: the excess
-    by passage and distance, NaN beyond a passage's end.
+    loss: the loss of the measured tokens without the disturbance. excess: {distance: increase},
+    where distance 1 is the first token after the disturbance. mean: the increase over all
+    distances. rows: the increase by passage and distance, NaN beyond a passage's end.
     """
 
     loss: float
@@ -115,9 +115,9 @@ class Recovery:
 
     def more_than(self, first: "Recovery",
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-        """Excess and mean less those of another model, paired by passage.
+        """Return excess and mean minus those of another model, paired by passage.
 
-        Raises ValueError if the other one is from other passages.
+        Raises ValueError if the other was measured on other passages.
         """
         check_kind("first", first, Recovery, "what recover gave")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
@@ -127,10 +127,10 @@ class Recovery:
 
 
 def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recovery:
-    """Read passages as they are and disturbed, and compare −log p by distance.
+    """Evaluate a model on passages with and without the disturbance; compare −log p by distance.
 
-    Targets, and the words read after the disturbance, are the same. Intervals are those of
-    `mean_interval`, over passages.
+    Both versions have the same targets and the same words after the disturbance. Intervals are
+    those of `mean_interval`, over passages.
     """
     check_methods("model", model, "a language model", "losses")
     check_kind("passages", passages, Passages, "what disturbed gave")

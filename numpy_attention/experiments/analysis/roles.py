@@ -25,12 +25,12 @@ PAIRS = tuple(combinations(ROLES, 2))
 
 @dataclass
 class Roles:
-    """Sizes and directions of the gradients of a state by its roles.
+    """Sizes and directions of the gradients of a state through each of its roles.
 
-    norms: {role: root mean square of ‖∂L/∂h_t by this role‖ over the positions t}, None for a role
-    that the state does not have, such as the query of `single`. cosines: {pair of roles: the mean
+    norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t}; None for a
+    role that the state does not have, such as the query of `single`. cosines: {pair of roles: mean
     cosine between their gradients}, over the positions where neither is 0; None if the roles read
-    different parts of the state, or there is no such position.
+    different parts of the state, or if there is no such position.
     """
 
     norms: dict[str, Interval | None]
@@ -38,11 +38,11 @@ class Roles:
 
 
 def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
-    """Evaluate a model with attention over its past, without dropout and with L = Σ −log p.
+    """Measure the gradients of a state's roles, without dropout, for L = Σ −log p.
 
-    batches: TextBatches or DocumentBatches. The gradient stays within a batch, as in training: the
-    last state of each is never a key or a value. Intervals are those of `mean_interval`, over the
-    rows of the batches. Raises ValueError for a model without such attention.
+    batches: TextBatches or DocumentBatches. The gradient stays within a batch, as in training, so
+    the last state of a batch is never a key or a value. Intervals are those of `mean_interval`,
+    over the rows of the batches. Raises ValueError for a model without attention over its past.
     """
     check_methods("model", model, "a language model", "forward", "predict_and_grad")
     reader: Any = getattr(model, "reader", None)

@@ -70,8 +70,8 @@ class LanguageModelRun(Trained):
     ) -> "LanguageModelRun":
         """Build an untrained language model for this Text.
 
-        settings go to the model's `create`; a score, or a cell, may be a user-defined class. The
-        seed is the training's. vectors: a file of pretrained word vectors, as in `data.vectors`.
+        settings: arguments of the model's `create`; a score or a cell may be a user-defined class.
+        `training` has the seed. vectors: a file of pretrained word vectors, as in `data.vectors`.
         Raises ValueError for an unknown name, and for settings that do not fit each other.
         """
         check_kind("text", text, Text, "a Text")
@@ -87,9 +87,9 @@ class LanguageModelRun(Trained):
     def batches(
         self, text: Text, streams: int | None = None, cut: int | None = None
     ) -> TextBatches | DocumentBatches:
-        """The batches of a Text: a stream if the state is carried, else documents.
+        """Return the batches of a Text: one stream if the state is carried, otherwise documents.
 
-        cut: the largest number of tokens of a document; a stream is not cut.
+        cut: the largest number of tokens in a document; a stream is not cut.
         """
         check_kind("text", text, Text, "a Text")
         at_least(1, streams=streams, cut=cut)
@@ -101,30 +101,30 @@ class LanguageModelRun(Trained):
         return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
 
     def batches_to_learn(self, text: Text) -> TextBatches | DocumentBatches:
-        """The training batches of a Text: sentences may be cut."""
+        """Return the training batches of a Text; long sentences may be cut."""
         return self.batches(text, cut=self.training.cut)
 
     def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:
-        """The validation batches of a Text; a short text has fewer streams."""
+        """Return the validation batches of a Text; a short text has fewer streams."""
         check_kind("text", text, Text, "a Text")
         return self.batches(text, max(1, min(self.training.batch_size, text.predicted)))
 
     @staticmethod
     def sentences(text: Text) -> list[list[str]]:
-        """The sentences of a Text."""
+        """Return the sentences of a Text."""
         return text.sentences
 
     def measure(self, text: Text, threads: int = 1, ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
-        """Evaluate on a Text → {metric: value}.
+        """Evaluate on a Text; return {metric: value}.
 
-        Metrics: loss (nats per token), perplexity, tokens; of characters also bits_per_character.
+        Metrics: loss (nats per token), perplexity, tokens; for characters also bits_per_character.
 
-        Every token is predicted, ends of sentence included. A carried state goes through the whole
-        text in one stream. If the state is reset at every sentence, perplexity_skip_first counts
-        first words without predicting them, as Salton et al. 2017 do.
+        Every token is predicted, including ends of sentences. A carried state reads the whole text
+        in one stream. If the state is reset at every sentence, perplexity_skip_first counts first
+        words without predicting them, as Salton et al. 2017 do.
 
-        rng: for an interval of each perplexity, `…_low` and `…_high`, over sentences, or windows.
+        rng: adds each perplexity's interval, `…_low` and `…_high`, over sentences or windows.
         """
         if rng is not None:
             check_generator(rng)
@@ -158,12 +158,12 @@ class LanguageModelRun(Trained):
         top_p: float | None = None,
         unknown: bool = False,
     ) -> Iterator[Word]:
-        """Generate Words, one per step, after a prompt of tokens that begin a text.
+        """Generate Words, one per step, after a prompt: the first tokens of the text.
 
-        length, sentences, temperature, top_k, top_p and errors as in `sample`. unknown: <unk> may
-        be generated. A model of characters generates no </s>, and takes no `sentences`. The state
-        is reset at every sentence if it was in training. Raises TypeError for a string as the
-        prompt of a model of words.
+        length, sentences, temperature, top_k, top_p and errors are those of `sample`. unknown:
+        whether <unk> may be generated. A character model does not generate </s> or accept
+        `sentences`. The state is reset at every sentence if it was in training. Raises TypeError
+        for a string as the prompt of a word model.
         """
         if self.training.unit == "characters" and sentences is not None:
             raise ValueError(f"sentences = {sentences}: a model of characters writes no ends of "
@@ -184,11 +184,11 @@ class LanguageModelRun(Trained):
             for k, choice in enumerate(choices))
 
     def attend(self, tokens: Sequence[str]) -> Array:
-        """Attention weights (S, S) while the model reads a sentence, S = 1 + its tokens.
+        """Return attention weights (S, S) over a sentence; S is 1 + its number of tokens.
 
-        Row t belongs to the state that has read </s> and t tokens, and predicts the next; column s
-        to the state that has read </s> and s tokens; NaN outside of the memory. Raises ValueError
-        if there are no tokens, or no attention.
+        Row t belongs to the state that has read </s> and t tokens and predicts the next. Column s
+        belongs to the state that has read </s> and s tokens. Cells outside the memory are NaN.
+        Raises ValueError if there are no tokens, or if the model has no attention.
         """
         self.check_attention()
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)

@@ -104,8 +104,8 @@ class Translator(Trained):
     ) -> "Translator":
         """Build an untrained translator for these Pairs.
 
-        settings go to the model's `create`; an attention, or a cell, may be a user-defined class.
-        The seed is the training's. vocabularies: the source's and the target's, if
+        settings: arguments of the model's `create`; an attention or a cell may be a user-defined
+        class. `training` has the seed. vocabularies: those of source and target, if
         `vocabularies_of` has built them already. source_vectors, target_vectors: files of
         pretrained word vectors, as in `data.vectors`.
 
@@ -137,7 +137,7 @@ class Translator(Trained):
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
-        """PairBatches of Pairs in this translator's vocabularies."""
+        """Return PairBatches of Pairs, encoded with this translator's vocabularies."""
         at_least(1, batch_size=batch_size)
         return PairBatches.encode(
             pairs, self.source_vocabulary, self.target_vocabulary,
@@ -146,7 +146,7 @@ class Translator(Trained):
 
     @staticmethod
     def sentences(pairs: Iterable[Pair]) -> list[Sentence]:
-        """Both sides of Pairs, as they follow each other."""
+        """Return the sentences on both sides of Pairs, in order."""
         return [side for pair in pairs for side in (pair.source, pair.target)]
 
     # ---- use -----------------------------------------------------------------------------------
@@ -161,10 +161,10 @@ class Translator(Trained):
         ranks: SingleProcess = SINGLE_PROCESS,
         unknown: bool = True,
     ) -> list[Translation]:
-        """Translate sentences, each a list of tokens; → Translations. Beam 1 is greedy search.
+        """Translate sentences, each a list of tokens, to Translations. Beam 1 is greedy search.
 
-        threads: on each of the ranks, which share the sentences and return all translations.
-        unknown: whether <unk> may be generated. Raises as `check_sentence`.
+        threads: the number for each rank; ranks share the sentences and return all translations.
+        unknown: whether <unk> may be generated. Raises the errors of `check_sentence`.
         """
         check_whole("beam", beam, 1, WIDEST)
         check_penalty(length_penalty)
@@ -194,7 +194,7 @@ class Translator(Trained):
     def hypotheses(
         self, sentence: Sentence, beam: int = 5, length_penalty: float = 1.0
     ) -> list[Translation]:
-        """All hypotheses of a sentence that beam search has finished, best first."""
+        """Return all finished hypotheses of beam search for a sentence, best first."""
         batch = self._source_batch(sentence)
         found, = beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)
         return [self._translation(sentence, hypothesis, length_penalty) for hypothesis in found]
@@ -222,7 +222,7 @@ class Translator(Trained):
         return self._translation(sentence, drawn)
 
     def attend(self, pairs: Sequence[Pair]) -> list[Array]:
-        """Attention weights of Pairs under teacher forcing: (target + 1, source + 1), </s> last."""
+        """Return teacher-forced attention weights (target + 1, source + 1) of Pairs; </s> last."""
         batches = self.batches(pairs)
         found: dict[int, Array] = {}
         for indices in batches.order():
@@ -244,15 +244,15 @@ class Translator(Trained):
         rng: np.random.Generator | None = None,
         plain: list[Translation] | None = None,
     ) -> dict[str, float]:
-        """Evaluate on Pairs → {metric: value}.
+        """Evaluate on Pairs; return {metric: value}.
 
-        found, plain: translations by this beam and by greedy search, if made already. rng: for an
+        found, plain: translations by beam and greedy search, if they exist already. rng: adds the
         interval of each metric, `…_low` and `…_high`, as in `runs.confidence`.
 
-        perplexity, over `tokens` of them, and perplexity_word, which differs for subwords;
+        Metrics: perplexity, tokens (their number), perplexity_word (different for subwords),
         bleu_greedy, exact (share of greedy translations equal to the reference), bleu (beam),
-        bleu_13a (with sacreBLEU's own tokeniser), chrf; and for pairs with gold links pointing,
-        near (within one position), diagonal (of weights along it) and aer.
+        bleu_13a (sacreBLEU's tokeniser), chrf. For pairs with gold links also pointing, near
+        (within one position), diagonal (weights along the diagonal) and aer.
         """
         if rng is not None:
             check_generator(rng)
@@ -293,9 +293,9 @@ class Translator(Trained):
         ranks: SingleProcess = SINGLE_PROCESS,
         rng: np.random.Generator | None = None,
     ) -> dict[str, float]:
-        """`measure` the Pairs without unknown words, translated without <unk>; pairs: their number.
+        """Evaluate on Pairs without unknown words, translated without <unk>; `pairs` counts them.
 
-        The column "No UNK" of Bahdanau et al. 2015, table 1. Raises ValueError if there are none.
+        This is column "No UNK" of Bahdanau et al. 2015, table 1. ValueError: there are none.
         """
         check_pairs(pairs)
         at_least(1, threads=threads)

@@ -20,7 +20,7 @@ PRODUCTS = "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "(({0}) @ ({1}
 
 
 class Slot(NamedTuple):
-    """The place of a node. number: its index if the field is a list, else None."""
+    """The place of a node in its parent. number: the index in a field that is a list, or None."""
 
     parent: Any
     field: str
@@ -28,7 +28,7 @@ class Slot(NamedTuple):
 
     @contextlib.contextmanager
     def holding(self, *nodes: Any) -> Iterator[None]:
-        """Replace the node within a `with` block: by one node, or in a list by any number."""
+        """Replace the node inside a `with` block by one node or, in a list, by any number."""
         before = getattr(self.parent, self.field)
         after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)
         setattr(self.parent, self.field, after)
@@ -39,7 +39,7 @@ class Slot(NamedTuple):
 
 
 def children(parent: ast.AST) -> Iterator[tuple[Slot, Any]]:
-    """(Slot, node) of every child of a node."""
+    """Yield (Slot, node) for every child of a node."""
     for field, value in ast.iter_fields(parent):
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(child, ast.AST):
@@ -73,12 +73,12 @@ def exchanged(values: list[Any], i: int, k: int) -> list[Any]:
 
 
 def opposite_sign(node: Any) -> Any:
-    """a + b for a - b, x -= a for x += a, and the reverse."""
+    """Return a - b for a + b, x -= a for x += a, and the reverse."""
     return changed(node, op=SIGN[type(node.op)]())
 
 
 def by_pattern(node: ast.BinOp, table: dict[type, Any]) -> Iterator[tuple[str, Any]]:
-    """(name, expression) instead of an operation; table: {operator: (name, pattern)}."""
+    """Yield (name, expression) to replace an operation; table: {operator: (name, pattern)}."""
     sides = ast.unparse(node.left), ast.unparse(node.right)
     for name, pattern in table.get(type(node.op), ()):
         yield name, parsed(pattern.format(*sides))
@@ -103,7 +103,7 @@ def without_keyword(call: Any, name: str) -> Any:
 
 
 def with_axis(call: Any, axis: str) -> Any:
-    """A sum, mean or such along another axis."""
+    """Return the same reduction, such as a sum or mean, along another axis."""
     if any(one.arg == "axis" for one in call.keywords):
         return changed(call, keywords=[
             changed(one, value=parsed(axis)) if one.arg == "axis" else one

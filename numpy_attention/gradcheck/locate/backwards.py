@@ -17,7 +17,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 
 class BackwardRewriter(Rewriter):
-    """Sends names, attributes, the terms of += and returned values through the listener."""
+    """Send names, attributes, the terms of += and returned values through the listener."""
 
     def visit_FunctionDef(self, node):
         if self.depth:
@@ -31,13 +31,13 @@ class BackwardRewriter(Rewriter):
         return self.start(node, start)
 
     def begin(self, node):
-        """`__call__ = listener.begin()`: each call has a number of its own."""
+        """Return `__call__ = listener.begin()`, which gives each call a number."""
         call = self.through("begin", ast.copy_location(ast.Constant(0), node), 0)
         made = ast.Assign([ast.Name("__call__", ast.Store())], call, lineno=node.lineno)
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def after(self, target, statement, kind, reads):
-        """The statement that reports the new value of a target to the listener."""
+        """Return the statements that report the new value of a target to the listener."""
         made = []
         for one in targets_of(target):
             whole = one.value if isinstance(one, ast.Subscript) else one
@@ -90,7 +90,7 @@ class BackwardRewriter(Rewriter):
         return node
 
     def visit_Expr(self, node):
-        """np.matmul(a, b, out=dx) gives dx its value; np.add.at(dx, ids, dy) changes it."""
+        """Report dx after np.matmul(a, b, out=dx), which sets it, or np.add.at(dx, ids, dy)."""
         if isinstance(node.value, ast.Call):
             first, *rest = node.value.args or [None]
             if rest and path_of(node.value.func).endswith(".at"):

@@ -12,7 +12,7 @@ share = ContextVar("share", default=1.0)        # of the usual number of trials
 
 @contextmanager
 def limited_search(part):
-    """Limit searches in this context to a part of their usual trials: 0.5, half as many."""
+    """Limit searches in this context to a fraction of their usual trials, such as 0.5."""
     token = share.set(part)
     try:
         yield

@@ -39,11 +39,11 @@ class Declined(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value is made, or used.
+    """A place in the code where a value is made or used.
 
-    kind: "argument", "assign", "update" (in place), "term" (what += adds), "return", and in a
-    forward also "use" (a name is read) and "expression". name: "dx", "grads.W"; reads: what the
-    statement reads, likewise.
+    kind: "argument", "assign", "update" (in place), "term" (added by +=), "return", and in a
+    forward also "use" (a name is read) and "expression". name: such as "dx" or "grads.W". reads:
+    the names that the statement reads.
     """
 
     function: str       # "PlainAttention.step"
@@ -57,7 +57,7 @@ class Place:
 
     @property
     def is_scaling(self):
-        """Whether it multiplies what it changes: x *= a."""
+        """Whether the statement scales a value in place, as x *= a does."""
         return self.kind == "update" and (" *= " in self.text or " /= " in self.text)
 
 
@@ -65,11 +65,11 @@ class Place:
 
 
 def called_functions(work):
-    """The Python functions that work() calls, in the order in which they are first entered.
+    """Return the Python functions that work() calls, by first call, and the result of work().
 
-    Left out are those of NumPy and the standard library, those of gradient checks, and those
-    without a name. A function defined within another may be there several times, of one code.
-    → functions, what work() gives
+    Functions of NumPy, of the standard library and of gradient checks, and those without a name,
+    are omitted. A function that is defined inside another may occur several times, with the same
+    code.
     """
     codes = {}
 
@@ -89,7 +89,7 @@ def called_functions(work):
 
 @contextlib.contextmanager
 def profiled(profile):
-    """Report calls to profile() in this context, and then restore the previous profiler."""
+    """Report calls to profile() inside this context; restore the previous profiler after it."""
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
@@ -198,9 +198,9 @@ def is_private(node):
 
 
 class Instrumented:
-    """Functions and the code that a Rewriter makes of them, exchanged inside a context.
+    """Functions whose code is replaced, inside a context, by the output of a Rewriter.
 
-    places: what the listener's numbers stand for. declined: {function's name: why it stays}.
+    places: the Place of each listener number. declined: {function name: why it is not rewritten}.
     """
 
     def __init__(self, functions, rewriter):
@@ -225,7 +225,7 @@ class Instrumented:
 
     @contextlib.contextmanager
     def reporting_to(self, listener):
-        """The functions report to the listener inside this context."""
+        """Make the functions report to the listener inside this context."""
         spaces = {id(function.__globals__): function.__globals__ for function, _ in self.codes}
         try:
             for space in spaces.values():
@@ -291,7 +291,7 @@ class Rewriter(ast.NodeTransformer):
 
 
 def path_of(node):
-    """"dmemory.keys" of such an expression, "" of another."""
+    """Return the dotted path of an expression, such as "dmemory.keys", or "" without one."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -301,7 +301,7 @@ def path_of(node):
 
 
 def reads_of(node):
-    """The names, and paths of attributes, that an expression reads."""
+    """Return the names and attribute paths that an expression reads."""
     return {path_of(one) for one in ast.walk(node)
             if isinstance(one, (ast.Name, ast.Attribute)) and path_of(one)}
 
@@ -322,7 +322,7 @@ def is_of_parameter(path):
 
 
 def loaded(target):
-    """A target of an assignment as an expression that reads it."""
+    """Return the expression that reads an assignment's target."""
     copy = ast.parse(ast.unparse(target), mode="eval").body
     return ast.copy_location(copy, target)
 
@@ -340,7 +340,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """The last Place of a traceback that is in user code, or None."""
+    """Return the last Place of a traceback in user code, or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:

@@ -45,7 +45,7 @@ def compiled(statements: list[ast.stmt]) -> CodeType:
 
 
 def statement_text(file: str, node: ast.AST) -> str:
-    """The source of a statement on one line, without comments; for a loop, its head."""
+    """Return a statement's source on one line, without comments; for a loop, its header."""
     first = getattr(node, "lineno", 0)
     body = getattr(node, "body", None)
     last = body[0].lineno - 1 if body else getattr(node, "end_lineno", first)

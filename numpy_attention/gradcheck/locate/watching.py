@@ -21,7 +21,7 @@ OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 def arrays_within(value, name, seen=None):
     """Yield (name, array) for all arrays in lists, tuples, dicts and objects, each once.
 
-    seen: {id: object} of what was visited before, to be passed from one call to the next.
+    seen: {id: object} of the objects already visited; pass it from one call to the next.
     """
     seen = {} if seen is None else seen
     if id(value) in seen:
@@ -47,16 +47,16 @@ def parts_of(value):
 
 
 class Watch:
-    """Named arrays by reference, and a copy of what each held."""
+    """References to named arrays, with a copy of their values."""
 
     def __init__(self, arrays):
         self.arrays = dict(arrays)
         self.before = {name: array.copy() for name, array in self.arrays.items()}
 
     def changed(self):
-        """The names of the arrays whose bits have changed.
+        """Return the names of the arrays whose bits have changed.
 
-        Only the first of those that share memory.
+        Of arrays that share memory, only the first is named.
         """
         found = []
         for name, array in self.arrays.items():
@@ -66,7 +66,7 @@ class Watch:
         return found
 
     def restore(self):
-        """Restore the arrays. → the names of those that had changed."""
+        """Restore the arrays; return the names of those that had changed."""
         changed = self.changed()
         for name, array in self.arrays.items():
             if array.flags.writeable:

@@ -9,7 +9,7 @@ NUMBERED = re.compile(r"<?ipython-input-(\d+)-\w+(?:>|\.py)")
 
 
 def file_label(file: str) -> str:
-    """"mine.py" without its folder; for a cell "cell In[5]", or "a cell" without a number."""
+    """Return the file's name, such as "mine.py", or "cell In[5]" or "a cell" for a notebook."""
     path = Path(file)
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     named = shell and shell.compile.format_code_name(file)

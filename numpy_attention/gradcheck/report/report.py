@@ -37,12 +37,12 @@ SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as wel
 class Report:
     """The gradients of a check by name, their largest relative errors, and the findings.
 
-    stops: the exception that ended the backward pass. laws: broken laws that differences cannot
-    see. declined: {function: why it could not be traced}. reruns: smaller checks that pass.
-    kinks: {name: {index: Kink}} of the elements that were left out.
-    letters: {input: letters of its axes}. users_class: the name of a user's class that is checked.
+    stops: the exception that ended the backward pass. laws: the laws that were broken, which
+    differences cannot test. declined: {function: why it could not be traced}. reruns: smaller
+    checks that pass. kinks: {name: {index: Kink}} of the elements that were not checked.
+    letters: {input: letters of its axes}. users_class: the name of the user's class, if any.
     calls: {(file, line) of this package: the Place in the user's code that calls it}.
-    smallest: a wrong gradient of the smallest input that still fails.
+    smallest: a wrong gradient for the smallest input that still fails.
     """
 
     title: str
@@ -72,12 +72,12 @@ class Report:
             self.errors[name] = float(self.element_errors(name).max(initial=0.0))
 
     def element_errors(self, name):
-        """The relative error of each element of a gradient."""
+        """Return the relative error of each element of a gradient."""
         smallest = max(self.noise / self.tolerance, 1e-9)
         return relative_errors(self.analytic[name], self.numeric[name], smallest)
 
     def is_wrong(self, name):
-        """Whether each element of a gradient is wrong."""
+        """Return, for each element of a gradient, whether it is wrong."""
         return ~(self.element_errors(name) < self.tolerance)
 
     @property
@@ -91,11 +91,11 @@ class Report:
 
     @property
     def left_out(self):
-        """A line for each kink at which nothing could be compared."""
+        """Return one line for each kink at which no gradient could be compared."""
         return list(lines_of_kinks(self.kinks, self.numeric))
 
     def check_measured(self):
-        """ValueError: no element is left whose difference is much more than rounding."""
+        """Raise ValueError if no element has a difference well above rounding errors."""
         moving = {name: np.abs(numeric) > 1e3 * self.noise
                   for name, numeric in self.numeric.items()}
         for name, found in self.kinks.items():
@@ -113,7 +113,7 @@ class Report:
 
     @property
     def is_explained(self):
-        """Whether an edit of one line was found that makes all gradients correct."""
+        """Whether an edit of one line makes all gradients correct."""
         return bool(self.findings) and self.findings[0].edit is not None and (
             self.findings[0].follows == self.wrong)
 
@@ -129,7 +129,7 @@ class Report:
 
     @property
     def full(self):
-        """The text with the corrections and the wrong gradients element by element."""
+        """The text with the corrections and every element of the wrong gradients."""
         lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
