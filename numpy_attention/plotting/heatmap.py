@@ -39,11 +39,12 @@ def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
                       bar: bool = True) -> Axes:
     """Plot attention weights: source words on top, target words on the left.
 
-    weights (T, S), target and source tokens, with `</s>` in both or in neither. gold, possible:
-    links (source position, target position) from 0. Gold (sure) cells have a solid outline, cells
-    that are only possible a dashed one. bar: draw a colour bar, and explain the outlines below it.
-    The colour scale runs from 0 to 1 (further if weights are outside), so that figures can be
-    compared; `vmax=weights.max()` makes weights visible that are spread over a long sentence.
+    weights (T, S): a row for each target token, and a column for each source token, with `</s>` in
+    both or in neither. gold, possible: links (source position, target position) from 0. Gold (sure)
+    cells have a solid outline, cells that are only possible a dashed one. bar: draw a colour bar,
+    and explain the outlines below it. The colour scale runs from 0 to 1 (further if weights are
+    outside), so that figures can be compared; `vmax=weights.max()` makes weights visible that are
+    spread over a long sentence.
 
     Tokens are drawn in any script. White space is drawn as ␣, control characters are escaped, and
     tokens of more than 24 characters are shortened. matplotlib < 3.11 does not join Arabic letters.
