@@ -630,7 +630,7 @@ before, after, alone = looks
 # *Before*, in the weights that a heatmap shows, attention is hardly better than the diagonal (with
 # some seeds worse). How good was your guess? *After*, the largest weight is right for about four
 # links of five. So the model knew which words belong together, but not what would come next. Here
-# is the shipped model at *vino*, "came", which begins a clause:
+# is the shipped model at *vino*, "came", which begins a clause (printed with its heatmap below):
 #
 # - *before*: it expects "the holy ghost", and its largest weight is on *the*;
 # - *the word alone*: only attention to *came* makes *vino* likely;
@@ -788,6 +788,10 @@ log_p, _ = expects(shipped, bad)
 likeliest = shipped.target_vocabulary.decode(log_p.argmax(1)[:-1])
 print(f"the bad one: the reference is {' '.join(bad.target)}\n"
       f"  the most likely next words, with teacher forcing: {' '.join(likeliest)}")
+for way, matrices in (("before", before), ("the word alone", alone), ("after", after)):
+    first = matrices[chosen["bad"]][0]
+    word = [*bad.source, "</s>"][first.argmax()]
+    print(f"  at {bad.target[0]}, {way}: {first.max() / first.sum():.0%} on {word}")
 
 # %% [markdown]
 # Look at the bad one, row by row. The reference begins *vino sobre ellos*, "came on them": the end
