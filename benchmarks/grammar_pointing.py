@@ -98,7 +98,8 @@ def main(arguments=None):
         print(f"    {name:<20} " + ", ".join(medians))
     pair = pairs[example]
     grid = plotting.heatmap_grid(
-        shown, [*pair.source, *EOS], [*pair.target, *EOS], pair.sure, pair.possible, columns=3)
+        shown, source_tokens=[*pair.source, *EOS], target_tokens=[*pair.target, *EOS],
+        gold=pair.sure, possible=pair.possible, columns=3)
     print("saved", plotting.save(grid, options.output / "grammar_attention.png"))
 
 

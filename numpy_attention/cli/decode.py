@@ -38,7 +38,8 @@ def translate(options: Namespace) -> None:
     if options.heatmap:
         best = found[0][0]
         target = best.target + [END] * (len(best.weights) - len(best.target))   # if reached
-        axes = plotting.attention_heatmap(best.weights, best.source + [END], target)
+        axes = plotting.attention_heatmap(best.weights, source_tokens=best.source + [END],
+                                          target_tokens=target)
         plotting.save(axes, options.heatmap)
     rest = iter(found)
     for n, tokens in enumerate(lines):

@@ -33,12 +33,13 @@ def heatmap(options: Namespace) -> None:
     figure: Any
     if options.gradients:
         found = weight_gradients(run, *sentences)
-        figure = plotting.gradient_heatmap(found.weights, found.gradients, found.sources,
-                                           found.targets, found.visible)
+        figure = plotting.gradient_heatmap(
+            found.weights, found.gradients, source_tokens=found.sources,
+            target_tokens=found.targets, visible=found.visible)
     elif pair:
         figure = plotting.attention_heatmap(
-            run.attend([example])[0], [*example.source, END], [*example.target, END],
-            example.sure, example.possible)
+            run.attend([example])[0], source_tokens=[*example.source, END],
+            target_tokens=[*example.target, END], gold=example.sure, possible=example.possible)
     else:
         weights = run.attend(example)
         figure = plotting.history_heatmap(np.nan_to_num(weights), [END, *example], [*example, END],

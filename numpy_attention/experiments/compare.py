@@ -205,7 +205,8 @@ def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Pa
     example = texts.example
     grid = plotting.heatmap_grid(
         {name: np.asarray(one.weights) for name, one in outcomes.items()},
-        [*example.source, "</s>"], [*example.target, "</s>"], example.sure, example.possible)
+        source_tokens=[*example.source, "</s>"], target_tokens=[*example.target, "</s>"],
+        gold=example.sure, possible=example.possible)
     words = {name: one.words for name, one in outcomes.items()}
     curves = plotting.bleu_by_length_plot(by_length(words, texts.test))
     return [plotting.save(grid, folder / "heatmaps.png"),

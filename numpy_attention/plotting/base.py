@@ -1,11 +1,13 @@
 """Shared by all figures: colours, fonts, labels in any script, new figures, complete files."""
 
+import functools
+import inspect
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib
 import numpy as np
@@ -31,6 +33,8 @@ LINESTYLES = ("-", "--", "-.", ":")
 HIDDEN: dict[str, Any] = {"facecolor": "white", "edgecolor": "#b0b0b0", "hatch": "////",
                           "linewidth": 0}
 
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+
 LABEL = 24      # characters of a token at most
 LETTER = 0.09   # inches a narrow character of a label
 
@@ -40,6 +44,26 @@ UNDATED: dict[str, dict[str, None]] = {
     ".pdf": {"CreationDate": None},
     ".svg": {"Date": None},
 }
+
+
+def tokens_by_keyword(function: Draw) -> Draw:
+    """Accept keyword-only arguments by position too, with a DeprecationWarning.
+
+    Version 1.0 took the source tokens before the target tokens, the reverse of the weights' axes
+    (T, S). By keyword, square weights cannot get the wrong labels.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    first = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
+    names = [one.name for one in parameters]
+
+    @functools.wraps(function)
+    def accept(*args: Any, **options: Any) -> Any:
+        if len(args) > first:
+            warnings.warn(f"pass {' and '.join(names[first:len(args)])} to {function.__name__} by "
+                          "keyword", DeprecationWarning, stacklevel=2)
+        return function(*args[:first], **dict(zip(names[first:], args[first:])), **options)
+
+    return accept       # type: ignore[return-value]
 
 
 def save(ax_or_figure: Any, path: str | Path) -> Path:

@@ -12,6 +12,7 @@ from numpy_attention.plotting.base import (
     check_axes,
     inches_of,
     new_figure,
+    tokens_by_keyword,
     tokens_of,
     visible_cells,
 )
@@ -21,7 +22,8 @@ from numpy_attention.validation.arguments import as_numbers
 CELL = 0.34     # inches a side
 
 
-def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, source_tokens: Iterable[str],
+@tokens_by_keyword
+def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens: Iterable[str],
                      target_tokens: Iterable[str], visible: ArrayLike | None = None,
                      title: str | None = None, vmax: float | None = None) -> Figure:
     """Plot attention weights α, and ∂L/∂α next to them, cell by cell; return the Figure.

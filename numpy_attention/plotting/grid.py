@@ -6,14 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from matplotlib.figure import Figure
 
 from numpy_attention.module import Array
-from numpy_attention.plotting.base import inches_of, named, new_figure, tokens_of
+from numpy_attention.plotting.base import (
+    inches_of,
+    named,
+    new_figure,
+    tokens_by_keyword,
+    tokens_of,
+)
 from numpy_attention.plotting.heatmap import Link, attention_heatmap, check_heatmap
 from numpy_attention.validation.arrays import at_least
 
 CELL = 0.24     # inches a side
 
 
-def heatmap_grid(weights: Mapping[str, Array], source_tokens: Sequence[str],
+@tokens_by_keyword
+def heatmap_grid(weights: Mapping[str, Array], *, source_tokens: Sequence[str],
                  target_tokens: Sequence[str], gold: Iterable[Link] | None = None,
                  possible: Iterable[Link] | None = None, columns: int | None = None) -> Figure:
     """Plot the attention of several mechanisms over one sentence pair, with one colour bar.
@@ -34,8 +41,8 @@ def heatmap_grid(weights: Mapping[str, Array], source_tokens: Sequence[str],
     figure = new_figure(columns * (width + 0.35) + 1.0, rows * (height + 0.2))
     panels = figure.subplots(rows, columns, squeeze=False)
     for ax, (name, matrix) in zip(panels.flat, weights.items()):
-        attention_heatmap(matrix, source_tokens, target_tokens, gold, possible, ax, name,
-                          bar=False)
+        attention_heatmap(matrix, source_tokens=source_tokens, target_tokens=target_tokens,
+                          gold=gold, possible=possible, ax=ax, title=name, bar=False)
     for ax in panels.flat[len(weights):]:
         ax.set_axis_off()
     bar = figure.colorbar(panels.flat[0].images[0], ax=panels, fraction=0.03, pad=0.02)

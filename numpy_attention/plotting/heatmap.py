@@ -21,6 +21,7 @@ from numpy_attention.plotting.base import (
     inches_of,
     label_of,
     new_axes,
+    tokens_by_keyword,
     tokens_of,
 )
 from numpy_attention.validation.arguments import as_numbers, check_flags, check_number
@@ -32,7 +33,8 @@ DASHED: Any = (0, (2, 1.5))
 Link = tuple[int, int]      # source position, target position
 
 
-def attention_heatmap(weights: ArrayLike, source_tokens: Iterable[str],
+@tokens_by_keyword
+def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
                       target_tokens: Iterable[str], gold: Iterable[Link] | None = None,
                       possible: Iterable[Link] | None = None, ax: Axes | None = None,
                       title: str | None = None, vmax: float | None = None,

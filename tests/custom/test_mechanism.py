@@ -244,6 +244,7 @@ def test_it_is_trained_decoded_and_plotted(tmp_path):
     weights = found[0].weights
     source = [str(i) for i in sentences[0]] + ["</s>"]
     np.testing.assert_allclose(weights.sum(1), 1, rtol=1e-5)
-    ax = plotting.attention_heatmap(weights, source, [str(i) for i in found[0].ids])
+    ax = plotting.attention_heatmap(weights, source_tokens=source,
+                                    target_tokens=[str(i) for i in found[0].ids])
     plotting.save(ax, tmp_path / "heatmap.png")
     assert (tmp_path / "heatmap.png").stat().st_size > 1000

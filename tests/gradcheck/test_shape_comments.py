@@ -66,7 +66,8 @@ def package():
             if name.endswith("loss"):               # of a whole model
                 decode(case.target)
                 measured += measure(case.target)
-        gradient_heatmap(np.ones((2, 3)), np.ones((2, 3)), "abc", "xy", np.ones((2, 3), bool))
+        gradient_heatmap(np.ones((2, 3)), np.ones((2, 3)), source_tokens="abc",
+                         target_tokens="xy", visible=np.ones((2, 3), bool))
         heatmap_table(np.ones((2, 3)), "abc", "xy")
         kept_array("W", np.ones((2, 3), np.float32), "byte")
         np.ones((3, 5)) @ Panels(np.ones((5, 130)), 3)      # of larger models than the cases

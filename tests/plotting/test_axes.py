@@ -13,7 +13,7 @@ BUCKETS = [LengthBucket(1, 9, 30, 28.0)]
 
 
 @pytest.mark.parametrize("draw", [
-    lambda ax: plotting.attention_heatmap(np.eye(2), "ab", "AB", ax=ax),
+    lambda ax: plotting.attention_heatmap(np.eye(2), source_tokens="ab", target_tokens="AB", ax=ax),
     lambda ax: plotting.history_heatmap(np.zeros((2, 2)), "ab", ax=ax),
     lambda ax: plotting.attention_span({"a": np.array([0.5, 0.0])}, ax),
     lambda ax: plotting.gradient_flow({"a": np.array([0.5, 0.0])}, ax),

@@ -1,6 +1,7 @@
 """Errors for input that cannot be drawn, each on one line."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from numpy_attention.metrics import LengthBucket
 ONE = LengthBucket(1, 10, 30, 28.0)
 BOX = {"h": ("h", 0, 0), "e": ("e", 1, 0)}
 ZEROS = np.zeros((2, 2))
+heatmap = partial(plotting.attention_heatmap, source_tokens="ab", target_tokens="A")
+grid = partial(plotting.heatmap_grid, source_tokens="ab", target_tokens="A")
+gradients = partial(plotting.gradient_heatmap, source_tokens="ab", target_tokens="AB")
 
 
 def bands(curves):
@@ -18,15 +22,15 @@ def bands(curves):
 
 
 @pytest.mark.parametrize("draw, given, message", [
-    (plotting.attention_heatmap, (np.ones((1, 3)), "ab", "A"), r"\(1, 3\) do not match .*</s>"),
-    (plotting.attention_heatmap, ([[0.5, math.nan]], "ab", "A"), "NaN"),
-    (plotting.attention_heatmap, (np.ones((0, 2)), "ab", ""), "2 source and 0 target"),
-    (plotting.attention_heatmap, ([[1, 0]], "ab", "A", {(0, 1)}), r"gold link \(0, 1\) is outside"),
-    (plotting.heatmap_grid, ({}, "ab", "A"), "nothing to plot"),
-    (plotting.heatmap_grid, ({"a": np.ones((3, 3))}, "ab", "A"), "do not match"),
-    (plotting.gradient_heatmap, (ZEROS, ZEROS[:1], "ab", "AB"), "do not match weights"),
-    (plotting.gradient_heatmap, (ZEROS, ZEROS * math.nan, "ab", "AB"), "gradients hold NaN"),
-    (plotting.gradient_heatmap, (ZEROS, ZEROS, "ab", "AB", [[True]]), "visible must be booleans"),
+    (heatmap, (np.ones((1, 3)),), r"\(1, 3\) do not match .*</s>"),
+    (heatmap, ([[0.5, math.nan]],), "NaN"),
+    (partial(heatmap, target_tokens=""), (np.ones((0, 2)),), "2 source and 0 target"),
+    (partial(heatmap, gold={(0, 1)}), ([[1, 0]],), r"gold link \(0, 1\) is outside"),
+    (grid, ({},), "nothing to plot"),
+    (grid, ({"a": np.ones((3, 3))},), "do not match"),
+    (gradients, (ZEROS, ZEROS[:1]), "do not match weights"),
+    (gradients, (ZEROS, ZEROS * math.nan), "gradients hold NaN"),
+    (partial(gradients, visible=[[True]]), (ZEROS, ZEROS), "visible must be booleans"),
     (plotting.history_heatmap, (np.zeros((0, 2)), "ab"), "at least one of each"),
     (plotting.history_heatmap, (np.zeros((2, 3)), "ab"), r"\(2, 3\) do not match 2 tokens"),
     (plotting.history_heatmap, (np.zeros((3, 2)), "ab"), "2 row labels do not match .* predicted"),
@@ -68,7 +72,7 @@ def test_values(draw, given, message):
     (bands, ({"a": [1]},), "a is .*: expected a dict of names"),
     (plotting.diagram, ({"a": ("a", 0)}, []), r"box 'a' is \('a', 0\), expected \(text, column"),
     (plotting.diagram, (BOX, [("h",)]), "an arrow is .*, expected .start, end"),
-    (plotting.attention_heatmap, ([[1.0]], "a", "A", None, None, "ax"), "ax is 'ax'"),
+    (partial(heatmap, ax="ax"), ([[1.0, 0.0]],), "ax is 'ax'"),
 ])
 def test_kinds(draw, given, message):
     with pytest.raises(TypeError, match=message):

@@ -21,7 +21,8 @@ from numpy_attention import plotting
 ])
 def test_a_picture_drawn_anew_makes_the_same_bytes(tmp_path, suffix, start):
     weights = weights_for(TARGET, SOURCE)
-    first, second = (plotting.attention_heatmap(weights, SOURCE, TARGET, gold={(0, 0)})
+    first, second = (plotting.attention_heatmap(weights, source_tokens=SOURCE,
+                                                target_tokens=TARGET, gold={(0, 0)})
                      for _ in range(2))
     first = plotting.save(first, tmp_path / f"a.{suffix}")
     second = plotting.save(second.figure, str(tmp_path / f"b.{suffix}"))
@@ -70,7 +71,7 @@ from numpy_attention import plotting
 assert "matplotlib.pyplot" not in sys.modules, "importing the module must not choose a backend"
 if sys.argv[2] == "pyplot":
     from matplotlib import pyplot
-ax = plotting.attention_heatmap([[1.0]], ["a"], ["b"], gold={(0, 0)})
+ax = plotting.attention_heatmap([[1.0]], source_tokens=["a"], target_tokens=["b"], gold={(0, 0)})
 plotting.save(ax, sys.argv[1])
 if sys.argv[2] == "pyplot":
     managed = getattr(ax.figure, "number", None) in pyplot.get_fignums()

@@ -44,7 +44,7 @@ def test_any_installed_font_that_has_the_letters_is_used(installed):
 
 def test_save_collects_what_no_font_has(monkeypatch, tmp_path):
     monkeypatch.setattr(fonts, "letters_of", lambda name: {*range(0x250), 0x1786})
-    axes = plotting.attention_heatmap([[1.0]], ["cat"], [KHMER])
+    axes = plotting.attention_heatmap([[1.0]], source_tokens=["cat"], target_tokens=[KHMER])
     plotting.save(axes, tmp_path / "a.png")
     token = plotting.UNDRAWN.set(set())
     try:

@@ -11,7 +11,7 @@ GRADIENTS = np.random.default_rng(1).standard_normal(WEIGHTS.shape) + 0.5
 
 
 def draw(weights=WEIGHTS, gradients=GRADIENTS, **more):
-    return gradient_heatmap(weights, gradients, SOURCE, TARGET, **more)
+    return gradient_heatmap(weights, gradients, source_tokens=SOURCE, target_tokens=TARGET, **more)
 
 
 def test_both_are_drawn_with_their_tokens():

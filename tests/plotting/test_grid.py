@@ -19,7 +19,8 @@ def weights_of(rng, count):
 ])
 def test_a_panel_for_each(rng, tmp_path, count, columns, shape):
     weights = weights_of(rng, count)
-    figure = heatmap_grid(weights, SOURCE, TARGET, gold={(0, 1)}, columns=columns)
+    figure = heatmap_grid(weights, source_tokens=SOURCE, target_tokens=TARGET, gold={(0, 1)},
+                          columns=columns)
     panels = figure.axes[:-1]
     bar = figure.axes[-1]
     assert len(panels) == shape[0] * shape[1] and bar.get_ylabel() == "attention weight"

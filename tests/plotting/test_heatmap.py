@@ -22,8 +22,9 @@ def cells(ax, dashed):
 
 def test_heatmap_shows_tokens_weights_and_gold():
     weights = weights_for(TARGET, SOURCE)
-    ax = plotting.attention_heatmap(weights, SOURCE, TARGET, gold={(0, 0), (4, 3)},
-                                    possible={(0, 0), (1, 1), (3, 3)}, title="Genesis 1:1")
+    ax = plotting.attention_heatmap(weights, source_tokens=SOURCE, target_tokens=TARGET,
+                                    gold={(0, 0), (4, 3)}, possible={(0, 0), (1, 1), (3, 3)},
+                                    title="Genesis 1:1")
     assert texts(ax.get_xticklabels()) == SOURCE and texts(ax.get_yticklabels()) == TARGET
     assert ax.get_title() == "Genesis 1:1"
     assert np.array_equal(ax.images[0].get_array(), weights)
@@ -39,13 +40,20 @@ def test_heatmap_shows_tokens_weights_and_gold():
     assert bar.get_ylabel() == "attention weight"
 
 
+def test_tokens_by_position_have_the_order_of_1_0_and_warn():
+    with pytest.warns(DeprecationWarning, match="source_tokens and target_tokens .* by keyword"):
+        ax = plotting.attention_heatmap(np.eye(2), ["a", "b"], ["A", "B"])
+    assert texts(ax.get_xticklabels()) == ["a", "b"] and texts(ax.get_yticklabels()) == ["A", "B"]
+
+
 def test_colour_scale():
     scale = {}
     for vmax in (None, 0.2):
-        ax = plotting.attention_heatmap([[0.1, 0.2]], "ab", "A", vmax=vmax)
+        ax = plotting.attention_heatmap([[0.1, 0.2]], source_tokens="ab", target_tokens="A",
+                                        vmax=vmax)
         scale[vmax] = ax.images[0].get_clim()
     assert scale == {None: (0, 1), 0.2: (0, 0.2)}
-    beyond = plotting.attention_heatmap([[-0.5, 1.5]], "ab", "A")
+    beyond = plotting.attention_heatmap([[-0.5, 1.5]], source_tokens="ab", target_tokens="A")
     assert beyond.images[0].get_clim() == (-0.5, 1.5)
 
 
@@ -53,7 +61,8 @@ def test_colour_scale():
 def test_labels_do_not_overlap_and_stay_readable(size):
     tokens = [f"word{n}" for n in range(size)]
     few = tokens[:100]
-    ax = plotting.attention_heatmap(weights_for(few, tokens), tokens, few)
+    ax = plotting.attention_heatmap(weights_for(few, tokens), source_tokens=tokens,
+                                    target_tokens=few)
     ax.figure.draw_without_rendering()
     for labels, side in ((ax.get_xticklabels(), "x"), (ax.get_yticklabels(), "y")):
         boxes = [label.get_window_extent() for label in labels]
@@ -73,8 +82,9 @@ ODD_TOKENS = ["$x_1$", "a_b^2", "\\alpha", "$", "%", "", "ñandú", "Ελλάς"
 def test_any_token_is_drawn_as_it_is_without_a_warning(tmp_path, suffix):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ax = plotting.attention_heatmap(weights_for(ODD_TOKENS, ODD_TOKENS), ODD_TOKENS,
-                                        ODD_TOKENS, title="$no_{math")
+        ax = plotting.attention_heatmap(weights_for(ODD_TOKENS, ODD_TOKENS),
+                                        source_tokens=ODD_TOKENS, target_tokens=ODD_TOKENS,
+                                        title="$no_{math")
         path = plotting.save(ax, tmp_path / f"odd.{suffix}")
     assert path.stat().st_size > 1000
     labels = texts(ax.get_xticklabels())
@@ -92,10 +102,12 @@ FONTS = {font.name for font in font_manager.fontManager.ttflist}
 def test_showing_a_missing_glyph_is_quiet_too():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        plotting.attention_heatmap([[1.0]], ["\U00013000"], ["中"], title="🎉").figure.canvas.draw()
+        ax = plotting.attention_heatmap([[1.0]], source_tokens=["\U00013000"],
+                                        target_tokens=["中"], title="🎉")
+        ax.figure.canvas.draw()
 
 
 def test_a_long_token_is_shortened():
-    ax = plotting.attention_heatmap([[1.0]], ["x" * 25], ["y" * 24])
+    ax = plotting.attention_heatmap([[1.0]], source_tokens=["x" * 25], target_tokens=["y" * 24])
     assert texts(ax.get_xticklabels()) == ["x" * 23 + "…"]
     assert texts(ax.get_yticklabels()) == ["y" * 24]

@@ -36,7 +36,9 @@ class Translation:
     def heatmap(self, **options: Any) -> Any:
         """Draw the attention weights; options as in `plotting.attention_heatmap`. → the Axes."""
         from numpy_attention.plotting import attention_heatmap
-        return attention_heatmap(self.weights, *self._labels(), **options)
+        source, target = self._labels()
+        return attention_heatmap(self.weights, source_tokens=source, target_tokens=target,
+                                 **options)
 
     def _labels(self) -> tuple[list[str], list[str]]:
         """Source and target tokens of the weights' columns and rows, </s> included."""
