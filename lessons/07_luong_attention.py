@@ -6,16 +6,18 @@
 #
 # **Needs:** lesson 06. **Time:** 55 minutes to read, about a minute to run.
 #
-# In lesson 06 the decoder attended *before* its step: the old state was the query, and what it
-# found went into the new state. Luong, Pham & Manning (2015) reverse the order. Once the decoder
-# has made its step, the new state is the query, and one small layer joins the state with what was
-# found. So attention becomes a separate part that is easy to replace, and the paper tries many:
-# four scores, two kinds of window, and **input feeding**, which passes what was found on to the
-# next step.
+# In lesson 06 the decoder attended *before* its step: its old state was the query, and the context
+# vector went into the new state. Luong, Pham & Manning (2015) reverse the order. Their decoder
+# takes its step first, then attends with the new state as the query, and a small layer joins this
+# state with the context vector. So attention becomes a separate part, between the step and the
+# output, and a separate part is easy to replace. The paper tries four scores and two kinds of
+# window for it. It adds **input feeding**, which passes the result for one word on to the next
+# step.
 #
-# You will build them one at a time, smallest first, check each before the next, and train four
-# translators at the end. One score rates positions without reading the words there. Guess now
-# whether a model with it can translate.
+# You will build these parts one at a time, smallest first, and check each before you go on to the
+# next. At the end you will train four translators. One of the four scores rates the positions of
+# the source without reading the words there. Guess before you read on: can a model with this score
+# translate?
 
 # %%
 print("Lesson 07: Luong's family of attentions", flush=True)
@@ -48,31 +50,37 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One target word
 #
-# The encoder has left an annotation h_j for each of S source words, the rows of M. Once the decoder
-# has made its step to state s_t, it computes four things to write target word t. (Attention to all
-# source words, as here, is **global attention**.)
+# What happens when the decoder writes one word? The encoder has left an annotation h_j for each of
+# S source words, and these are the rows of a matrix M. To write target word t, the decoder first
+# takes its step to state s_t, then computes four things:
 #
 #     e_t  = score(s_t, M)            (S,)   how useful is each word now?
 #     α_t  = softmax(e_t)             (S,)   weights: positive, they add up to 1
-#     c_t  = α_t M                    (D,)   the context vector, an average of annotations
+#     c_t  = α_t M                    (N,)   the context vector, an average of annotations
 #     s̃_t  = tanh(c_t C + s_t W_h)    (K,)   from context and state; s̃_t predicts the word
 #
-# The paper writes the last line tanh(W_c [c_t; h_t]), where C and W_h are the two parts of W_c.
+# All source words get a weight, so this is **global attention**. (The paper writes the last line as
+# tanh(W_c [c_t; h_t]). Its h_t is our s_t, and our C and W_h are the two parts of its W_c.)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | j = 1 … S, t = 1 … T | | positions in the source and in the target |
 # | s_t | (H,) | the decoder's state after its step: the query (the paper's h_t) |
-# | M, its rows h_j | (S, D) | annotations of the source words (the paper's h̄_s) |
+# | M, its rows h_j | (S, N) | annotations of the source words (the paper's h̄_s) |
 # | e, α | (S,) | scores, attention weights |
-# | c | (D,) | context vector: what was found |
+# | c | (N,) | context vector: what was found, an average of annotations |
 # | s̃_t | (K,) | **attentional state**: context and state together (the paper's h̃_t) |
-# | C, W_h | (D, K), (H, K) | parameters of that layer |
-# | W_a, U_a, v_a | | parameters of a score, each with its score below |
-# | p, `reach` | | centre of a window, and how far it extends to each side (the paper's D) |
+# | C, W_h | (N, K), (H, K) | parameters of the layer that makes s̃_t |
+# | W_a, U_a, v_a | | parameters of a score, with shapes that depend on the score |
+# | p, D | | centre of a window, and how far the window extends to each side |
+# | r | | what goes into a tanh: in the decoder's step, and in the prediction of p |
 #
-# The exercises, and functions below that they use, write `h` for s_t, `h̃` for s̃_t, `D` for
-# `reach`, `N` for our D. The dashed arrow in the diagram is input feeding, the last part of the
+# D is the window's letter in the paper, so the length of an annotation, which was D in lesson 06,
+# is N here. Some functions below are also the solutions of exercises, so their code uses the
+# letters of the exercises: `h` is s_t, and `dk` is dr. (In their texts, the exercises also write
+# m_s for h_j, and h̃_t for s̃_t.)
+#
+# The diagram shows the four lines. Its dashed arrow is input feeding, the last part of the
 # derivation.
 
 # %%
@@ -98,9 +106,10 @@ show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, a
 # %% [markdown]
 # ## Forward
 #
-# The first score, **dot**, is the smallest there is: e_j = s_t · h_j, without any parameter. There
-# are three source words of three numbers. The decoder is to write *étudiant*. Multiply by eye:
-# which word gets the largest weight?
+# The simplest score is **dot**: e_j = s_t · h_j, without any parameters. Take three source words,
+# *the blue student*, with annotations of three numbers each. The decoder is about to write
+# *étudiant*, "student". In the next cell, multiply s by the rows of M in your head: which word will
+# get the largest weight?
 
 # %%
 words = ["the", "blue", "student"]
@@ -121,7 +130,7 @@ def softmax(e):
 # %%
 e = M @ s                           # (S,)
 alpha = softmax(e)                  # (S,)
-c = alpha @ M                       # (D,)
+c = alpha @ M                       # (N,)
 u = c @ C + s @ W_h                 # (K,)
 s_tilde = np.tanh(u)                # (K,)
 for word, one_e, one_alpha in zip(words, e, alpha):
@@ -129,10 +138,14 @@ for word, one_e, one_alpha in zip(words, e, alpha):
 print("  c =", c, "  s̃ =", s_tilde)
 
 # %% [markdown]
+# *student* gets the largest weight, because its annotation is large where s is large.
+#
 # ## Backward
 #
-# For the **upstream gradient** ds̃ = ∂L/∂s̃ we take two numbers w, as if L were w · s̃. We walk up
-# the four lines, and check each as in lesson 06.
+# Which gradients do the four lines pass back? In a model the **upstream gradient** ds̃ = ∂L/∂s̃
+# comes from the output layer. We take two numbers w instead, as if the loss were L = w · s̃. Then
+# we walk the four lines in reverse, and check every gradient with a central difference, as in
+# lesson 06.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -154,21 +167,22 @@ def check_gradient(name, ours, loss, array):
 
 
 def check_intermediate(name, ours):
-    """The same for an intermediate: move it, and nothing before it."""
+    """The same for an intermediate: L moves it without moving what it was computed from."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
 
 # %% [markdown]
-# From s̃ = tanh(u), u = c C + s W_h and c = α M:
+# Let u = c C + s W_h be the sum inside the tanh. Then s̃ = tanh(u), u itself, and c = α M give one
+# gradient each:
 #
 #     du = ds̃ ∘ (1 − s̃²)      dc = du Cᵀ      dα_j = h_j · dc
 #
-# and the softmax as in lesson 06: de = α ∘ (dα − α · dα).
+# The softmax and its gradient are those of lesson 06: de = α ∘ (dα − α · dα).
 
 # %%
 du = w * (1 - s_tilde**2)                       # (K,)
-dc = du @ C.T                                   # (D,)
+dc = du @ C.T                                   # (N,)
 dalpha = M @ dc                                 # (S,)
 de = alpha * (dalpha - alpha @ dalpha)          # (S,)
 check_intermediate("u", du)
@@ -180,14 +194,15 @@ check_intermediate("e", de)
 # > **Exercise.** Write dot's two passes before you read on:
 # > `numpy-attention exercise start dot`.
 #
-# Two gradients are left, ds and dh_j. Each is a sum of two terms, because s was used in the score
-# and in s̃, and each h_j as a *key* (in e) and as a *value* (in c):
+# Two gradients are left, ds and dh_j, and each is a sum of two terms. The state s was used twice:
+# in the score and in s̃. Each annotation h_j was used twice as well: as a *key* (in e) and as a
+# *value* (in c).
 #
 #     ds   = de M  +  du W_hᵀ                 through the score, and through s̃
 #     dh_j = de_j s  +  α_j dc                as key, and as value
 #
-# That is all of dot. Because it has no parameters, encoder and decoder must learn to use the same
-# coordinates for the same things.
+# That is all of dot. It has no parameters that could map states to annotations, so encoder and
+# decoder must learn to use the same coordinates for the same things.
 
 # %%
 check_gradient("ds", de @ M + du @ W_h.T, L, s)
@@ -198,9 +213,10 @@ print("dot: every gradient is what the central difference measures")
 # %% [markdown]
 # ## General: one more line
 #
-# What if states and annotations use different coordinates? **general** puts a matrix W_a between
-# them, so that the query is q = s_t W_a. From here on we write each score as two small functions,
-# forward and backward, while softmax, context and s̃ stay as they are.
+# What if states and annotations use different coordinates? The score **general** puts a matrix W_a
+# between them: the query is no longer s_t itself but q = s_t W_a. From here on, each score is two
+# small functions, one for the forward and one for the backward pass. They stop at the scores e,
+# because softmax, context and s̃ stay as they are.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start general`.
@@ -208,7 +224,7 @@ print("dot: every gradient is what the central difference measures")
 #     q = s W_a             dq = de M
 #     e = M q               dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 #
-# The line of e is dot's, with q in place of s.
+# The line of e is the same as in dot, with q in place of s. Only the line of q is new.
 
 
 # %%
@@ -226,7 +242,7 @@ def general_backward(de, cache):
 
 
 def check(score, score_backward, *inputs):
-    """The report of a gradient check of the pair."""
+    """The report of a gradient check of a score and its backward pass."""
     def backward(de, cache, grads):
         return score_backward(de, cache)
     rng = np.random.default_rng(2)
@@ -246,17 +262,20 @@ W_a = rng.standard_normal((H, N))   # (H, N)
 print(check(general, general_backward, s, M, W_a))
 
 # %% [markdown]
-# Here s_t has three numbers and h_j four, which dot would not allow. The report names inputs by
-# position: `input[0]` is s_t, `input[1]` M, `input[2]` W_a.
+# The check passes with a state of three numbers and annotations of four. Dot would not allow that,
+# but here W_a makes a query of four numbers. The report names the inputs by their positions:
+# `input[0]` is s_t, `input[1]` is M, and `input[2]` is W_a.
 #
 # ## Concat: lesson 06's score
 #
-# The paper puts s_t and h_j into one long vector, with a hidden layer on top. A long vector times a
-# matrix is a sum of two products, so W has two parts:
+# The paper's third score joins s_t and h_j to one long vector and puts a hidden layer on top. A
+# long vector times a matrix W is the sum of two products, one for each part of the vector. So W has
+# two parts as well: W_a for s_t, and U_a for h_j.
 #
 #     e_j = v_a · tanh([s_t; h_j] W) = v_a · tanh(s_t W_a + h_j U_a)
 #
-# You know that already: **concat** is additive attention with a later query.
+# You know the right side already: **concat** is the additive attention of lesson 06. What differs
+# is the query, which is s_t instead of s_{t−1}.
 #
 # > **Exercise.** Write its backward pass: `numpy-attention exercise start concat`.
 
@@ -272,7 +291,7 @@ def concat_backward(de, cache):
     """→ dh, dM, dW_a, dU_a, dv_a."""
     h, M, W_a, U_a, v_a, x = cache
     da = np.outer(de, v_a) * (1 - x**2)
-    total = da.sum(0)               # h was used with every word: its gradients add up
+    total = da.sum(0)               # every word used h: the gradients add up
     return total @ W_a.T, da @ U_a.T, np.outer(h, total), M.T @ da, de @ x
 
 
@@ -282,8 +301,9 @@ print(check(concat, concat_backward, s, M, *concat_weights))
 # %% [markdown]
 # ### How a bug looks
 #
-# In one line of `concat_backward` we take a mean where a sum belongs. Before you look for it, read
-# in the report which gradients are right and which are wrong, and infer the line from that.
+# `averaged` is `concat_backward` with one wrong line, which takes a mean where a sum belongs. Do
+# not look for it in the code yet. Read in the report which gradients are right and which are wrong,
+# and infer the wrong line from that.
 
 
 # %%
@@ -298,16 +318,19 @@ def averaged(de, cache):
 report = caught(check, concat, averaged, s, M, *concat_weights)
 
 # %% [markdown]
-# `input[0]` (s) and `input[2]` (W_a) are wrong; M, U_a and v_a are right. So da, which M and U_a
-# need, must be right, and the only line that s and W_a share is `total`. Both are too small by the
-# same factor, the number of words: since s was used with every word, its gradients *add up*.
+# The gradients of `input[0]` (s) and `input[2]` (W_a) are wrong, and those of M, U_a and v_a are
+# right. The gradients of M and U_a are computed from da, so da must be right. The wrong line must
+# be one that only the gradients of s and W_a use, and that is `total`. Both are too small by the
+# same factor, the number of words, because a mean divides by it. But s was used with every word, so
+# its gradients must *add up*.
 #
 # ## Location: a score that reads no word
 #
-# **location** has a column of W_a for each *position*: e = s_t W_a, where a sentence of S words
-# uses the first S columns. The state alone decides where to look, and fetches what is there without
-# having read it. M does not occur in the score, so the score adds 0 to dM: annotations learn what
-# to say, but not when to be found.
+# Can a score do without the words? In **location** the scores are e = s_t W_a, where W_a has a
+# column for each *position*; a sentence of S words uses the first S columns. So the decoder chooses
+# a position from its state only, and fetches what is there without having read it. Because M does
+# not occur in this score, the score adds nothing to dM. The annotations still learn *what to say*,
+# as values, but not *when to be found*.
 #
 # > **Exercise.** Write its backward pass: `numpy-attention exercise start location`.
 
@@ -332,9 +355,10 @@ print(check(location, location_backward, s, M, W_places))
 # %% [markdown]
 # ## The same as the library
 #
-# The library has a class for each score, which works on whole batches, defers products, and shares
-# no code with ours. `check_same` (in `luong_parts.py`, which you may skip) runs both from s and M
-# to the context and back, and compares context, weights and every gradient.
+# Do our scores compute what the library's compute? The library's classes share no code with ours:
+# they work on whole batches, and compute some products once for all steps. `check_same` (in
+# `luong_parts.py`, which you may skip) runs our version of a score and the library's, each from s
+# and M to the context and back. It compares the contexts, the weights and all gradients.
 
 
 # %%
@@ -354,64 +378,70 @@ check_same(DotAttention(), dot, dot_backward, long_s, M)
 check_same(GeneralAttention(W_a), general, general_backward, s, M, W_a)
 check_same(AdditiveAttention(*concat_weights), concat, concat_backward, s, M, *concat_weights)
 check_same(LocationAttention(W_places), location, location_backward, s, M, W_places)
-print("four scores: context, weights and all gradients are the library's")
+print("four scores: context, weights and all gradients are equal to the library's")
 
 # %% [markdown]
 # ## Local-m: a window that runs along
 #
-# Because a long source has many words that are not needed just now, **local attention** sees a
-# *window*: the positions whose distance from a centre p is at most `reach`. In **local-m**, m for
-# monotonic, p = t: the window moves on by one position with each target word, until it reaches the
-# last position and stays there. (Positions count from 0 from here on, as in the code.)
+# In a long sentence, most words are not needed just now. **Local attention** sees only a *window*:
+# the positions whose distance from a centre p is at most D. Where should the centre be? In
+# **local-m**, m for monotonic, it is p = t. So the window moves on by one position with each target
+# word, until its centre is the last position, where it stays. (From here on positions and target
+# words count from 0, as in the code.)
 #
-# There is nothing new to derive, because outside the window α = 0, so that de = α ∘ (…) is 0 as
-# well.
+# The backward pass needs nothing new. Outside the window α = 0, so de = α ∘ (dα − α · dα) is 0
+# there as well.
 
 # %%
-reach = 1
+D = 1
 positions = np.arange(S)            # (S,)
 scores, _ = dot(long_s, M)
 
 
-def local_m(scores, t, reach):
+def local_m(scores, t, D):
     """α (S,) for target word t."""
     j = np.arange(len(scores))
     p = min(t, len(scores) - 1)
-    return softmax(np.where(abs(j - p) <= reach, scores, -np.inf))
+    return softmax(np.where(abs(j - p) <= D, scores, -np.inf))
 
 
-library = LocalMonotonic(DotAttention(), width=reach)
+library = LocalMonotonic(DotAttention(), width=D)
 memory = library.read(M[None], np.ones((1, S), bool))
 for t in range(8):
-    weights = local_m(scores, t, reach)
+    weights = local_m(scores, t, D)
     assert np.allclose(library.step(long_s[None], memory, t)[1], weights)
-    print(f"  word {t}: α = {weights}")
+    print(f"  target word {t}: α = {weights}")
 
 # %% [markdown]
 # ## Local-p: a window that is predicted
 #
-# French puts *bleu* after *étudiant*, which a window that runs along cannot follow. So in
-# **local-p** the state *predicts* p, a real number such as 2.3. But how can p learn? A word is in
-# or out, so a window has no slope. Luong et al. therefore multiply the weights by a bell curve
-# around p:
+# Row by row the window moves to the right, and in the last rows it stays. But French puts *bleu*
+# after *étudiant*, and a window that moves on by one cannot follow that. So in **local-p**, p for
+# predictive, the state *predicts* the centre p, a real number such as 2.3. How can a model learn to
+# predict it? A position is either in the window or outside, so a small change of p changes no
+# weight, and p gets no gradient. Luong et al. therefore multiply the weights by a bell curve around
+# p:
 #
-#     g_j = exp(−(j − p)² / 2σ²)      σ = reach / 2
+#     g_j = exp(−(j − p)² / 2σ²)      σ = D / 2
 #     α_j = a_j g_j                   a: the softmax over the window; not normalised again
 #
-# The bell's slope is, by the chain rule, g_j times the slope of the exponent:
+# The bell changes smoothly when p moves. By the chain rule its slope is g_j times the slope of the
+# exponent:
 #
 #     ∂g_j/∂p = g_j · (−2 (j − p) · (−1) / 2σ²) = g_j (j − p) / σ²
 #     ∂α_j/∂p = a_j ∂g_j/∂p = α_j (j − p) / σ²            a does not depend on p
 #     dp      = Σ_j dα_j α_j (j − p) / σ²
 #
-# Follow one word. Let p be 2.3, and let the loss fall if position 3 gets more weight:
+# What does dp do? Follow one word. Let p be 2.3, and suppose that the loss falls if position 3 gets
+# more weight:
 #
 # - dα_3 is negative and 3 − p is positive, so this word's term of dp is negative.
 # - An update goes *against* dp, so p moves to the right, towards the word.
-# - If dα_3 were positive, p would move away from the word.
+# - If dα_3 were positive instead, p would move to the left, away from the word.
 #
-# The pull is proportional to dα_j, to the weight and to the distance. We begin with a given
-# p = 2.3, six positions and `reach` = 2 (`D` in the code). Which position will pull hardest?
+# So each word pulls at p, and its pull is proportional to three things: to dα_j, to its weight and
+# to its distance from p. Now with numbers: p = 2.3, six positions, D = 2, and e and dα as in the
+# code. Which position will pull hardest?
 
 # %%
 D = 2
@@ -422,9 +452,9 @@ p = np.array([2.3])
 
 def windowed(e, p):
     """e (S,) → a (S,), the softmax over the window around p; the bell g (S,); α (S,)."""
-    s = np.arange(len(e))
-    a = softmax(np.where(abs(s - p) <= D, e, -np.inf))
-    g = np.exp(-2 * ((s - p) / D) ** 2)             # 2σ² = D² / 2
+    j = np.arange(len(e))
+    a = softmax(np.where(abs(j - p) <= D, e, -np.inf))
+    g = np.exp(-2 * ((j - p) / D) ** 2)             # 2σ² = D² / 2
     return a, g, a * g
 
 
@@ -459,20 +489,23 @@ right.set(xlabel="position j", ylabel="pull to the right (− term of dp)",
 show(figure, "07_pull")
 
 # %% [markdown]
-# Now we compute p from the state:
+# Position 3 pulls hardest. Position 5 has a large dα too, but it is outside the window, has no
+# weight, and so cannot pull. Until here p was given. In the model it is computed from the state:
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# So 0 < p < S, and p may exceed S − 1, the last word's position. Only the slope of the sigmoid is
-# new: ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S).
+# The sigmoid is between 0 and 1, so p is between 0 and S, and may even be a little to the right of
+# the last word's position, S − 1. In the backward pass only the slope of the sigmoid is new:
+#
+#     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start local-p`.
 #
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dr = dz v_p ∘ (1 − x²)      dW_p = s_tᵀ dr
 #
-# (dr is `dk` in the code.) Because the state has one more use, to *aim* the window, ds has one more
-# term, dr W_pᵀ.
+# In dot the state was used in the scores and in s̃. Now it has one more use, to *aim* the window,
+# so ds has one more term, dr W_pᵀ.
 
 
 # %%
@@ -505,7 +538,7 @@ v_p = rng.standard_normal(A)        # (P,)
 _, _, cache = local_p(long_s, M, W_p, v_p)
 p = cache[5]
 edge = np.abs(np.abs(positions - p) - D).min()
-assert edge > 1e-3, "p is on an edge, where there is no derivative"
+assert edge > 1e-3, "a word is at an edge of the window, where there is no derivative"
 rng_check = np.random.default_rng(2)
 
 
@@ -518,7 +551,7 @@ print(gradcheck(None, long_s, M, W_p, v_p, rng=rng_check, forward=local_p, backw
                 title="local-p with dot"))
 library = LocalPredictive(DotAttention(), W_p, v_p, width=D)
 check_same_look(library, local_p, local_p_backward, long_s, M, W_p, v_p)
-print("local-p: context, weights and all gradients are the library's")
+print("local-p: context, weights and all gradients are equal to the library's")
 
 # %% [markdown]
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
@@ -526,14 +559,17 @@ print("local-p: context, weights and all gradients are the library's")
 #
 # ### What no gradient sees
 #
-# p is at an *edge* if its distance to a word is exactly `reach`. When p passes an edge, one word
-# leaves the window and another enters it, so that all weights jump:
+# Why did the last cell make sure that no word is near an edge? The two *edges* of the window are at
+# p − D and p + D. When p moves to the right past a whole number, the left edge passes a word, which
+# leaves the window, and the right edge reaches another word, which enters. All weights jump:
 #
-# - The softmax is over other words, so all of a jumps.
-# - The bell is exp(−2) high at an edge, so one weight jumps up from 0, and another drops to 0.
+# - The softmax is over other words than before, so all of a jumps.
+# - At an edge the bell is not 0 but exp(−2). So the weight of the word that enters jumps up from 0,
+#   and the weight of the word that leaves drops to 0.
 #
-# A gradient is the slope on one side and does not see the jump, so the check needs a p off the
-# edges. Between them everything is smooth, as the weights show when we move p.
+# A gradient is the slope on one side of the jump and does not see the jump, but a central
+# difference measures across it. So the check needs a p for which no word is at an edge. For all
+# other p the weights are smooth. To see both, we move p to the right in small steps:
 
 # %%
 centres = np.linspace(1.201, 3.801, 1301)
@@ -543,9 +579,9 @@ for centre in centres:
     rows.append(alpha)
 curves = np.array(rows)
 jumps = np.abs(np.diff(curves, axis=0)).sum(1)
-print(f"p moves by 0.002: Σ|change of α| is {np.median(jumps):.4f} as a rule, "
-      f"{jumps.max():.2f} at the worst edge; Σ α lies between {curves.sum(1).min():.2f} and "
-      f"{curves.sum(1).max():.2f}")
+print(f"When p moves by 0.002, Σ|change of α| is {np.median(jumps):.4f} in a typical step and "
+      f"{jumps.max():.2f} in the worst, at an edge. Σ α is between {curves.sum(1).min():.2f} and "
+      f"{curves.sum(1).max():.2f}.")
 assert jumps.max() > 20 * np.median(jumps)
 
 # %%
@@ -562,25 +598,28 @@ show(ax, "07_edge")
 # %% [markdown]
 # ## Input feeding, and the loop over words
 #
-# A translator should not translate a word twice, nor leave one out. But s_{t+1} does not know where
-# the decoder attended for word t, because α_t came *after* the step. So **input feeding** sends
-# s̃_t into the next step, with a matrix F:
+# How does the decoder know what it has translated already? It should not translate a word twice,
+# nor leave one out. But s_{t+1} does not know where the decoder attended for word t, because α_t
+# was computed *after* the step to s_t, and nothing of it goes into the next step. So **input
+# feeding** sends s̃_t into the next step, through a matrix F:
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
-# with s̃_0 = 0. (This is lesson 02's **Elman cell**, whose next state is one tanh of a sum; in
-# practice it is a GRU or an LSTM.) Backward, s̃_t now has two uses, its own word and the next step:
+# At the start, s̃_0 = 0. (This decoder is lesson 02's **Elman cell**, which takes the tanh of one
+# sum. In practice it is a GRU or an LSTM.) In the backward pass s̃_t has two uses, its own word and
+# the next step, so it gets two terms:
 #
-#     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ                dr is called dk in the code
+#     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ
 #
-# So later words' errors now reach the first word's attention weights, which they never do without
-# F. But input feeding has a price. Without F the states do not depend on what was found, so all T
-# could be computed first and scored in one product. With F, step t + 1 waits for α_t.
+# Through the second term, the errors of later words reach the attention weights of earlier words.
+# Without F they never do. But input feeding has a price. Without F the states do not depend on what
+# attention found, so all T states can be computed first, and all their scores in one product. With
+# F, step t + 1 must wait for α_t.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start input-feeding`.
 #
-# Here is the whole decoder, with dot and input feeding, for a batch of B sentences. A mask (B, S)
+# Here is the whole decoder, with dot and input feeding, for a batch of B sentences. The mask (B, S)
 # is False after the end of a short sentence.
 
 
@@ -597,7 +636,7 @@ class PlainDecoder(Module):
     W_h: Array  # (H, K)
 
     def forward(self, ys, h, M, mask):
-        """ys (T, B, E), h (B, H), M (B, S, H), mask (B, S) → h̃ (T, B, K), α (T, B, S), cache."""
+        """ys (T, B, E), h (B, H), M (B, S, H), mask (B, S) → s̃ (T, B, K), α (T, B, S), cache."""
         fed = np.zeros((len(h), len(self.F)), h.dtype)
         steps = []
         for y in ys:
@@ -615,7 +654,7 @@ class PlainDecoder(Module):
         """→ dys (T, B, E), dh (B, H) of the first state, dM (B, S, H)."""
         M, steps = cache
         dM = np.zeros_like(M)
-        dk = np.zeros_like(M[:, 0])                             # of the next step
+        dk = np.zeros_like(M[:, 0])                             # dr of step t + 1; none at the end
         dys = []
         for t in reversed(range(len(steps))):
             (y, h_before, fed_before), h, alpha, c, fed = steps[t]
@@ -658,21 +697,22 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 #
 # ## The whole decoder next to the library's
 #
-# `LuongTranslator` has such a decoder, with any score and window. `check_same_decoder` gives ours
-# the library's weights, first state and annotations of two sentences, and compares s̃, α and the
-# gradients of all six parameters.
+# Is it the same decoder as the library's? `LuongTranslator` has one like ours, with any score and
+# window. `check_same_decoder` gives both the same parameters, and the same first state and
+# annotations for two sentences. It compares s̃, α and the gradients of all six parameters.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
-print("the decoder: s̃, weights and the gradients of all its parameters are the library's")
+print("the decoder: s̃, weights and all parameter gradients are equal to the library's")
 
 # %% [markdown]
 # ## Does location translate?
 #
-# `grammar-en-fr` generates English sentences with their French translations and alignment. French
-# puts most adjectives after the noun, and *ne … pas* around the verb. We train a model with dot and
-# one with location, which chooses a position before it sees the word there. Both have GRUs, a
-# bidirectional encoder, no input feeding. How good will the translations of location be? And how
+# It is time to test your guess. `grammar-en-fr` generates English sentences with their French
+# translations and the alignment of their words. The word order differs: French puts most adjectives
+# after the noun, and *ne … pas* around the verb. We train one model with dot and one with location,
+# which chooses a position before it sees the word there. Both have GRUs and a bidirectional
+# encoder, and neither has input feeding. How good will the translations of location be? And how
 # often will its largest weight be on the right word?
 
 # %% tags=["training"]
@@ -684,7 +724,7 @@ test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 400)
 
 
 def train(seed=1, **changes):
-    """A trained Translator; changes: of SIZES."""
+    """A trained Translator; changes: settings that differ from SIZES."""
     translator = Translator.create(pairs, "luong", SIZES | changes, TranslatorTraining(seed=seed))
     batches = translator.batches(pairs)
     trainer = Trainer(translator.model, Adam(8e-3), batches, rng=np.random.default_rng(seed),
@@ -701,7 +741,7 @@ def measure(name, translator):
     exact = metrics.exact_match([one.target for one in found], [pair.target for pair in test])
     weights = translator.attend(test)
     print(f"  {name:<22} {exact:6.1%} exactly right; largest weight on the right word "
-          f"{metrics.pointing_accuracy(weights, test):6.1%}, on it or a neighbour "
+          f"{metrics.pointing_accuracy(weights, test):6.1%}, on that or a neighbour "
           f"{metrics.near_pointing(weights, test):6.1%}", flush=True)
     return exact, weights
 
@@ -715,9 +755,10 @@ location_exact, location_weights = measure("location", location)
 diagonal = metrics.diagonal_pointing(test)
 dot_points = metrics.pointing_accuracy(dot_weights, test)
 location_points = metrics.pointing_accuracy(location_weights, test)
-print(f"Location translates as well as dot: {location_exact:.1%} and {dot_exact:.1%}.")
-print(f"It points at the right word for {location_points:.1%} of the links; the diagonal, "
-      f"which knows nothing of the sentence, is right for {diagonal:.1%}.")
+print(f"Location translates as well as dot: {location_exact:.1%} and {dot_exact:.1%} of the "
+      "sentences are exactly right.")
+print(f"But its largest weight is on the right word for only {location_points:.1%} of the links. "
+      f"Always looking along the diagonal is right for {diagonal:.1%}.")
 assert abs(location_exact - dot_exact) < 0.05
 assert location_points < diagonal + 0.1 < dot_points
 
@@ -743,23 +784,28 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # %% [markdown]
 # ## Why, and how to test it
 #
-# Location writes *étudiant bleu* in the right order while it attends to *blue*, then *student*.
-# How? Here is an explanation: the encoder reads from both sides, so the annotation at *blue* also
-# knows its neighbour *student*, and a weight that is one position off is near enough.
+# Location translates well, and yet it points at the right word hardly more often than the diagonal
+# does. Look at its heatmap, in the rows of *étudiant* and *bleu*; the white frames mark the right
+# words. Location writes *étudiant bleu* in the right order while it attends to *blue* first, then
+# to *student*. How can it write *étudiant* while it attends to *blue*? Here is an explanation: the
+# encoder reads in both directions, so the annotation of *blue* also contains information about its
+# neighbour *student*, and a weight that is one position off is near enough.
 #
-# An explanation is cheap. What does it *forbid*? Let the encoder read forward only. Then the
-# annotation at *student* still knows *blue*, which came before, but the one at *blue* cannot know
-# *student*. If the explanation is right, location can no longer write the noun while it attends to
-# the adjective: much weight must move to the noun or to later words. For the adjective, nothing has
-# to move. Before you run it, guess for how many nouns the largest weight moves to the noun.
+# An explanation is cheap as long as it *forbids* nothing. What does this one forbid? Let the
+# encoder read forward only. Then the annotation of *blue* cannot contain information about
+# *student*, which comes later. So if the explanation is right, location can no longer write the
+# noun while it attends to the adjective: it must move much of the weight to the noun or to later
+# words. For the adjective nothing has to move, because the annotation of *student* still contains
+# information about *blue*. Before you run the test, guess: for how many of the nouns will the
+# largest weight move to the noun?
 
 
 # %% tags=["training"]
 def shares(weights):
-    """Shares with the largest weight on the right word: swapped adjectives, their nouns."""
+    """How often the largest weight is on the right word: for swapped adjectives, for nouns."""
     hits = [[], []]
     for rows, pair in zip(weights, test):
-        links = phenomena(pair)["swapped adjective"]    # an adjective, its noun, the next, …
+        links = phenomena(pair)["swapped adjective"]    # adjective, noun, adjective, noun, …
         for number, (j, t) in enumerate(links):
             hits[number % 2].append(rows[t, :-1].argmax() == j)
     return np.mean(hits[0]), np.mean(hits[1])
@@ -783,17 +829,19 @@ adjectives, nouns = shares(forward_weights)
 
 # %% tags=["training"]
 both_adjectives, both_nouns = shares(location_weights)
-print("Location's largest weight on the right word, where French swaps adjective and noun:")
+print("How often location's largest weight is on the right word, in swaps of adjective and noun:")
 print(f"  both directions: {both_adjectives:4.0%} of adjectives, {both_nouns:4.0%} of nouns")
 print(f"  forward only:    {adjectives:4.0%} of adjectives, {nouns:4.0%} of nouns")
-print(f"Its right sentences fall to {forward_exact:.0%}, and dot's to {dot_forward_exact:.0%}.")
+print(f"With the forward-only encoder, location translates {forward_exact:.0%} of the sentences "
+      f"exactly right, and dot {dot_forward_exact:.0%}.")
 
 # %% tags=["training"]
 from_it_on, on_it = on_nouns(forward_weights)
 both_from_it_on, _ = on_nouns(location_weights)
-print(f"The weight on such a noun and later words, forward only: at least {from_it_on.min():.2f}, "
-      f"on average {from_it_on[~on_it].mean():.2f} where the largest is not on the noun; both "
-      f"directions: at least {both_from_it_on.min():.2f}.")
+print("Sum of the weights on a swapped noun and all later words:")
+print(f"  both directions: at least {both_from_it_on.min():.2f}")
+print(f"  forward only:    at least {from_it_on.min():.2f}; on average "
+      f"{from_it_on[~on_it].mean():.2f} where the largest weight is not on the noun")
 assert from_it_on.min() > 0.2
 assert nouns > both_nouns + 0.3 and adjectives < 0.2 and both_adjectives < 0.2
 assert forward_exact < location_exact - 0.05
@@ -804,39 +852,46 @@ draw(forward_weights, f"forward only: right for {nouns:.0%} of swapped nouns", a
 show(figure, "07_forward_only")
 
 # %% [markdown]
-# Compare the rows of *étudiant*. The explanation has passed a test that it could have failed: for
-# most nouns the largest weight moved to the noun, and for the adjectives it did not move. (Five
-# seeds agree: question 7.) For the other nouns at least 0.41 of the weight is on the noun and later
-# words, which have all read the noun. With both directions it can be just 0.01. (Over all links
-# location points *worse* with the forward-only encoder: question 7 as well.)
+# Compare the rows of *étudiant* in the two heatmaps. The explanation has passed a test that it
+# could have failed: for most nouns the largest weight moved to the noun, and for the adjectives it
+# did not move. (Five seeds give the same result: question 7.) What about the nouns for which it did
+# not move? At least 0.41 of the weight is on the noun and later words, and the encoder had read the
+# noun when it made these annotations. With both directions this sum can be as small as 0.01. (Over
+# all links, not only swaps, location points *worse* with the forward-only encoder. Question 7
+# measures that, too.)
 #
-# Remember two things. A heatmap that points to the wrong words does not prove that the translator
-# is bad, nor does a good translation prove that its heatmap shows how it was made. (Dot, too,
-# translates worse with the forward-only encoder, because a word is easier to translate if you know
-# what follows it.)
+# Remember two things. A heatmap that points at the wrong words does not prove that the translator
+# is bad. And a good translation does not prove that its heatmap shows how it was made. (Location
+# also translates worse with the forward-only encoder, but that proves little. Dot does too, because
+# a word is easier to translate if you know what follows it.)
 #
-# What about input feeding? On this task dot leaves nothing to gain (question 6). The paper reports
-# a gain in BLEU on English to German. And which score is the best on real text? `results/claims.md`
-# records test perplexities after six epochs of 75,000 clauses of the Bible, English to Spanish,
-# with 3 million parameters (mean of three seeds). One row is not in the paper: `concat` with the
-# query s_{t−1}, the state *before* the decoder has read y_{t−1}, as in Bahdanau's decoder. Guess
-# first: what costs most, another score, a window, input feeding, or a query that has not read the
-# previous word?
+# ## Real text
+#
+# Which score is the best on real text, and does input feeding help? Our small task cannot tell: dot
+# is almost perfect on it, so input feeding has nothing left to improve (question 6). The paper
+# reports that input feeding gains BLEU on English to German. The package has records of larger
+# models, in `results/claims.md`: test perplexities after six epochs of 75,000 clauses of the Bible,
+# English to Spanish, with 3 million parameters, mean of three seeds. The last row is not in the
+# paper. It is `concat` with the query s_{t−1}, the state *before* the decoder has read y_{t−1}, as
+# in Bahdanau's decoder. Guess first: what costs most, another score, a window, input feeding, or a
+# query that has not read the previous word?
 
 # %% tags=["training"]
 RECORDED = {
     "dot": 6.54, "general": 6.47, "concat": 6.28, "location": 7.64, "general in local-p": 7.50,
     "dot with input feeding": 6.81, "concat with the query s_{t−1}": 7.30,
 }
-print("\nrecorded, test perplexity: "
-      + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in RECORDED.items()))
+print("\nrecorded on clauses of the Bible: test perplexity (lower is better)")
+for name, perplexity in RECORDED.items():
+    print(f"  {name:<29} {perplexity:.2f}")
 
 # %% [markdown]
-# The difference between `general` and `dot` is within the spread of seeds, `concat` is a little
-# better, and input feeding costs a little, in models of this size. A query that has not read the
-# previous word costs `concat` a whole point of perplexity, more than the differences between dot,
-# general and concat, so the choice of the query can matter more than the choice of the score.
-# Location, which sees only positions, and local-p, which sees only a window, lose about as much.
+# The first three scores read the words, and they differ little: `general` and `dot` by less than
+# the spread of seeds, and `concat` is a little better than both. Input feeding costs a little, in
+# models of this size. Three rows are worse by about a point: location, which sees only positions;
+# `general` in local-p, which sees only a window; and `concat` with a query that has not read the
+# previous word. So the choice of the query can matter more than the choice among the scores that
+# read the words.
 
 # %% [markdown]
 # ## What others call it
@@ -880,17 +935,19 @@ print("\nrecorded, test perplexity: "
 # %% [markdown]
 # ## Questions
 #
-# 1. Let the backward pass of each of the four scores return 0 for the state's gradient, as a
-#    framework's `detach` does. Which term is lost, and which gradients does the check call wrong?
-#    Then leave out only the term de M in local-p: which gradients are wrong there?
-# 2. Double s_t and all annotations. How do dot's weights change? Can general prevent it?
+# 1. Let the backward pass of each of the four scores return 0 for the state's gradient, as if the
+#    framework's `detach` had been called on the state. Which term is lost, and which gradients does
+#    the check call wrong? Then leave out only the term de M in local-p: which gradients are wrong
+#    there?
+# 2. Double s_t and all annotations. How do dot's weights change? Can general prevent that change?
 # 3. In local-p let v_p be 0. What is p then? If the right word is outside the window, which words
-#    can pull p to it?
-# 4. Normalise α again after the Gaussian, β = a ∘ g / Σ a g. Derive de and dp, and check them.
-# 5. Without input feeding, attend with all T queries at once: write it as two matrix products, and
-#    compare with the loop.
-# 6. Train dot with `input_feeding=True`. Does it translate better here?
+#    can pull p towards it?
+# 4. Normalise the products a ∘ g, so that the weights add up to 1: β = a ∘ g / Σ a g. Derive de and
+#    dp, and check them.
+# 5. Without input feeding, all T queries can attend at once. Write this as two matrix products with
+#    a softmax between them, and compare with the loop.
+# 6. Train dot with `input_feeding=True`. Does it translate better on our small task?
 # 7. Train the forward-only location with seeds 1 to 5. Does the explanation pass its test each
 #    time? And does pointing get better or worse where nothing is swapped?
-# 8. Train general with `window="local-p", width=2`, three seeds. What goes wrong, and where is p
-#    then?
+# 8. Train general with `window="local-p", width=2` (`width` is D) and three seeds. What goes wrong,
+#    and where is p then?

@@ -7,15 +7,15 @@
 # **Needs:** lesson 07. **Time:** 50 minutes to read, about a minute to run.
 #
 # In lesson 07 the same annotation was both key and value, and the target words attended one after
-# another. Vaswani et al. (2017) give each role its own matrix: **queries**, **keys** and
-# **values**. All queries attend at once, scores are divided by √d_k, where d_k is the length of a
-# key, and several such attentions, called **heads**, work in parallel. Transformers are made of
-# them (lesson 09).
+# another. Vaswani et al. (2017) separate the roles: three matrices make the **queries**, the
+# **keys** and the **values**. All queries attend at once. The scores are divided by √d_k, where d_k
+# is the length of a key. And several such attentions, called **heads**, work in parallel.
+# Transformers are made of these heads (lesson 09).
 #
-# You will compute it for two words by hand, derive it, and meet a bug that no gradient check can
-# see. And you will test an often repeated claim, that *without the division, the gradient
-# vanishes*: in one case the gradient is three times as large without the division, and yet that
-# model falls behind.
+# You will compute this attention for two words, derive its backward pass, and meet a bug that no
+# gradient check can see. You will also test an often repeated claim, that *without the division,
+# the gradient vanishes*. There is a case in which the gradient is three times as large without the
+# division, and yet the model without it falls behind. What holds that model back?
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -45,36 +45,41 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## Three roles
 #
-# Using a dictionary involves three things: what you look up, the headwords, and their explanations.
-# Here they are the query, the keys and the values. Let X have a row for each target word, and M a
-# row for each source word. If M is X, words attend to words of their own sequence, which is
-# **self-attention**; otherwise it is **cross-attention**, as in lessons 06 and 07. In the table q,
-# k and v are matrices with a row for each word. Later, q · k is one row of q times one row of k.
+# Why three kinds of vectors? Using a dictionary involves three things: the word that you look up,
+# the headwords, and their explanations. In attention they are the query, the keys and the values.
+#
+# Let the matrix X have a row for each target word, and M a row for each source word. Attention from
+# one sequence to another, as in lessons 06 and 07, is **cross-attention**. If M is X, the words of
+# a sequence attend to each other, and this is **self-attention**. In the table q, k and v are
+# matrices with a row for each word. Later, q · k is the dot product of one row of q with one of k.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | X, M | (T, **d_model**), (S, D) | the target words (for q) and the source words (for k and v) |
 # | q = X W_q + b_q | (T, d_k) | **queries**: what each target word looks for |
 # | k = M W_k | (S, d_k) | **keys**: what each source word can be found by |
-# | v = M W_v + b_v | (S, d_v) | **values**: what it contributes when it is found |
+# | v = M W_v + b_v | (S, d_v) | **values**: what each source word contributes when it is found |
 # | e = q kᵀ / √d_k | (T, S) | scores: every query with every key |
-# | A = softmax(e), each row | (T, S) | weights |
+# | A = softmax(e), each row | (T, S) | weights: each row adds up to 1 |
 # | Y = A v | (T, d_v) | what each query has found |
-# | W_o, b_o | (d_v, O), (O,) | one more layer on top: Y W_o + b_o |
+# | W_o, b_o | (d_v, O), (O,) | parameters of one more layer on top: Y W_o + b_o |
 # | `heads` | | number of heads, **h** in the paper |
 #
-# (The paper writes Q, K, V for these matrices. The exercises, and functions below that they use,
-# write E for e, N for d_model, h for `heads`, and d for d_k (one head) or `heads` · d_k (many
-# heads).) Here two words get their three vectors, from random matrices, and each query is compared
-# with each key:
+# (The paper writes Q, K and V for the matrices q, k and v. Some functions below are also the
+# solutions of exercises, so their code writes E for e, like the exercises. In their texts, the
+# exercises also write h for `heads`, and d for the number of columns of q.)
+#
+# The first figure gives each of two words its three vectors, from random matrices, and compares
+# each query with each key. The second shows the whole computation.
 
 # %%
 x = np.array([[1.0, 0.2, -0.5, 0.4],
               [-0.6, 1.0, 0.3, -0.2]])                  # two words (2, d_model)
 drawn = np.random.default_rng(8)
 tables = [(x, -5, 0, "x: two words")]
-for role, task, size, row in (("q", "what it looks for", 2, -5), ("k", "what it is found by", 2, 0),
-                              ("v", "what it contributes", 3, 5)):
+for role, task, size, row in (("q", "what a word looks for", 2, -5),
+                              ("k", "what a word is found by", 2, 0),
+                              ("v", "what a word contributes", 3, 5)):
     W = drawn.normal(size=(4, size)).round(1) + 0.0
     tables += [(W, 1.8, row, f"W_{role}"), (x @ W, 7, row, f"{role} = x W_{role}: {task}")]
 q = tables[2][0]
@@ -106,9 +111,10 @@ show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and v
 # %% [markdown]
 # ## Forward
 #
-# For now we leave out the matrices W, and write down q, k and v ourselves. Three source words, *the
-# blue student*, have keys of d_k = 2 numbers and values of three. The target word *étudiant* has
-# the query (0.3, 1.6). Which weight will be the largest?
+# For now we leave out the matrices W, and write down q, k and v ourselves. There are three source
+# words, *the blue student*. Each has a key of d_k = 2 numbers and a value of three. The target word
+# *étudiant* has the query (0.3, 1.6). Compare it with the keys in the code: which weight will be
+# the largest?
 
 
 # %%
@@ -129,8 +135,10 @@ for word, key, score, weight in zip(words, k, one_e, alpha):
 print("  étudiant finds", alpha @ v)
 
 # %% [markdown]
-# Now a second target word, *bleu*. Because its weights do not depend on what *étudiant* has found,
-# the queries can be the rows of a matrix, and two products serve all of them at once.
+# *student* has the largest weight, because its key is the most similar to the query. Now add a
+# second target word, *bleu*. Its weights do not depend on what *étudiant* has found, so it need not
+# wait. The two queries become the rows of a matrix, and two matrix products serve both of them at
+# once: one for the scores, and one for what is found.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -140,20 +148,21 @@ A = softmax(e)                      # (T, S)
 Y = A @ v                           # (T, d_v)
 print("A =", A[0], A[1], sep="\n  ")
 assert np.allclose(e[0], one_e) and np.allclose(Y[0], alpha @ v)
-print("row 0 is equal to what étudiant got by itself")
+print("row 0 is the same as for étudiant by itself")
 
 # %% [markdown]
 # ## Backward
 #
-# Given the **upstream gradient** dY, we walk up the three lines. Each is a matrix product or lesson
-# 06's softmax, applied row by row:
+# Given the **upstream gradient** dY, we walk the three lines in reverse. Each line is either a
+# matrix product or lesson 06's softmax, applied to each row:
 #
 #     Y = A v             dv = Aᵀ dY          dA = dY vᵀ
 #     A = softmax(e)      de = A ∘ (dA − rowsum(A ∘ dA))
 #     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
-# Since the forward pass multiplies by 1 / √d_k, the backward pass does, too. The loss is the sum of
-# dY ∘ Y (∘: element by element), and as in lesson 07, `L(A=d)` is the loss when d is added to A.
+# The forward pass multiplies the scores by 1 / √d_k, so the backward pass multiplies by it, too. To
+# check the gradients we need a loss whose gradient is dY, and take the sum of dY ∘ Y (∘ multiplies
+# element by element). As in lesson 07, `L(A=d)` is the loss when d is added to A.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.
@@ -190,14 +199,15 @@ check_gradient("dk", dk, L, k)
 check_gradient("dv", dv, L, v)
 
 # %% [markdown]
-# The same works with any number of axes in front: the queries of B sentences are q (B, T, d_k).
-# `swapaxes(-1, -2)` is a transpose that leaves the batch alone. Where `visible` is False, a query
-# must not attend: the score is −∞ there, and the weight exactly 0.
+# How does this work for a batch? The same lines are right with any number of axes in front: the
+# queries of B sentences are q (B, T, d_k). `swapaxes(-1, -2)` transposes the last two axes and
+# leaves the others as they are. The mask `visible` is False where a query must not attend. There
+# the score is −∞, so the weight is exactly 0.
 
 
 # %%
 def attention(q, k, v, visible):
-    """q (…, T, d), k (…, S, d), v (…, S, d_v) → Y (…, T, d_v), A (…, T, S), cache."""
+    """q (…, T, d_k), k (…, S, d_k), v (…, S, d_v) → Y (…, T, d_v), A (…, T, S), cache."""
     scale = 1 / np.sqrt(q.shape[-1])
     E = q @ k.swapaxes(-1, -2) * scale
     A = softmax(np.where(visible, E, -np.inf))
@@ -205,7 +215,7 @@ def attention(q, k, v, visible):
 
 
 def attention_backward(dY, dA, cache):
-    """dA: where the loss reads the weights themselves; → dq, dk, dv."""
+    """dA: the gradient of a loss that reads the weights themselves, or 0; → dq, dk, dv."""
     q, k, v, A, scale = cache
     dA = dY @ v.swapaxes(-1, -2) + dA
     dE = A * (dA - (A * dA).sum(-1, keepdims=True))
@@ -216,8 +226,8 @@ def attention_backward(dY, dA, cache):
 
 # %%
 rng = np.random.default_rng(0)
-q = rng.standard_normal((2, 4, 6))              # (B, T, d)
-k = rng.standard_normal((2, 5, 6))              # (B, S, d)
+q = rng.standard_normal((2, 4, 6))              # (B, T, d_k)
+k = rng.standard_normal((2, 5, 6))              # (B, S, d_k)
 v = rng.standard_normal((2, 5, 7))              # (B, S, d_v)
 visible = rng.random((2, 4, 5)) < 0.7           # (B, T, S)
 visible[:, :, 0] = True                         # every query sees something
@@ -242,12 +252,13 @@ dA = rng.standard_normal(A.shape)
 assert np.allclose(Y, known_Y) and np.allclose(A, known_A)
 for ours, theirs in zip(attention_backward(dY, dA, cache), library.backward(dY, dA, known)):
     assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-12)
-print("attention over queries, keys and values: outputs and gradients are the library's")
+print("attention over queries, keys and values: outputs and gradients equal the library's")
 
 # %% [markdown]
 # ### How a bug looks
 #
-# The division is easily forgotten in the backward pass. Which of the three gradients will be right?
+# The division is easily forgotten in the backward pass, as it is in `undivided`. Which of the three
+# gradients dq, dk and dv will be right?
 
 
 # %%
@@ -264,28 +275,32 @@ def undivided(dY, dA, cache):
 report = caught(check, undivided)
 
 # %% [markdown]
-# Only v is right, because its line does not contain the scale. For q and k the report names their
-# lines, calls the mistake a factor, and shows the wrong and the right value of one element. Divide
-# the first by the second: do you recognize the quotient, given d_k = 6? The missing factor is
-# `scale`.
+# Only dv is right, because only its line does not contain the scale. For q and k the report names
+# the wrong lines, calls the mistake a factor, and shows the wrong and the right value of one
+# element. Divide the wrong value by the right one. Do you recognize the quotient, given that
+# d_k = 6? It is √d_k, because the factor that is missing is `scale` = 1 / √d_k.
 #
 # ## Why divide by √d_k?
 #
-# In the paper's argument all components of q and k are independent, with mean 0 and variance 1.
+# What is the division for? The paper's argument assumes that all components of q and k are
+# independent, with mean 0 and variance 1. Then the variance of a score depends on the number of
+# components:
 #
 #     q_i k_i              mean 0, variance (mean of q_i²) (mean of k_i²) = 1
 #     q · k = Σ_i q_i k_i  mean 0, variance d_k: variances of independent numbers add up
 #     q · k / √d_k         mean 0, variance 1, whatever d_k is
 #
-# With a large d_k, scores of standard deviation √d_k are far apart, and the largest gets nearly all
-# of the weight. But where A is near 0 or 1, the slope of the softmax is near 0. The paper
-# *suspects* that this makes gradients extremely small, which we measure with 2,000 random queries
-# and ten keys for each.
+# The scores q · k have the standard deviation √d_k, so with a large d_k they are far apart, and the
+# largest gets nearly all of the weight. But where A is near 0 or 1, the slope of the softmax is
+# near 0. The paper *suspects* that this makes gradients extremely small. Does it? We draw 2,000
+# random queries with ten random keys each, and measure the size of the matrix ∂α/∂q, which carries
+# gradients from the weights back to the query. Its size is the norm ‖∂α/∂q‖, the root of the sum of
+# squares.
 
 
 # %%
 def gradient_to_query(d_k, divided):
-    """For random queries: variance of the scores, mean largest α, norms of ∂α/∂q."""
+    """For random queries: the variance of the scores, the mean of the largest α, ‖∂α/∂q‖."""
     rng = np.random.default_rng(d_k)
     q = rng.standard_normal((2_000, 1, d_k))
     k = rng.standard_normal((2_000, 10, d_k))
@@ -308,11 +323,12 @@ for d_k in WIDTHS:
               f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
 
 # %% [markdown]
-# The variance is d_k, as computed, and with the division everything is nearly constant. But read
-# the medians. Without the division, as d_k rises from 1 to 16, the median gradient *grows*: the
-# slope of the softmax falls, but it is multiplied by keys, whose length is about √d_k. Only for
-# large d_k does the median vanish. (The mean does not: a few queries whose two largest scores are
-# almost equal have very large gradients.)
+# Without the division the variance is close to d_k, as the argument says. With the division every
+# column is nearly constant. The surprise is in the medians without the division. As d_k rises from
+# 1 to 16, the median gradient does not fall: it *grows*. The slope of the softmax does fall, but it
+# is multiplied by the keys, and the length of a key is about √d_k. So the paper's suspicion is
+# right for large d_k only: there the median vanishes. (The mean does not vanish, because of a few
+# queries whose two largest scores are almost equal. Their gradients are very large.)
 
 # %%
 plain_medians = np.array(medians["q · k"])
@@ -330,28 +346,30 @@ for number, (name, values) in enumerate(medians.items()):
               marker=plotting.MARKERS[number])
 ax.minorticks_off()
 ax.set(xlabel="d_k, the size of queries and keys", ylabel="median of ‖∂α/∂q‖",
-       title=f"Undivided: {ratio:.1f} times the gradient at d_k = 16, hardly any at {WIDTHS[-1]}")
+       title=f"Undivided: {ratio:.1f} times the gradient at d_k = 16, almost none at {WIDTHS[-1]}")
 ax.set_xticks(WIDTHS, WIDTHS)
 ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
 # %% [markdown]
-# So here is a puzzle. If the division did nothing except prevent a vanishing gradient, a model with
-# d_k = 16 would not need it, since its gradient is three times as large without the division. Write
-# down what you expect before we train it.
+# So here is a puzzle. At d_k = 16 the median gradient is three times as large without the division.
+# If the division did nothing except prevent a vanishing gradient, a model with d_k = 16 would not
+# need it. Does such a model need it? Write down what you expect. We first build the whole layer,
+# and then train it with and without the division.
 #
 # ## One head, with its matrices
 #
-# Now the layer around it, for one sentence. The forward pass is the table above, and the backward
-# pass goes through each matrix as in lesson 01. X gets its gradient from q, whereas M gets two,
-# from k and from v, which add up:
+# Until here q, k and v were given. The layer computes them from X and M; we take one sentence
+# first. The forward pass is the table of symbols, line by line. The backward pass goes through each
+# matrix as in lesson 01. X was used once, for q. M was used twice, for k and for v, so its gradient
+# is a sum of two:
 #
 #     q = X W_q + b_q     dW_q = Xᵀ dq      db_q = Σ_t dq_t      dX = dq W_qᵀ
 #     k = M W_k           dW_k = Mᵀ dk                           dM = dk W_kᵀ
 #     v = M W_v + b_v     dW_v = Mᵀ dv      db_v = Σ_j dv_j      dM += dv W_vᵀ
 #
-# Keys have no bias: q · b_k would be the same for all keys, and change no weight. (The layer of the
-# paper has no biases at all.)
+# Keys have no bias, because a bias b_k would add the same number, q · b_k, to all scores of a
+# query, and the softmax would not change. (The paper's layer has no biases at all.)
 
 
 # %%
@@ -384,10 +402,11 @@ print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
 # %% [markdown]
 # ## Many heads
 #
-# One softmax can attend to one thing at a time, or to an average of two. So we cut q, k and v into
-# `heads` blocks of d_k columns each. Each block is a head, which attends by itself and divides by
-# √d_k, the root of its own number of columns. W_o then mixes the joined results. In code, with
-# slices and a loop:
+# One softmax can attend to one thing at a time, or to an average of two. How can a layer attend to
+# several things at once? We cut q, k and v into `heads` blocks of d_k columns each; together they
+# have d = `heads` · d_k columns. Each block is a head, which attends by itself and divides by √d_k,
+# the root of its own number of columns. Then the results of the heads are put side by side again,
+# and W_o mixes them. First in code that is easy to read, with slices and a loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -405,9 +424,10 @@ assert np.allclose(by_loop, known[0])
 print("three heads by slices: the library's output")
 
 # %% [markdown]
-# A loop over heads is slow, but one batched product computes them all if the axis of heads comes
-# *before* that of words, (B, heads, T, d_k), as if they were more sentences. Watch two words of six
-# numbers, where the first digit gives the word and the second the column:
+# A loop over heads is slow. One batched product computes them all if the axis of heads comes
+# *before* the axis of words, (B, heads, T, d_k), as if the heads were more sentences. Watch what
+# happens to two words of six numbers, where the first digit of a number gives the word and the
+# second the column:
 
 # %%
 x = np.array([[[10, 11, 12, 13, 14, 15],
@@ -418,10 +438,11 @@ for number, head_columns in enumerate(heads[0]):
     print(f"  head {number} has {head_columns.tolist()}")
 
 # %% [markdown]
-# Each head has its two columns of *both* words, and joining is the reverse. Since splitting only
-# moves numbers to other places, its backward pass moves the gradients back: it is `join`, just as
-# the backward pass of `join` is `split`. Here is the whole layer, for a batch. It also returns the
-# mean of the heads' weights; `dweights` is the gradient of a loss that reads it.
+# Each head has its two columns of *both* words. In the layer below, `split` does this, and `join`
+# is the reverse. Splitting only moves numbers to other places, so its backward pass moves the
+# gradients back, and this is what `join` does. In the same way, the backward pass of `join` is
+# `split`. Here is the whole layer, for a batch. Besides its output it returns the mean of the
+# heads' weights, and `dweights` is the gradient of a loss that reads this mean.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start multi-head`.
@@ -432,7 +453,7 @@ for number, head_columns in enumerate(heads[0]):
 class PlainMultiHead(Module):
     """Multi-head attention; the fields are those of the library's."""
 
-    W_q: Array  # (N, d)
+    W_q: Array  # (d_model, d), d = heads · d_k
     b_q: Array  # (d,)
     W_k: Array  # (D, d)
     W_v: Array  # (D, d)
@@ -446,28 +467,30 @@ class PlainMultiHead(Module):
         return x.reshape(B, T, self.heads, d // self.heads).transpose(0, 2, 1, 3)
 
     def join(self, x):
-        B, h, T, width = x.shape
-        return x.transpose(0, 2, 1, 3).reshape(B, T, h * width)
+        B, heads, T, d_k = x.shape
+        return x.transpose(0, 2, 1, 3).reshape(B, T, heads * d_k)
 
     def attend(self, X, M, visible):
-        """→ the heads' outputs (B, h, T, d / h), their weights (B, h, T, S), cache."""
+        """→ the heads' outputs (B, heads, T, d_k), their weights (B, heads, T, S), cache."""
         q = self.split(X @ self.W_q + self.b_q)
         k = self.split(M @ self.W_k)
         v = self.split(M @ self.W_v + self.b_v)
         return attention(q, k, v, visible[:, None])
 
     def forward(self, X, M, visible):
-        """X (B, T, N), M (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S), cache."""
+        """X (B, T, d_model), M (B, S, D), visible (B, T, S)
+        → (B, T, O), weights (B, T, S), cache.
+        """
         parts, weights, looked = self.attend(X, M, visible)
         joined = self.join(parts)                               # (B, T, d)
         return joined @ self.W_o + self.b_o, weights.mean(1), (X, M, joined, looked)
 
     def backward(self, dy, dweights, cache, grads):
-        """→ dX (B, T, N), dM (B, S, D)."""
+        """→ dX (B, T, d_model), dM (B, S, D)."""
         X, M, joined, looked = cache
         grads.W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))
         grads.b_o += dy.sum((0, 1))
-        dparts = self.split(dy @ self.W_o.T)                    # (B, h, T, d / h)
+        dparts = self.split(dy @ self.W_o.T)                    # (B, heads, T, d_k)
         shares = dweights[:, None] / self.heads
         dq, dk, dv = map(self.join, attention_backward(dparts, shares, looked))
         grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))
@@ -480,14 +503,14 @@ class PlainMultiHead(Module):
 
 # %%
 plain = PlainMultiHead(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
-X = rng.standard_normal((2, 4, 3))              # (B, T, N)
+X = rng.standard_normal((2, 4, 3))              # (B, T, d_model)
 M = rng.standard_normal((2, 5, 7))              # (B, S, D)
 shown, _, _ = plain.forward(head[0][None], head[1][None], np.ones((1, 4, 5), bool))
 assert np.allclose(shown[0], by_loop)
 
 
 def check_layer(layer):
-    """A gradient check where not everything is visible."""
+    """The report of a gradient check, with the mask `visible`."""
     def forward(X, M):
         return layer.forward(X, M, visible)
     return gradcheck(layer, X, M, rng=np.random.default_rng(4), forward=forward)
@@ -495,7 +518,7 @@ def check_layer(layer):
 
 print(check_layer(plain))
 check_same(plain, library, X, M, visible)
-print("many heads: outputs, weights and all gradients are the library's")
+print("many heads: outputs, weights and all gradients equal the library's")
 
 # %% [markdown]
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
@@ -504,9 +527,9 @@ print("many heads: outputs, weights and all gradients are the library's")
 # ## A bug that no gradient check can see
 #
 # Leave out the transpose: reshape (B, T, heads · d_k) straight to (B, heads, T, d_k). Every shape
-# fits, and if `split` and `join` agree, the backward pass is still the derivative of the forward
-# pass. It is the forward pass that is wrong, and a check cannot know what you meant. See what the
-# heads get now:
+# fits. If `join` leaves out its transpose as well, it still reverses `split`, and the backward pass
+# is still the derivative of the forward pass. It is the forward pass that is not what we meant, and
+# a gradient check cannot know what we meant. See what the heads get:
 
 
 # %%
@@ -516,8 +539,8 @@ class Scrambled(PlainMultiHead):
         return x.reshape(B, self.heads, T, d // self.heads)
 
     def join(self, x):
-        B, h, T, width = x.shape
-        return x.reshape(B, T, h * width)
+        B, heads, T, d_k = x.shape
+        return x.reshape(B, T, heads * d_k)
 
 
 scrambled = Scrambled(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
@@ -528,7 +551,7 @@ print(check_layer(scrambled))
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(9, 2.2), layout="constrained")
 for layer, title, ax in ((plain, "with the transpose: a head has two columns", axes[0]),
-                         (scrambled, "without: a head has the next four numbers", axes[1])):
+                         (scrambled, "without: a head has four numbers in a row", axes[1])):
     for number, taken in enumerate(layer.split(x)[0]):
         for value in taken.ravel():
             word, column = divmod(value, 10)
@@ -539,14 +562,15 @@ for layer, title, ax in ((plain, "with the transpose: a head has two columns", a
 show(figure, "08_split")
 
 # %% [markdown]
-# The check passes, although head 0 has two pieces of word 1, and head 1 pieces of both words. What
-# finds this bug is a *law*, a statement that must be true for any inputs, such as this: if no query
-# may see a source word, changing that word changes no output. Change it, and watch the outputs.
+# The gradient check passes, although head 0 has only numbers of word 1, and head 1 has numbers of
+# both. What finds this bug is a *law*, a statement that must be true for all inputs. Here is one:
+# if no query may see a source word, then changing that word changes no output. `leak` changes such
+# a word, and measures how far the outputs move.
 
 
 # %%
 def leak(layer):
-    """How far outputs move when the last source word does, which no query may see."""
+    """How far the outputs move when the last source word changes, which no query may see."""
     hidden = visible.copy()
     hidden[:, :, -1] = False
     changed = M.copy()
@@ -556,26 +580,32 @@ def leak(layer):
     return np.abs(after - before).max()
 
 
-print(f"a hidden word moves outputs by {leak(plain):.2f}; scrambled heads: {leak(scrambled):.2f}")
+print(f"changing a hidden word moves the outputs by {leak(plain):.2f}; with scrambled heads by "
+      f"{leak(scrambled):.2f}")
 assert leak(plain) == 0 and leak(scrambled) > 0.01
 
 # %% [markdown]
 # ## With and without the division
 #
-# Back to the puzzle. We give lesson 07's translator one head with d_k = 16 and train it on
-# `grammar-en-fr`, with and without the division. The paper's argument assumes q and k of variance
-# 1. A Transformer's layer norm keeps them near that (lesson 09), but here we measure them before
-# training and rescale W_q and W_k.
+# Back to the puzzle: does a model with d_k = 16 need the division? We give lesson 07's translator
+# one head with d_k = 16, and train it on `grammar-en-fr` with and without the division. The paper's
+# argument assumes that q and k have variance 1. In a Transformer, layer norm keeps them near that
+# (lesson 09). Our translator has no layer norm, so we measure q and k before training, and rescale
+# W_q and W_k.
 #
-# Two things differ between the two models: whether e is divided *during* training, and the variance
-# of the scores *at its start*, about 1 or 16. To separate them we rescale W_q and W_k once more, so
-# that the undivided model starts with variance 1 and the divided one with 16. If the division
-# matters, the two divided models will behave alike. If the start matters, the two that start with
-# variance 1 will. Which do you expect?
+# Two things differ between these two models. One is whether the scores are divided *during*
+# training. The other is their variance *at the start* of training: about 1 with the division, and
+# about 16 without. To separate the two, we train two more models, with W_q and W_k rescaled once
+# more. In one the scores are not divided but start with variance 1; in the other they are divided
+# but start with variance 16. If the division matters, the two divided models will behave alike. If
+# the start matters, the two models that start with variance 1 will behave alike. Which do you
+# expect?
 #
-# (You may skip `create`. For scores q · k / √d_k of variance w it sets var(q) = var(k) = √w,
-# measured on the untrained states of 500 pairs, so the standard deviations are w to the power 1/4.
-# Undivided scores have d_k times that variance, so their target is w / d_k.)
+# (You may skip `create`. It rescales q and k so that the scores have a given variance w at the
+# start. The variances of q and k are measured on the untrained states of 500 pairs. For divided
+# scores, q · k / √d_k, each is set to √w, so the standard deviations are w to the power 1/4.
+# Undivided scores of the same q and k have d_k times the variance, so for them w is replaced by
+# w / d_k.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -586,7 +616,7 @@ test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 300)
 
 
 def create(seed, size=16, heads=1, divided=True, variance=1):
-    """An untrained Translator whose scores have this variance; size: columns of all heads."""
+    """An untrained Translator with scores of this variance; size: the columns of all heads."""
     translator = Translator.create(pairs, "luong", SIZES, TranslatorTraining(seed=seed))
     layer = MultiHeadAttention.create(np.random.default_rng(seed), 64, 64, size, heads=heads,
                                       scaled=divided)
@@ -630,7 +660,8 @@ MODELS = {
     "not divided, variance 1": dict(divided=False, variance=1),
     "not divided, variance 16": dict(divided=False, variance=16),
 }
-SEEDS = (1, 2)      # 1 to 5: divided, variance 1 ends at 1.15 to 1.46, variance 16 at 2.12 to 2.95
+SEEDS = (1, 2)
+# seeds 1 to 5 on one machine, divided: variance 1 ends at 1.15 to 1.46, variance 16 at 2.12 to 2.95
 
 
 def trained_curve(name, seed):
@@ -639,8 +670,8 @@ def trained_curve(name, seed):
     start = f"variance {variance_of_scores(translator):4.1f}, largest α {largest(translator):.2f}"
     curve = train(translator, seed)
     points = metrics.pointing_accuracy(translator.attend(test), test)
-    print(f"  {name:<24}  {start} before, {largest(translator):.2f} after;  perplexity "
-          f"{curve[-1]:.2f}, on the right word {points:.0%}", flush=True)
+    print(f"  {name:<24}  before: {start}; after: {largest(translator):.2f}, for "
+          f"{points:.0%} on the right word, perplexity {curve[-1]:.2f}", flush=True)
     return curve
 
 
@@ -652,8 +683,9 @@ for name in MODELS:
 ends = np.array([curves[name][:, -1] for name in MODELS])                       # (models, seeds)
 soft = ends[[0, 2]]
 sharp = ends[[1, 3]]
-print(f"Perplexity from {soft.min():.2f} to {soft.max():.2f} for variance 1 at the start, divided "
-      f"or not; from {sharp.min():.2f} to {sharp.max():.2f} for variance 16, divided or not.")
+print("Perplexity after training, divided or not:")
+print(f"  variance 1 at the start:  {soft.min():.2f} to {soft.max():.2f}")
+print(f"  variance 16 at the start: {sharp.min():.2f} to {sharp.max():.2f}")
 assert soft.max() < sharp.min()
 
 # %% tags=["training"]
@@ -665,43 +697,51 @@ for (name, several), number, style in zip(curves.items(), [0, 1, 0, 1], styles):
 ax.minorticks_off()
 ax.set_yticks([1.5, 2, 3, 5, 10, 20], ["1.5", "2", "3", "5", "10", "20"])
 ax.set(xlabel="epoch", xticks=[1, 2, 3], ylabel="training perplexity, mean of two seeds",
-       title="The variance at the start makes the difference, the division does not")
+       title="What matters is the variance at the start, not the division")
 ax.legend()
 show(ax, "08_start")
 
 # %% [markdown]
-# The two models that start with variance 1 behave alike. Undivided scores train as well as divided
-# ones if they *begin* small, and if they begin large, the division helps only a little. So at
-# d_k = 16 a vanishing gradient, on which the random queries had already cast doubt, hardly explains
-# the difference. What is wrong with a large start, then? Look at the largest α. In all four models
-# it ends close to 1, because a translator *learns* a saturated softmax here. But the two bad ones
-# begin with a largest α of about 0.7, on random words, and must undo that before they can learn
-# where to attend.
+# The two models that start with variance 1 behave alike: if the scores *begin* small, a model
+# trains as well without the division as with it. The two models that start with variance 16 are
+# alike, too, but far behind. So the start makes the difference. A vanishing gradient hardly
+# explains it at d_k = 16, where the random queries had a *larger* gradient without the division.
 #
-# Two questions remain. Does the sharp start do the harm, or do larger matrices W_q and W_k change
-# more slowly (question 3)? And does only the start matter at d_k = 256, where the gradient does
-# vanish (question 5)? One effect of the division is certain: if q and k have variance 1, no weight
-# is close to 1 at the start, whatever d_k is.
+# What is wrong with a large start, then? Compare the largest α before and after training. After
+# training it is close to 1 in all four models, because a translator *learns* a nearly one-hot
+# softmax on this task. But in the two models that start with variance 16 it is about 0.7 already
+# before training, on words that are random. These models must undo that before they can learn where
+# to attend.
 #
-# Should you always divide, then? Lesson 07's decoder has no matrices W_q and W_k: its query for dot
-# is the state, here 120 numbers between −1 and 1. The package has records of it
-# (`results/claims.md`; the recipes `clauses-dot` and `clauses-scaled-dot`: 75,000 clauses of the
-# Bible, six epochs, test perplexity, mean of three seeds):
+# Two questions remain, which you can answer by experiment. Is it the sharp start that does the
+# harm, or the larger matrices W_q and W_k, because they change more slowly (question 3)? And is the
+# start all that matters at d_k = 256, where the gradient does vanish (question 5)? One effect of
+# the division is certain: if q and k have variance 1, no weight is close to 1 at the start,
+# whatever d_k is.
+#
+# Should you always divide, then? In lesson 07's decoder, dot has no matrices W_q and W_k: the query
+# is the state itself. The package has records of this decoder with and without the division
+# (`results/claims.md`, recipes `clauses-scaled-dot` and `clauses-dot`). There a state is 120
+# numbers between −1 and 1. The models were trained for six epochs of 75,000 clauses of the Bible,
+# with three seeds each:
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
-print("\nrecorded, one head of 120, states as queries and keys, test perplexity: "
-      + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in RECORDED.items()))
+print("\nrecorded, one head of 120, states as queries and keys: test perplexity (lower is better)")
+for name, perplexity in RECORDED.items():
+    print(f"  {name:<11} {perplexity:.2f}")
 
 # %% [markdown]
-# There the division makes the model worse. (Perhaps those scores begin small enough without it. How
-# would you find out?)
+# In that decoder the division makes the model worse. Perhaps its scores begin small enough without
+# the division; their variance before training would tell.
 #
 # ## What the heads attend to
 #
-# Last, the same task with four heads of 16 numbers each. The loss rewards no head for pointing at
-# the right word, since it depends only on the sum of what all four contribute. The library returns
-# the mean of the heads' weights, our layer those of each head.
+# Does each head learn to point at the right word? We train the same task once more, with four heads
+# of 16 numbers each. The loss does not ask any single head to point at the right word, since it
+# depends only on the sum of what all four contribute. The library's layer returns only the mean of
+# the heads' weights, so we give its trained parameters to our layer, which returns the weights of
+# each head.
 
 # %% tags=["training"]
 translator = create(1, size=64, heads=4)
@@ -742,11 +782,12 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
       f"all links, {negation(by_library):.0%} of ne and pas.")
 
 # %% [markdown]
-# Compare the titles with the last line of the output, for *ne* and *pas*. When the model writes one
-# of them, head 1 nearly always attends to *not*, head 2 half of the time, and the other two hardly
-# ever, while the mean of all four is right for half. So the mean, which a heatmap of the layer
-# shows, hides what one head knows. Which head it is depends on the seed, so look at heads one by
-# one.
+# Compare the titles of the heatmaps with the last line of the output. When the model writes *ne* or
+# *pas*, the right word is *not*. Head 1 nearly always has its largest weight there, head 2 only
+# about half of the time, and the other two hardly ever. In the mean of all four, the largest weight
+# is on *not* far less often than in head 1. So the mean hides what one head knows, and the mean is
+# what a heatmap of the layer shows. Look at the heads one by one, because which head it is depends
+# on the seed.
 
 # %% [markdown]
 # ## What others call it
@@ -786,15 +827,18 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # %% [markdown]
 # ## Questions
 #
-# 1. Keys have no bias, because b_k would change no weight. What does b_q do? Can it go, too?
-# 2. Show that one head's scores are those of lesson 07's general, and say which W_a it is. Which
-#    matrices W_a can it not have?
-# 3. Multiply W_q and W_k by two each and divide all scores by four again, so that W_q and W_k are
-#    large but the scores start with variance 1. Does the model train like variance 1 or like 16?
+# 1. Keys have no bias, because b_k would change no weight. What does the queries' bias b_q do? Can
+#    it be left out, too?
+# 2. Show that the scores of one head are those of lesson 07's general. Which W_a do they have?
+#    Which matrices W_a are not possible in this way?
+# 3. Multiply W_q and W_k by two each, and divide all scores by four, so that W_q and W_k are large
+#    but the scores still start with variance 1. Does the model train like those that start with
+#    variance 1, or like those with 16?
 # 4. Train the undivided model with variance 16 for eight epochs. Does it catch up?
 # 5. Repeat the four models with d_k = 256, variances 1 and 256. Does only the start matter?
-# 6. In `leak` move a *query* instead: the outputs of other words must not move. Does this law find
-#    the scrambled layer? And does this one: if source words and the columns of `visible` are
-#    reordered alike, the outputs stay the same?
-# 7. Change W_q and W_k of a head so that no output changes. How many numbers can you choose?
-# 8. Do four heads of 16 translate better than one of 64? Three epochs, five seeds.
+# 6. Test two more laws. If a target word changes, the outputs of the other target words stay the
+#    same. And if the source words and the columns of `visible` are put into another order together,
+#    the outputs stay the same. Which of the two find the scrambled layer?
+# 7. Change W_q, b_q and W_k of a head so that no output changes. How many numbers can you choose
+#    freely?
+# 8. Do four heads of 16 translate better than one of 64? Train for three epochs, with five seeds.

@@ -24,7 +24,7 @@ def check_same(attention, score, score_backward, s, M, *weights):
 
 
 def check_same_look(attention, look, attend_backward, s, M, *weights):
-    """The same for a function that gives context and weights itself."""
+    """The same for a function that returns context and weights, such as local_p."""
     dc = np.random.default_rng(9).standard_normal(M.shape[1])
     context, alpha, cache = look(s, M, *weights)
     ours = [context, alpha, *attend_backward(dc, np.zeros(len(M)), cache)]
