@@ -102,10 +102,9 @@ show(plotting.diagram(boxes, arrows, title="Attention by nearness: only the oran
 # %% [markdown]
 # ## Forward
 #
-# Does nearness choose a different word from the dot product of lesson 07? Take a map of two
-# dimensions, with a query and three words. Draw the four points on paper: their coordinates are in
-# the next cell. Which word is nearest to the query, and which word has the largest dot product with
-# it?
+# Do nearness and the dot product of lesson 07 choose the same word? Take a map of two dimensions,
+# with a query and three words. Draw the four points on paper: their coordinates are in the next
+# cell. Which word is nearest to the query, and which word has the largest dot product with it?
 
 # %%
 words = ["the", "blue", "student"]
@@ -391,9 +390,9 @@ report = caught(check, Pushed)
 
 # %% [markdown]
 # The gradients of W and of the annotations are wrong, while those of s and of the queries are
-# right. The gradient of the queries is a sum of dU, so dU is right. What else do W and the
-# annotations need? The gradient of the keys, and only one line computes it. The report names that
-# line and its mistake, a wrong sign: k has a minus in u = q − k.
+# right. The gradient of the queries is the sum of dU over the words, so dU must be right. What else
+# do W and the annotations need? The gradient of the keys, and only one line computes it. The report
+# names that line and its mistake, a wrong sign: k has a minus in u = q − k.
 #
 # ## A file, and the command
 #
@@ -419,8 +418,8 @@ assert code == 0
 # We measure three things on the test sentences. The names are those of the output and the figure.
 #
 # - *exactly right*: the share of sentences that are translated without a single mistake
-# - *points right*: how often the right source word has the largest weight, when the weight of
-#   `</s>` is not counted
+# - *points right*: the share of sure links at which attention points, so the linked source word has
+#   the largest weight (`</s>` is not counted)
 # - *largest weight*: the mean of the largest weight of each target word, which says how sharp the
 #   attention is
 #
@@ -496,8 +495,8 @@ assert min(sharp["general"]) > max(sharp["additive"])
 #
 # Your first guess was about sharpness. Nearness is indeed sharper than additive, with each of the
 # three seeds. At this point you could write a paper: "Distance makes attention sharp". Your second
-# guess was about the reason. General is about as sharp as nearness or sharper, and there is no
-# distance in it. So sharpness does not need distance. Without general as a control, you would have
+# guess was about the reason. General has no distance in it, and on average it is even sharper than
+# nearness. So sharpness does not need distance. Without general as a control, you would have
 # believed that it does.
 #
 # Then why is additive less sharp? One explanation suggests itself: the tanh. A tanh is between −1
@@ -620,12 +619,11 @@ show(figure, "13_attention")
 # count. What counts is the little weight that remains: general has it on the right word, and
 # nearness does not. The second habit is that of *ne*, which in nearness looks at *do*. This link is
 # marked as possible but not as sure, so it does not count either. Neither habit seems to hurt: seed
-# 3 translates best of nearness's three seeds. So a low share of links may be a habit, not a
-# mistake.
+# 3 translates best of nearness's three seeds. So a low share of links may come from a habit, and
+# not from a mistake.
 #
-# That is how most new mechanisms end. This one works: its gradients are right, it translates, and
-# it points at the right words. But it is not better than what we had. If that is the result, say
-# so.
+# Most new mechanisms end like this one. It works: its gradients are right, it translates, and it
+# points at the right words. But it is not better than what we had. If that is the result, say so.
 #
 # ## Yours
 #
