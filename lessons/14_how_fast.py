@@ -286,7 +286,7 @@ print(check(FirstWritten))
 # what the previous version gave**. We compare the loss, every gradient, and the weights after two
 # updates. (One update would not reveal a gradient that is never reset to 0.) Training uses float32,
 # so "the same" means the same up to rounding: if the terms of a sum are added in a different order,
-# its last digits change.
+# its last digits may change.
 
 
 # %%
@@ -470,7 +470,7 @@ report = caught(check_recurrence, OneOff)
 
 # %% [markdown]
 # Only the gradient of U is wrong, and the report names its line. All shapes are right, so nothing
-# crashes, and a model that is trained with this bug still learns, only worse.
+# crashes, and a model that is trained with this bug still learns, but less well.
 #
 # ## 3. All words at once
 #
@@ -503,8 +503,8 @@ print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 # ## 4. Few rows at full speed: U in panels
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
-# backward pass. The plot in section 1 shows what that costs: per row, 20 rows are slower than a
-# thousand. Why, although U and the arithmetic per row are the same?
+# backward pass. The plot in section 1 shows what that costs: a product of 20 rows takes more time
+# per row than a product of a thousand. Why, when U and the arithmetic per row are the same?
 #
 # ### Packing
 #
@@ -628,14 +628,13 @@ large = numbers.standard_normal((LARGE, 4 * LARGE), np.float32)
 FEW = (1, 5, 10, 20, 50, 200)
 inputs_of = {}                                      # {size: (U, states, slopes)}
 for size, matrix in ((H, U), (LARGE, large)):
-    inputs_of[size] = (matrix, numbers.standard_normal((max(FEW), size), np.float32),
-                       numbers.standard_normal((max(FEW), 4 * size), np.float32))
-    matrix, h, da = inputs_of[size]
+    h = numbers.standard_normal((max(FEW), size), np.float32)
+    da = numbers.standard_normal((max(FEW), 4 * size), np.float32)
+    inputs_of[size] = (matrix, h, da)
     for x, W in ((h, matrix), (da, matrix.T)):
         for n in FEW:
-            panels = Panels(W, n)
             y = x[:n] @ W
-            assert np.abs(x[:n] @ panels - y).max() < 1e-5 * np.abs(y).max()
+            assert np.abs(x[:n] @ Panels(W, n) - y).max() < 1e-5 * np.abs(y).max()
     print(f"H = {size}: panels give the plain products; at {B} rows the panels of U.T have "
           f"{len(Panels(matrix.T, B).parts)} parts")
 
@@ -674,9 +673,9 @@ check_same(UInPanels, WordsAtOnce)
 # %% [markdown]
 # ## 5. One compiled loop for all gates
 #
-# What else takes time in the loop? Count what NumPy does for the gates. One σ takes four calls, for
-# −a, exp, the sum with 1, and the division, and each call makes a new array. Forward and backward,
-# a time step makes some fifty calls, each for only B · H numbers.
+# What else takes time in the loop? Count what NumPy does for the gates. A single σ takes four
+# calls, for −a, exp, the sum with 1, and the division, and each call makes a new array. Forward and
+# backward, a time step makes some fifty calls, each for only B · H numbers.
 #
 # A compiled loop, also called a kernel, does all of this for one number, and then for the next.
 # Intermediate results stay in the processor's registers, so they need no arrays. For each row of
@@ -770,8 +769,9 @@ print(check(OnePassUpdate))
 #
 # ## The library, and the floor
 #
-# How close is version 7 to the library, and to the floor? The library's `LanguageModel` has all
-# seven changes. It can be given our weights, because it has the same six arrays under other names:
+# How close is our last version, number 7, to the library and to the floor? The library's
+# `LanguageModel` has all seven changes. It can be given our weights, because it has the same six
+# arrays under other names:
 
 
 # %%
@@ -910,14 +910,14 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # %% [markdown]
 # Compare this with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
 # kernels, the first version took less than three times as long as its products, not ten times,
-# because BLAS did much of the work from the start. One change, all words at once, saved about as
-# much as all the others together. Each of the others saved about a tenth of the time or less, and
-# change 1 hardly anything.
+# because BLAS did much of the work from the start. One change, number 3 (all words at once), saved
+# about as much as all the others together. Each of the others saved about a tenth of the time or
+# less, and change 1 hardly anything.
 #
 # These savings are those of *this* model, which has a large output layer. In a larger model, the
-# loop counts for more: with H = 1,024 and ten texts, the panels alone saved more than a third of
-# the time (question 5). The savings also depend on the order of the changes: a loop that is gone
-# cannot be made faster (question 1).
+# loop counts for more: with H = 1,024 and ten texts, the panels by themselves saved more than a
+# third of the time (question 5). The savings also depend on the order of the changes: a loop that
+# is gone cannot be made faster (question 1).
 #
 # The panels also rely on a limit inside OpenBLAS, and its next version may move that limit. So
 # measure again when your BLAS changes.
