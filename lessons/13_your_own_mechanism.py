@@ -1,20 +1,22 @@
 # %% [markdown]
 # # Lesson 13: a mechanism of your own
 #
-# **You will be able to** take a score of your own from an equation to a verdict: derived, checked,
-# trained next to two controls.
+# **You will be able to** take a score of your own from an equation to a verdict: derive its
+# gradients, check them, and train it next to two controls.
 #
 # **Needs:** lessons 06 and 07. **Time:** 40 minutes to read, about a minute to run.
 #
-# The scores that you have met multiply query and word, or add them and apply a tanh, and one
-# ignores the word. Here is another idea: put query and words as points on a map, and attend to what
-# is *near*, so that a score is a distance. As no paper in this course has this score, nobody has
-# derived it for you, checked it, or tried it.
+# The scores that you have met are of three kinds. The first multiplies the query by the source
+# word's annotation, the second adds the two and applies a tanh, and the third ignores the source
+# word. Here is another idea: put the query and the source words as points on a map, and attend to
+# the words that are *near* the query. The score then depends on a distance. No paper in this course
+# has this score, so nobody has derived it for you, checked it, or tried it.
 #
-# This lesson goes the whole way: from the idea to numbers on paper, to a backward pass, to a class
-# that the library trains like its own, to a comparison, and to a verdict, the hardest step. Make
-# two guesses before you start. Will attention by distance be sharper than additive attention, that
-# is, will its largest weights be larger? And if so, is distance the reason?
+# This lesson goes the whole way. The idea becomes an equation, then numbers on paper, then a
+# backward pass, and then a class that the library trains like its own. After that come a comparison
+# with two scores that you know, and the hardest step, a verdict. Make two guesses before you start.
+# Will attention by distance be sharper than additive attention, that is, will its largest weights
+# be larger? And if so, is distance the reason?
 #
 # Afterwards it is your turn: the guide `docs/custom_mechanisms.md` takes you from an equation of
 # your own to a heatmap.
@@ -53,18 +55,19 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## From an idea to an equation
 #
-# "Attend to what is near" cannot be computed yet. Four questions turn it into an equation.
+# "Attend to what is near" is not an equation yet. Four questions make it one.
 #
-# *Near to what?* The query q and the annotations h_j may differ in size. A matrix W puts the words
-# on the query's map: k_j = h_j W.
+# *Near to what?* The query q. But q and the annotations h_j may have different sizes, so a matrix W
+# first puts each word on the query's map, at the point k_j = h_j W.
 #
-# *Which distance?* The squared one, d_j = ‖q − k_j‖², because it has a derivative everywhere. (‖u‖
-# itself has none at u = 0.)
+# *Which distance?* The squared one, d_j = ‖q − k_j‖², because it has a derivative everywhere. (The
+# distance ‖q − k_j‖ itself has none where it is 0.)
 #
-# *Which sign?* Near must mean a high score: e_j = −d_j.
+# *Which sign?* A near word should get a high score, so the score is −d_j.
 #
-# *How near is near?* That depends on the size of the map, so let the model learn a factor β. Since
-# β must stay positive, let β = exp(s), where s may be any number.
+# *How near is near?* That depends on the size of the map, so multiply the score by a factor β, and
+# let the model learn it: e_j = −β d_j. The factor must stay positive. So let β = exp(s), where the
+# parameter s may be any number. In all:
 #
 #     k_j = h_j W              d_j = ‖q − k_j‖²           e_j = −β d_j,   β = exp(s)
 #     α   = softmax(e)         c   = Σ_j α_j h_j
@@ -73,8 +76,8 @@ np.set_printoptions(precision=3, suppress=True)
 # |---|---|---|
 # | q | (Q,) | the query: the decoder's state |
 # | h_j, all of them H | (D,), (S, D) | annotations of the source words |
-# | k_j, all of them K | (Q,), (S, Q) | keys: the places of the words on the map |
-# | u_j, all of them U | (Q,), (S, Q) | q − k_j, from the word to the query |
+# | k_j, all of them K | (Q,), (S, Q) | keys: the words' places on the map |
+# | u_j, all of them U | (Q,), (S, Q) | q − k_j: the way from the word to the query |
 # | d_j, e_j, α_j | | squared distance, score, weight |
 # | W, s | (D, Q), (1,) | parameters |
 
@@ -99,8 +102,9 @@ show(plotting.diagram(boxes, arrows, title="Attention by nearness: only the oran
 # %% [markdown]
 # ## Forward
 #
-# Draw a map of two dimensions on paper, with three words and a query. Which word is nearest? And
-# which one would the dot product of lesson 07 choose?
+# Do nearness and the dot product of lesson 07 choose the same word? Take a map of two dimensions,
+# with a query and three words. Draw the four points on paper: their coordinates are in the next
+# cell. Which word is nearest to the query, and which word has the largest dot product with it?
 
 # %%
 words = ["the", "blue", "student"]
@@ -125,14 +129,17 @@ alpha = softmax(e)                  # (S,)
 by_dot = softmax(K @ q)
 for j, word in enumerate(words):
     print(f"  {word:<8} u = {U[j]}  d = {d[j]:.2f}  e = {e[j]:.2f}  α = {alpha[j]:.2f}   "
-          f"by dot: q · k = {K[j] @ q:.2f}, α = {by_dot[j]:.2f}")
+          f"by dot product: q · k = {K[j] @ q:.2f}, α = {by_dot[j]:.2f}")
 assert alpha.argmax() == 2 and by_dot.argmax() == 1
 
 # %% [markdown]
-# They disagree. By dot, *blue* wins because it is far out in the direction of the query, whereas by
-# nearness only the place counts. Now move the query over the whole map, and colour each place by
-# the word that wins there. Guess before you look: by dot, does *student* win if the query is
-# exactly on *student*? Does it win anywhere?
+# The two scores choose different words. By nearness, *student* wins (has the largest weight)
+# because it is closest to the query. By dot product, *blue* wins because it is far out in nearly
+# the query's direction.
+#
+# Now let the query be anywhere on the map, and colour each place by the word that wins when the
+# query is there. Guess before you look: by dot product, does *student* win if the query is exactly
+# on *student*? Does it win anywhere?
 
 # %%
 side = np.linspace(-3.5, 3.5, 351)
@@ -151,50 +158,51 @@ for ax, winner in zip(axes, (by_place, by_direction)):
 
 # %%
 axes[0].set(title="by nearness: the closest", ylabel="second coordinate")
-axes[1].set_title("by dot: only q's direction counts")
+axes[1].set_title("by dot product: only q's direction counts")
 show(figure, "13_winners")
 for word, k in zip(words, K):
     print(f"  a query on {word}: by nearness {words[((k - K)**2).sum(1).argmin()]} wins, "
-          f"by dot {words[(K @ k).argmax()]}")
+          f"by dot product {words[(K @ k).argmax()]}")
 assert (K @ K[2]).argmax() == 1
 
 # %% [markdown]
-# By dot, *student* does not win at its own place, because *blue* is in almost the same direction,
-# and farther out. Instead, *student* wins in a wedge below, away from its place. By nearness, each
-# word wins in a region around itself.
+# By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
+# almost the same direction and farther out. It wins only if the query is in a wedge below the
+# origin, far from *student*. By nearness, each word wins in the region around itself.
 #
 # ## Backward
 #
-# Take one line at a time, in reverse, and compare each result with a central difference. The
-# upstream gradient dα is given, so the loss is L = dα · α. The softmax is lesson 06's: de = α ∘ (dα
-# − α · dα). Then
+# Which way should the points on the map move? Take the equations one line at a time, in reverse,
+# and compare each gradient with a central difference. The upstream gradient dα is given, so we can
+# take L = dα · α as the loss. The gradient of the softmax is in lesson 06: de = α ∘ (dα − α · dα).
+# The other lines are new:
 #
 #     e_j = −β d_j         dd_j = −β de_j                 dβ = −Σ_j de_j d_j
 #     β   = exp(s)         ds   = β dβ                    exp is its own derivative
-#     d_j = ‖u_j‖²         du_j = 2 dd_j u_j              each square: 2 u
-#     u_j = q − k_j        dq   = Σ_j du_j                q met every word
-#                          dk_j = −du_j                   each k_j met q once, with a minus
+#     d_j = ‖u_j‖²         du_j = 2 dd_j u_j              2 u for each square u²
+#     u_j = q − k_j        dq   = Σ_j du_j                q is in every u_j
+#                          dk_j = −du_j                   k_j is in u_j only, with a minus
 
 # %%
 dalpha = np.array([0.3, 0.6, -0.9])     # more weight for student would lower the loss
 
 
 def L(e=0, d=0, U=0):
-    """dα · α, after adding the given arrays to the intermediates."""
+    """The loss dα · α, with the given arrays added to the intermediates e, d and U."""
     differences = q - K + U
     distances = (differences**2).sum(1) + d
     return dalpha @ softmax(-np.exp(s) * distances + e)
 
 
 def check_gradient(name, ours, loss, array):
-    """Compare our gradient with the central difference of loss, which reads the array."""
+    """Compare our gradient of the array with the central difference of loss(), which reads it."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
-    print(f"  {name:<3} {ours.ravel()}   as measured: {numeric.ravel()}")
+    print(f"  {name:<3} {ours.ravel()}   central difference: {numeric.ravel()}")
 
 
 def moved(name, ours):
-    """The same for an intermediate."""
+    """Check the gradient of an intermediate, by varying an array that is added to it."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -214,9 +222,10 @@ check_gradient("dq", dq, L, q)
 check_gradient("dK", dK, L, K)
 
 # %% [markdown]
-# What do these gradients do? If the points themselves were learned, the next update would move each
-# of them *against* its gradient. Since *student* should get more weight, which way will it go, and
-# which way will *blue* go? (In the figure, a larger weight is a larger dot.)
+# What do these gradients do? Suppose that the points themselves were learned. The next update would
+# move each of them *against* its gradient. Our dα is negative for *student* only, so the loss falls
+# if *student* gets more weight. Which way will *student* move, and which way will *blue*? (In the
+# figure, a larger dot means a larger weight, and the arrows show the update.)
 
 # %%
 figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
@@ -234,53 +243,62 @@ ax.set(xlim=(-1.2, 3.2), ylim=(-0.4, 2.6), aspect="equal", xlabel="first coordin
 show(ax, "13_map")
 
 # %% [markdown]
+# So the update works on the map as you would expect: the word that should get more weight comes
+# nearer to the query, and the other words move away from it.
+#
 # ## What is it, really?
 #
-# Before you spend an hour on an idea, check whether it is an old one in disguise. Expand the
-# square:
+# Is this score new? Before you spend an hour on an idea, check whether it is an old one in
+# disguise. Expand the square:
 #
 #     e_j = −β ‖q − k_j‖²  =  2β q · k_j  −  β ‖k_j‖²  −  β ‖q‖²
 #
-# The last term is the same for every word, so the softmax cancels it. The first term is *general*
-# from lesson 07, with the matrix 2β Wᵀ. Only the middle term is new, and it does not contain the
-# query: a word far from the origin always gets less weight.
+# The last term is the same for every word, so it cancels in the softmax. The first term is the
+# score *general* of lesson 07, where the matrix between query and annotation is 2β Wᵀ. Only the
+# middle term is new, and it does not contain the query: it lowers the score of a word far from the
+# origin, whatever the query is. In the weights, the term becomes a factor exp(−β ‖k_j‖²) for each
+# word.
 
 # %%
 by_product = softmax(2 * beta * (K @ q))
 by_length = np.exp(-beta * (K**2).sum(1))
 for j, word in enumerate(words):
-    print(f"  {word:<8} by 2β q · k alone: α = {by_product[j]:.2f}   factor exp(−β ‖k‖²) = "
+    print(f"  {word:<8} by 2β q · k only: α = {by_product[j]:.2f}   factor exp(−β ‖k‖²) = "
           f"{by_length[j]:.3f}")
 product = by_product * by_length
 assert np.allclose(product / product.sum(), alpha)
-print("their products, normalised, are the weights by distance")
+print("this α times this factor, normalised, is the weight by nearness")
 
 # %% [markdown]
-# So the question is not whether "distance" works, but what this one factor adds to general.
+# So nearness is general with one more factor per word. The question is not whether distance works,
+# but what this factor adds to general.
 #
 # ## The class
 #
-# `SoftmaxAttention` implements the mask, the softmax, the context, and all of their backward
-# passes. You create the parameters, and write the score and its backward pass. Since the keys k_j =
-# h_j W are computed once per sentence, you also extend `read` and `read_backward`:
+# What must you write before the library can train this score? `SoftmaxAttention` already implements
+# the mask, the softmax, the context, and the backward passes of all three. You create the
+# parameters, and write the score and its backward pass. The keys k_j = h_j W are the same for all
+# target words. So you also write `read`, which computes them once per sentence, and
+# `read_backward`, which takes their gradient back to W and to the annotations:
 #
-# | method | when | here |
+# | method | when it runs | what it does here |
 # |---|---|---|
-# | `create` | once | random weights of the sizes that the model needs |
+# | `create` | once | draws random weights of the sizes that the model needs |
 # | `read` | once per sentence | returns a `Memory`, with the keys in `memory.keys` |
 # | `score` | each target word | returns e, and a cache for the backward pass |
-# | `score_backward` | each target word, in reverse | adds dK to `dmemory.keys`, returns dq |
-# | `read_backward` | once per sentence | from dK: adds dW to `grads.W`, returns dh |
+# | `score_backward` | each target word, in reverse | adds dK to `dmemory.keys`, and returns dq |
+# | `read_backward` | once per sentence | from dK: adds dW to `grads.W`, and returns dh |
 #
-# (Other scores may also need `dmemory.values` and `dmemory.defer`: section 2 of
+# (Other scores may also need `dmemory.values` and `dmemory.defer`. Section 2 of
 # `docs/custom_mechanisms.md` explains them.)
 #
 # > **Exercise.** Write the two backward methods before you read on:
 # > `numpy-attention exercise start nearness`.
 #
-# Now for a batch: q (B, Q) and K (B, S, Q). Compare line by line with what you did by hand. Because
-# a distance is a sum of Q squares and may be large, `create` starts with a small β, s = −2:
-# question 1 shows why no softmax should start too sharp.
+# The class computes a whole batch, with q (B, Q) and K (B, S, Q). Compare it line by line with the
+# equations above. Only the initial value of s is new. A distance is a sum of Q squares and may be
+# large, so `create` starts with a small β: s = −2. (Question 1 shows why no softmax should start
+# too sharp.)
 
 
 # %% tags=["plain"]
@@ -323,8 +341,10 @@ class Nearness(SoftmaxAttention):
 
 
 # %% [markdown]
-# First compare with the three words. Then check every gradient, with two sentences of different
-# lengths and five target words. All sizes differ.
+# Is the class right? First, its weights for the three words must be those that you have seen. Then
+# check every gradient, with two sentences of different lengths and five target words. All sizes are
+# different, because equal sizes would hide a mix-up of two axes. In the report, `input[0]` is the
+# queries, and `input[1]` the annotations.
 
 # %%
 mine = Nearness(np.eye(2), s)
@@ -334,7 +354,7 @@ assert np.allclose(weights, alpha)
 
 
 def check(kind):
-    """The report of a gradient check of a class like Nearness."""
+    """Check all gradients of a class like Nearness; → the report."""
     rng = np.random.default_rng(4)
     attention = randomize(kind(np.empty((4, 3)), np.empty(1)), rng, 1.0)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]], bool)
@@ -347,12 +367,12 @@ def check(kind):
 print(check(Nearness))
 
 # %% [markdown]
-# `input[0]` are the queries, `input[1]` the annotations.
+# All gradients are right.
 #
 # ### What a bug looks like
 #
-# Your own mechanism will have bugs. Here is one in ours. Find it by eye, then read the report, and
-# see whether you could have found the bug from that alone.
+# Your own mechanism will have bugs, so here is a bug in ours. First try to find it without help.
+# Then read the report, and ask yourself whether you could have found the bug from the report only.
 
 
 # %%
@@ -369,17 +389,17 @@ class Pushed(Nearness):
 report = caught(check, Pushed)
 
 # %% [markdown]
-# W and the annotations are wrong, whereas s and the queries are right. Since dq is computed from
-# dU, dU is right. What do W and the annotations need that s and q do not? The gradient of the keys,
-# which one line computes. The report names that line and what is wrong with it: the minus of u = q
-# − k.
+# The gradients of W and of the annotations are wrong, while those of s and of the queries are
+# right. The gradient of the queries is the sum of dU over the words, so dU must be right. What else
+# do W and the annotations need? The gradient of the keys, and only one line computes it. The report
+# names that line and its mistake, a wrong sign: k has a minus in u = q − k.
 #
 # ## A file, and the command
 #
-# So far, everything has happened inside this lesson. But a mechanism that you want to train needs a
-# file of its own. `write_class` (in `own_parts.py`) writes the class above with its imports to
-# `nearness.py`. Then the package's command checks the file, as it will check yours: alone, and with
-# both local windows of lesson 07.
+# How does the library train a class that it does not contain? The class needs a file of its own.
+# `write_class` (in `own_parts.py`) writes the class above, with its imports, to `nearness.py`. Then
+# the package's command checks that file, as it will check yours: first the score by itself, and
+# then the score with each of the two local windows of lesson 07.
 
 # %%
 path = write_class(Nearness, course.OUTPUTS)
@@ -389,15 +409,21 @@ assert code == 0
 # %% [markdown]
 # ## Is it any good?
 #
-# The task is lesson 07's, English to French with an invented grammar. We train three translators
-# that differ only in the score: additive, general, and ours. Two rules keep the comparison fair.
-# All three have the same number of parameters, within one in a thousand, and each is trained three
-# times, with different random numbers, because a difference that the next seed reverses proves
-# nothing.
+# Is nearness better than the scores that you know? The task is lesson 07's, English to French with
+# an invented grammar. We train three translators that differ only in the score: additive, general,
+# and ours. Two rules keep the comparison fair. First, all three have the same number of parameters,
+# within one in a thousand. Second, each is trained three times, with three *seeds*, that is, with
+# different random numbers, because a difference that the next seed reverses proves nothing.
 #
-# We measure three things: how many sentences are exactly right; how often the right source word has
-# the largest weight (not counting `</s>`); and how sharp the attention is, as the mean of its
-# largest weight. Guess an order for each, and write it down.
+# We measure three things on the test sentences. The names are those of the output and the figure.
+#
+# - *exactly right*: the share of sentences that are translated without a single mistake
+# - *points right*: the share of sure links at which attention points, so the linked source word has
+#   the largest weight (`</s>` is not counted)
+# - *largest weight*: the mean of the largest weight of each target word, which says how sharp the
+#   attention is
+#
+# For each of the three, guess the order of the scores, and write it down.
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -413,7 +439,7 @@ scores = {"additive": dict(attention="concat", alignment=24),
 
 # %% tags=["training"]
 def train(seed, **changes):
-    """A trained Translator; changes: of SIZES."""
+    """Train a Translator; `changes` are added to SIZES."""
     translator = Translator.create(pairs, "luong", SIZES | changes, TranslatorTraining(seed=seed))
     batches = translator.batches(pairs)
     trainer = Trainer(translator.model, Adam(8e-3), batches, rng=np.random.default_rng(seed),
@@ -425,7 +451,7 @@ def train(seed, **changes):
 
 # %% tags=["training"]
 def measure(translator):
-    """→ share of sentences exactly right, of links pointed at, mean largest weight."""
+    """→ the share of sentences exactly right, of links pointed at, the mean largest weight."""
     found = translator.translate([pair.source for pair in test], beam=1)
     exact = metrics.exact_match([one.target for one in found], [pair.target for pair in test])
     weights = translator.attend(test)
@@ -450,7 +476,7 @@ for name, choice in scores.items():
 
 # %% tags=["training"]
 def spread(what, name):
-    """Lowest to highest of the seeds."""
+    """The lowest and the highest number of the seeds, as text."""
     numbers = figures[what][name]
     return f"{min(numbers):.1%} to {max(numbers):.1%}"
 
@@ -467,51 +493,58 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # %% [markdown]
 # ## The verdict
 #
-# First guess: is nearness sharper than additive? Yes, for each of the three seeds. You could write
-# a paper at this point: "distance makes attention sharp". But general, which has no distance, is at
-# least as sharp, so sharpness needs no distance. Without general as a control, you would have
+# Your first guess was about sharpness. Nearness is indeed sharper than additive, with each of the
+# three seeds. At this point you could write a paper: "Distance makes attention sharp". Your second
+# guess was about the reason. General has no distance in it, and on average it is even sharper than
+# nearness. So sharpness does not need distance. Without general as a control, you would have
 # believed that it does.
 #
-# Then what keeps additive soft? One explanation suggests itself: the tanh. In e = v_a · tanh(…), no
-# |e| can exceed the sum of |v_a|, while a product of query and key can grow with W. Explanations
-# are cheap, but this one can be tested. How far apart are the two largest scores, typically? And
-# how far apart does the bound let them be? Guess whether it is tight. (The difference of two scores
-# is the logarithm of the ratio of their weights.)
+# Then why is additive less sharp? One explanation suggests itself: the tanh. A tanh is between −1
+# and 1, so in e = v_a · tanh(…) no |e| can exceed the sum of all |v_a|. For a product of query and
+# key there is no such bound, because the product can grow with W.
+#
+# Explanations are cheap, but this one can be tested. By how much does the largest score usually
+# lead the second largest? And how large a lead would the bound allow? If the bound is what keeps
+# additive soft, the two numbers must be close to each other. Guess whether they are. (We compute
+# the difference of two scores from the weights: it is the logarithm of their ratio.)
 
 
 # %% tags=["training"]
 def lead(translator):
-    """The median, over all words except </s>, of the largest score minus the second."""
+    """The median, over target words except </s>, of the largest score minus the second one."""
     two = np.concatenate([np.sort(rows[:-1], 1)[:, -2:] for rows in translator.attend(test)])
     logs = np.log(np.maximum(two, 1e-30))
     return np.median(logs[:, 1] - logs[:, 0])
 
 
 def over_seeds(number, name):
-    """Lowest to highest of number(translator), over the seeds of one score."""
+    """The lowest and the highest number(translator) over the seeds of a score, as text."""
     numbers = [number(trained[name, seed]) for seed in SEEDS]
     return f"{min(numbers):.2f} to {max(numbers):.2f}"
 
 
 # %% tags=["training"]
 for name in scores:
-    print(f"the largest score leads by {over_seeds(lead, name)}: {name}")
+    print(f"{name}: the largest score leads the second by {over_seeds(lead, name)}")
 bounds = [2 * abs(trained["additive", seed].model.attention.v_a).sum() for seed in SEEDS]
-print(f"the bound lets additive's scores be {min(bounds):.0f} or more apart")
+print(f"additive: the bound would allow a lead of {min(bounds):.0f} or more")
 assert min(bounds) > 2 * max(lead(trained["general", seed]) for seed in SEEDS)
 betas = over_seeds(lambda one: np.exp(one.model.attention.s[0]), "nearness")
 print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 
 # %% [markdown]
-# The bound is not the reason. It would let additive be sharper than either of the others, and
-# additive stays far below it. The tanh may hold it down in another way: this lesson cannot tell.
-# But nearness did become sharper in training, since β has grown for each seed.
+# The bound is not the reason. Within it, additive could be sharper than each of the other two, but
+# its scores stay much closer together than the bound allows. The tanh may keep additive soft in
+# another way: this lesson cannot tell. Nearness, on the other hand, did become sharper in training:
+# with each seed, β has grown.
 #
-# And the sentences? Compare the differences between the scores with those between the seeds.
+# And which score translates best? Look at two kinds of difference: between the means of the scores,
+# and between the seeds of one score.
 
 
 # %% tags=["training"]
 def wins(what, one, other):
+    """With how many seeds the number of one score is above that of the other."""
     pairs_of_seeds = zip(figures[what][one], figures[what][other])
     return sum(mine > theirs for mine, theirs in pairs_of_seeds)
 
@@ -527,23 +560,25 @@ exact = figures["exactly right"]
 between_seeds = max(max(numbers) - min(numbers) for numbers in exact.values())
 means = [np.mean(numbers) for numbers in exact.values()]
 orders = {tuple(np.argsort(one_each)) for one_each in itertools.product(*exact.values())}
-print(f"with one seed for each score, {len(orders)} of the 6 orders are possible")
+print(f"with only one seed for each score, {len(orders)} of the 6 orders are possible")
 print(f"exactly right: the means differ by {max(means) - min(means):.1%} at most, the seeds of one "
       f"score by up to {between_seeds:.1%}")
 assert max(means) - min(means) < between_seeds
 
 # %% [markdown]
-# The means of the three scores are closer together than the seeds of one of them, so three seeds
-# cannot show which score translates best, and with only one you can report nearly any order. In
-# pointing, general is ahead for all three seeds. But three is not many: question 7 has three more.
+# The means of the three scores are closer together than the seeds of one score. So three seeds
+# cannot show which score translates best, and with only one seed you can report nearly any order.
+# In pointing, general is ahead of nearness with all three seeds. But three seeds are few: question
+# 7 adds three more.
 #
-# One number stands out, and you should look at such a number before you report it: nearness with
-# seed 3 points at far fewer of the right words. Which words does it miss?
+# One number stands out: with seed 3, nearness points at far fewer of the right words. You should
+# look at such a number before you report it. Which target words have their largest weight in the
+# wrong place?
 
 
 # %% tags=["training"]
 def missed(translator):
-    """{target word: how often the largest weight, not counting </s>, is not on its sure link}"""
+    """{target word: how often its largest weight, </s> not counted, is not on its sure link}"""
     found = Counter()
     for pair, rows in zip(test, translator.attend(test)):
         places = rows[:, :len(pair.source)].argmax(1)
@@ -556,12 +591,14 @@ for seed, right in zip(SEEDS, figures["points right"]["nearness"]):
     of_words = missed(trained["nearness", seed])
     assert np.isclose(of_words.total(), (1 - right) * links)
     most = ", ".join(f"{number} × {word}" for word, number in of_words.most_common(3))
-    print(f"nearness, seed {seed}: {of_words.total()} links missed, of which {most}")
+    print(f"nearness, seed {seed}: {of_words.total()} links missed, among them {most}")
 
 # %% [markdown]
-# Nearly all the misses of seed 3 are in two places: the full stop, and *ne* or *n'*. Where do they
-# look instead? The figure compares general and nearness on the first sentence with a negation and a
-# swapped adjective. (Here and in the titles, `</s>` counts as a source word.)
+# With seed 3, nearly all missed links are those of two words: the full stop, and *ne* (or *n'*).
+# Where do they look instead? The figure compares general and nearness, both with seed 3, on the
+# first test sentence that has a negation and a swapped adjective. A solid outline marks a sure
+# link, and a dashed one a link that is only possible. (In the figure and its titles, `</s>` counts
+# as a source word.)
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -578,20 +615,23 @@ for name, ax in zip(("general", "nearness"), axes):
 show(figure, "13_attention")
 
 # %% [markdown]
-# In both models the full stop looks at `</s>`, which the measure does not count. The little weight
-# that is left is on the right word for general, but not for nearness. And in nearness, *ne* looks
-# at *do*, a link marked as possible, not as sure. Neither habit seems to hurt: of nearness's three
-# seeds, this one translates best. So a low share of links may be a habit, not a mistake.
+# In both models the full stop has most of its weight on `</s>`, which *points right* does not
+# count. What counts is the little weight that remains: general has it on the right word, and
+# nearness does not. The second habit is that of *ne*, which in nearness looks at *do*. This link is
+# marked as possible but not as sure, so it does not count either. Neither habit seems to hurt: seed
+# 3 translates best of nearness's three seeds. So a low share of links may come from a habit, and
+# not from a mistake.
 #
-# That is the usual end of a new mechanism: it works, its gradients are right, it translates, it
-# points, and it is not better. Say so.
+# Most new mechanisms end like this one. It works: its gradients are right, it translates, and it
+# points at the right words. But it is not better than what we had. If that is the result, say so.
 #
 # ## Yours
 #
-# Open `docs/custom_mechanisms.md` and make one: an equation that you have not seen anywhere, in a
-# file. Run `numpy-attention gradcheck mine.py:Name` until it passes. Then `train` it, look at a
-# `heatmap`, and `compare` it with what it should beat. Before you train, take your equation apart:
-# say which old score is in it, what is new, and which control would show the difference.
+# Open `docs/custom_mechanisms.md` and write a mechanism of your own: a class in a file, with an
+# equation that you have not seen anywhere. Run `numpy-attention gradcheck mine.py:Name` until it
+# passes. Before you train, take your equation apart: say which old score is in it, what is new, and
+# which control would show the difference. Then `train` it, look at a `heatmap`, and `compare` it
+# with the score that it should beat.
 
 # %% [markdown]
 # ## What others call it
@@ -601,7 +641,7 @@ show(figure, "13_attention")
 # | nearness | negative squared distance, RBF or Gaussian kernel attention |
 # | general | bilinear attention |
 # | sharp | low entropy of the weights |
-# | a seed | a training run with different random numbers |
+# | a seed | one of several training runs that differ in their random numbers |
 # | control | baseline under equal conditions |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
@@ -614,17 +654,17 @@ show(figure, "13_attention")
 # | `plotting` | diagrams, colours, heatmaps |
 # | `Memory` | what an attention reads from: values, keys, mask |
 # | `SoftmaxAttention` | everything of an attention except its score |
-# | `load_parallel` | draws sentence pairs of a corpus |
+# | `load_parallel` | draws sentence pairs from a corpus |
 # | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `protocol` | runs an attention over all steps, for `gradcheck` |
-# | `randomize` | random numbers for all parameters |
+# | `randomize` | gives every parameter random values |
 # | `glorot` | random weights to start from |
 # | `Array` | an array, in type hints |
-# | `as_rows` | all rows of an array one below the other |
+# | `as_rows` | (B, S, …) as (B · S, …) |
 # | `Translator` | a model with its two vocabularies |
-# | `TranslatorTraining` | its training's settings |
+# | `TranslatorTraining` | the settings of its training |
 # | `Adam` | the optimizer |
 # | `LinearDecay` | a learning rate that falls linearly |
 # | `Trainer` | the training loop |
@@ -634,16 +674,16 @@ show(figure, "13_attention")
 #
 # 1. What do the weights become as s → −∞ and as s → ∞? What does ds become in both limits?
 # 2. Add the same vector to q and to all k_j. Which weights change, those by nearness or those by
-#    dot? And if you rotate the map about the origin?
-# 3. Where on the map must the words be, so that nearness and general give the same weights for
+#    dot product? And which change if you rotate the map about the origin?
+# 3. Where on the map must the words be if nearness and general are to give the same weights for
 #    *every* query? Show it with numbers.
-# 4. Suppose `score_backward` has `grads.s -= (dscores * d).sum()`. A check with s = 0 passes for
-#    every gradient. What is wrong, and what in our `check` catches it?
+# 4. Suppose `score_backward` has `grads.s -= (dscores * d).sum()`. A gradient check with s = 0
+#    passes. What is wrong, and what in our `check` catches it?
 # 5. Let each coordinate have its own scale: e_j = −Σ_i exp(s_i) u_ji². Which lines change, forward
-#    and backward? Write the class and check it. Can W already do that?
+#    and backward? Write the class and check it. Could W already do the same?
 # 6. Remove the factor exp(−β ‖k‖²), so that e_j = 2β q · k_j, and train with the seeds 1 to 6. What
 #    did the factor do?
 # 7. Train all three scores with the seeds 4 to 6 as well. Which statements of the verdict still
 #    hold?
 # 8. Use the distance Σ_i |u_ji|. Derive dU. At which points is there no derivative, and will the
-#    check notice them?
+#    gradient check notice them?

@@ -1,33 +1,35 @@
 # %% [markdown]
 # # Lesson 14: how fast can it be?
 #
-# **You will be able to** find where the time of a training step goes, and remove it without
-# changing what is computed.
+# **You will be able to** find out where a training step spends its time, and make it faster without
+# changing what it computes.
 #
 # **Needs:** lesson 03. **Time:** 60 minutes to read, about a minute to run.
 #
-# Write the training step of an LSTM language model directly from its equations, one time step after
-# the other. It will be correct, and slow. Where does the time go? And how fast *could* it be?
+# If you write the training step of an LSTM language model directly from its equations, one time
+# step after the other, it will be correct, and slow. Where does the time go? And how fast *could*
+# it be?
 #
-# The second question has an answer, because every version has to compute the matrix products. Time
-# them alone, on arrays of the same shapes, and you get a *floor*: a time that no rewriting of the
-# rest can beat. Once the obvious version is written, you will make one change at a time, check that
-# each version computes the same as the one before, and measure how much time it saves.
+# The second question has an answer, because every version has to compute the same matrix products.
+# Time these products and nothing else, on arrays of the same shapes. That gives a *floor*, a time
+# that no rewriting of the rest can beat. You will write the obvious version first. Then you will
+# make one change at a time, check that the new version computes the same as the previous one, and
+# measure how much time the change saves.
 #
-# Guess now how slow the first version is: one and a half times its floor, two, five or ten times?
-# These will be the seven changes:
+# Guess now: does the first version take one and a half times as long as its floor, twice, five
+# times or ten times? The seven changes will be these:
 #
 # | change | what it is |
 # |---|---|
-# | 1 | one input product for all time steps |
+# | 1 | one product for the inputs of all time steps |
 # | 2 | one product for each weight gradient, after the loop |
 # | 3 | the softmax of all steps at once |
-# | 4 | the recurrent weights in panels, laid out once per training step |
+# | 4 | the recurrent weights in panels (strips of columns), copied once per training step |
 # | 5 | all gates of a time step in one compiled loop |
 # | 6 | softmax, loss and gradient in one pass, in place |
 # | 7 | the update in one pass |
 #
-# Which one saves most, and which least? Write it down.
+# Which change will save most, and which will save least? Write your guess down.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -37,8 +39,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from speed_parts import (blas_in_use, draw_panels, draw_rates, draw_waterfall, check_parts_add_up,
-                         falls, in_turns, medians, ratio, rest_of, verdict)
+from speed_parts import (blas_in_use, check_parts_add_up, draw_panels, draw_rates, draw_waterfall,
+                         falls, in_turns, kernels_of, listed, medians, panel_rates, products_of,
+                         rate, ratio, repeats, rest_of, verdict, with_and_without)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching.text_batches import TextBatch
@@ -55,28 +58,29 @@ from numpy_attention.training.threads import keep_freed_memory
 # %% [markdown]
 # ## The training step
 #
-# The model is lesson 03's with one layer, in the sizes of the small model of Zaremba et al. (2014),
-# but with a smaller vocabulary. A *training step* reads T words of each of B texts. A *time step*
-# t, or step t for short, reads one word of each text.
+# What does a training step compute? The model is lesson 03's language model with one layer. Its
+# sizes are those of the small model of Zaremba et al. (2014), except for a smaller vocabulary. A
+# *training step* reads T words of each of B texts. A *time step* t, or step t for short, reads one
+# word of each text.
 #
-# | letter | here | what it is |
+# | letter | value or shape | what it is |
 # |---|---|---|
 # | V | 3,000 | words in the vocabulary |
-# | H | 200 | numbers in a word's row, and in a state |
+# | H | 200 | numbers in a word's row of E, and in a state |
 # | T | 20 | time steps |
 # | B | 20 | texts, side by side in a batch |
-# | E | (V, H) | a row for each word as input: x_t |
-# | W, U, b | (H, 4H), (H, 4H), (4H,) | of the gates: input weights, recurrent weights, bias |
-# | S, d | (V, H), (V,) | of the softmax: a row and a bias for each word as output |
+# | E | (V, H) | input vectors: a row for each word; x_t is the row of word t |
+# | W, U, b | (H, 4H), (H, 4H), (4H,) | input weights, recurrent weights and bias of the gates |
+# | S, d | (V, H), (V,) | weights and bias of the output layer: a row and a number for each word |
 #
-# The words are random, because a product takes the same time for any numbers.
+# The words of our texts are random, because a product takes the same time for any numbers.
 
 # %%
 V = 3000
 H = 200
 T = 20
 B = 20
-RATE = 1.0          # learning rate
+RATE = 1.0          # the learning rate
 CLIP = 5.0          # the gradient's largest norm
 rng = np.random.default_rng(1)
 inputs = rng.integers(4, V, (T, B))
@@ -96,8 +100,8 @@ show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 # %% [markdown]
 # ## Forward
 #
-# The obvious version comes first: a time step of the LSTM, forward and backward, with one line per
-# gate (lesson 03 derives them).
+# What would you write first? Probably this: a time step of the LSTM with one line per gate, forward
+# and backward. (Lesson 03 derives these lines.)
 
 
 # %%
@@ -106,7 +110,7 @@ def sigmoid(a):
 
 
 def gates(a, c):
-    """a (B, 4H), the cell before c (B, H) → h, the cell after, what backward needs."""
+    """a (B, 4H), the old cell state c (B, H) → h, the new cell state, what backward needs."""
     a_i, a_f, a_g, a_o = np.split(a, 4, axis=1)
     i = sigmoid(a_i)
     f = sigmoid(a_f)
@@ -118,7 +122,7 @@ def gates(a, c):
 
 # %%
 def gates_backward(dh, dc, kept):
-    """From ∂L/∂h and ∂L/∂(cell after) to da, ∂L/∂(cell before)."""
+    """∂L/∂h and ∂L/∂(new cell state) → da, ∂L/∂(old cell state)."""
     c, i, f, g, o, tanh_c = kept
     do = dh * tanh_c
     dc = dc + dh * o * (1 - tanh_c**2)
@@ -132,8 +136,9 @@ def gates_backward(dh, dc, kept):
 # %% [markdown]
 # ## Backward
 #
-# The recurrence is one loop forward in time and one loop backward. Count its products: two per time
-# step forward, and four backward, because both factors of each product need a gradient.
+# How many products does the recurrence need? It is one loop forward in time and one loop backward.
+# Count the matrix products in each: a time step makes two in the forward loop, and four in the
+# backward loop, because both factors of each product need a gradient.
 
 
 # %% tags=["plain"]
@@ -176,8 +181,8 @@ class Recurrence(Module):
 
 
 # %% [markdown]
-# Check the recurrence alone, with tiny sizes and in float64. (`numpy-attention step 14` shows every
-# array of it.)
+# Check the recurrence by itself, with tiny sizes and in float64. (`numpy-attention step 14` shows
+# every array of it.)
 
 # %%
 xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # T = 4, B = 3, H = 2
@@ -186,16 +191,16 @@ randomize(small, np.random.default_rng(5))
 print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
-# The whole training step adds three things. Words become rows of E. States become a softmax over
-# all V words, with the loss −log p of the word that came next; `scale` is 1/B, so the gradients are
-# those of the loss per text. The update clips the gradient's norm (lesson 02) and subtracts the
-# gradient times the rate.
+# The whole training step adds three things. First, each word of the texts becomes a row of E.
+# Second, each state becomes a softmax over all V words, with the loss −log p of the word that came
+# next. (`scale` is 1/B, so the gradients are those of the loss per text.) Third, the update clips
+# the norm of the gradient (lesson 02), and subtracts the gradient times the learning rate.
 
 
 # %% tags=["plain"]
 @dataclass(eq=False)
 class FirstWritten(Recurrence):
-    """The whole training step, as one would first write it."""
+    """The whole training step, as you would first write it."""
 
     E: Array  # (V, H)
     d: Array  # (V,)
@@ -244,8 +249,8 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# Since the first version must be right before anything is made fast, check every gradient with tiny
-# sizes, all different, in float64.
+# The first version must be right before we make it fast. So check every gradient in float64, with
+# tiny sizes that are all different.
 
 
 # %%
@@ -258,7 +263,7 @@ def created(kind, V, H, dtype=np.float32):
 
 # %%
 def check(kind):
-    """The report of a gradient check with T = 4, B = 3, H = 2, V = 7."""
+    """Check all gradients with T = 4, B = 3, H = 2, V = 7; → the report."""
     model = created(kind, 7, 2, np.float64)
     words = np.random.default_rng(3).integers(7, size=(2, 4, 3))
 
@@ -277,10 +282,11 @@ def check(kind):
 print(check(FirstWritten))
 
 # %% [markdown]
-# From here on, one check per version is enough: **each version must give what the previous version
-# gave**, in the loss, every gradient, and the weights after two updates. (One update would not
-# reveal a gradient that is never reset to 0.) Because training uses float32, "the same" means up to
-# rounding: sums taken in another order differ in their last digits.
+# All gradients are right. From here on, one check per version is enough: **each version must give
+# what the previous version gave**. We compare the loss, every gradient, and the weights after two
+# updates. (One update would not reveal a gradient that is never reset to 0.) Training uses float32,
+# so "the same" means the same up to rounding: if the terms of a sum are added in a different order,
+# its last digits may change.
 
 
 # %%
@@ -299,29 +305,31 @@ def parts_after_a_step(kind):
 
 # %%
 def check_same(kind, before):
-    """AssertionError: a part that differs by more than rounding, with its name."""
+    """AssertionError: a part differs by more than rounding; the message names it."""
     largest = 0.0
     theirs = parts_after_a_step(before)
     for name, ours in parts_after_a_step(kind).items():
         off = np.abs(ours - theirs[name]).max() / np.abs(theirs[name]).max()
-        assert off < 1e-5, f"{kind.__name__}: {name} differs by {off:.1g} of its largest"
+        assert off < 1e-5, f"{kind.__name__}: {name} differs by {off:.1g} of its largest number"
         largest = max(largest, off)
-    print(f"{kind.__name__} gives what {before.__name__} gave, to {largest:.0e}", flush=True)
+    print(f"{kind.__name__} gives what {before.__name__} gave, up to {largest:.0e}", flush=True)
 
 
 # %% [markdown]
 # ## 1. The input products do not need the state
 #
-# x_t W does not depend on the state, so it can leave the loop: all T · B rows of x go through W in
-# one product, before the first time step. Only h_{t−1} U has to wait for h_{t−1}.
+# Can any product leave the loop? x_t W can, because it does not depend on the state. All T · B rows
+# of x go through W in one product, before the first time step. Only h_{t−1} U has to wait for
+# h_{t−1}.
 #
 # The number of multiplications stays the same, so what is there to gain? A product of 20 rows
-# fetches all of W and uses each number 20 times, whereas a product of 400 rows fetches W hardly
-# more often and uses each number 400 times.
+# fetches all of W, and uses each of its numbers 20 times. A product of 400 rows fetches hardly
+# more, but uses each number 400 times.
 #
-# Predict before you run: how much faster, per row, is a product of 1,000 rows than one of 20? And
-# in the backward pass, is `U.T`, a *view* that reads U column by column, slower than an array with
-# its own memory?
+# Predict before you run: per row, how much faster is a product of 1,000 rows than a product of 20?
+# The backward pass multiplies by Uᵀ, so there is a second question. `U.T` is only a *view*, which
+# reads U column by column. Is a product with this view slower than one with a copy of Uᵀ, an array
+# that has its own memory?
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -333,38 +341,14 @@ slopes = numbers.standard_normal((max(ROWS), 4 * H), np.float32)
 KINDS = {"h @ U": (states, U), "da @ U.T, a view": (slopes, U.T), "da @ U_T, a copy": (slopes, U_T)}
 
 
-# %%
-def repeats(rows):
-    """How often to repeat a product, so that the clock can measure it."""
-    return max(1, 100 // rows)
-
-
-def products_of(x, W):
-    """A function that makes the product x W, several times if x has few rows."""
-    def run():
-        for _ in range(repeats(len(x))):
-            x @ W
-    return run
-
-
-def rate(seconds, rows, entries):
-    """GFLOP/s of products of some rows with a matrix of `entries` numbers."""
-    return 2 * rows * entries * repeats(rows) / np.median(seconds) / 1e9
-
-
-def listed(rates):
-    """{rows or columns: GFLOP/s} in one line."""
-    return "   ".join(f"{n}: {each:.0f}" for n, each in rates.items())
-
-
 # %% [markdown]
-# `in_turns` runs all these products in many rounds, each in a random order, so that a machine that
-# is busy for a while slows them all alike. It measures processor time, in one thread.
-# A product of n rows takes 2 n · H · 4H operations: one multiplication and one addition per row and
-# entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
+# `in_turns` runs all these products in many rounds. The order is random in each round, so a machine
+# that is busy for a while slows them all alike. The clock counts the processor's time, in one
+# thread. A product of n rows takes 2 n · H · 4H operations: one multiplication and one addition for
+# each row and entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
-# The speed depends on the *BLAS*, the library that computes NumPy's products, and on its *kernels*,
-# inner loops written for one kind of processor.
+# The speeds depend on the **BLAS**, the library that computes NumPy's products, and on its
+# **kernels**, inner loops that are written for one kind of processor.
 
 # %%
 print(blas_in_use())
@@ -373,7 +357,7 @@ seconds = in_turns(sides, 9, np.random.default_rng(6))
 rates = {name: {n: rate(seconds[name, n], n, U.size) for n in ROWS} for name in KINDS}
 for name in KINDS:
     print(f"{name}, rows: GFLOP/s   ", listed(rates[name]))
-title = "How fast a product is depends on its rows"
+title = "How fast a product is depends on its number of rows"
 show(draw_rates(rates, title, "rows of the product"), "14_rows")
 
 # %%
@@ -386,11 +370,12 @@ print(f"at 20 rows the copy is {at_20['da @ U_T, a copy'] / at_20['da @ U.T, a v
 print(f"U takes {U.nbytes / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 
 # %% [markdown]
-# If you guessed a large factor, look at the size of U. If U fits into a core's **cache**, a small
-# and fast memory, fetching it is cheap, and this change saves little. Change 4 solves two puzzles
-# that remain: why are few rows slow at all, and why can a view be slower than a copy?
+# If you guessed a large factor, look at the size of U, which is also that of W. If U fits into a
+# core's **cache**, a small and fast memory, then fetching it is cheap, and this change saves
+# little. Two puzzles remain, and change 4 will solve them. Why are few rows slow at all? And why
+# can a view be slower than a copy?
 #
-# Now one product leaves the loop:
+# In the new version, one product has left the loop:
 
 
 # %% tags=["plain"]
@@ -419,15 +404,16 @@ check_same(InputsAtOnce, FirstWritten)
 # %% [markdown]
 # ## 2. The weight gradients can wait
 #
-# In the backward pass, only one product is urgent: step t − 1 needs da_t Uᵀ. If every da_t is kept,
-# the others can be computed after the loop:
+# What can leave the loop in the backward pass? Only one product is urgent, because step t − 1 needs
+# da_t Uᵀ. If we keep every da_t, the other products can be computed after the loop:
 #
 #     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all t, row under row
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# Now the product computes the sum over t, and saves memory traffic, too: in the loop, each `grads.W
-# += …` made an array as large as W, read it again, read grads.W, and wrote it back.
+# For W and U, the sum over t becomes part of the product. This saves memory traffic. In the loop,
+# each `grads.W += …` made an array as large as W, read it again, read `grads.W`, and wrote the sum
+# back.
 #
 # > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
@@ -459,9 +445,9 @@ class WeightsAtOnce(InputsAtOnce):
 check_same(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# Here is the bug that everyone writes once. In the loop, `hs[t].T @ da` was easy to read, because
-# hs[t] is the state that step t began with. After the loop there are T + 1 states, but da has only
-# T steps. Which states belong to the steps? Suppose you take the last T:
+# Now for a bug that everyone writes once. In the loop, `hs[t].T @ da` was easy to read, because
+# hs[t] is the state that step t began with. After the loop, there are T + 1 states, but da has only
+# T steps. Which T states belong to the steps? Suppose that you take the last T:
 
 
 # %%
@@ -476,21 +462,23 @@ class OneOff(WeightsAtOnce):
 
 
 def check_recurrence(kind):
-    """A gradient check of the recurrence alone, which the report can follow line by line."""
+    """Check the recurrence by itself, which the report can follow line by line."""
     return gradcheck(created(kind, 7, 2, np.float64), xs, rng=np.random.default_rng(6))
 
 
 report = caught(check_recurrence, OneOff)
 
 # %% [markdown]
-# Only U is wrong, and the report names its line. Because all shapes are right, nothing crashes, and
-# a model trained with this bug still learns, only worse.
+# Only the gradient of U is wrong, and the report names its line. All shapes are right, so nothing
+# crashes, and a model that is trained with this bug still learns, but less well.
 #
 # ## 3. All words at once
 #
-# No time step needs the result of h_t Sᵀ, forward or backward, so the output layer can take all T ·
-# B states at once. There is much to gain: S is the largest matrix that is multiplied here, and in
-# the loop each of the T steps makes an array of that size and adds it to `grads.S`.
+# The output layer is in a loop, too. Does it have to be? No: in the forward pass, no state depends
+# on h_t Sᵀ, and in the backward pass, the output layer does not depend on the recurrence. So it can
+# take all T · B states at once. There is much to gain, because S is the largest matrix of weights
+# in any product. In the loop, each of the T steps makes an array as large as S, and adds it to
+# `grads.S`.
 
 
 # %%
@@ -505,29 +493,31 @@ class WordsAtOnce(WeightsAtOnce):
 
 check_same(WordsAtOnce, WeightsAtOnce)
 moved = 4 * T * 4 * V * H       # step t writes dzᵀ h, reads it and grads.S, writes grads.S; 4 bytes
-print(f"sums inside the loop moved {moved / 1e6:.0f} MB per training step")
+print(f"inside the loop, the sums moved {moved / 1e6:.0f} MB per training step")
 print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 
 # %% [markdown]
-# The price is memory, because z of all time steps exists at once. (With a large vocabulary, z would
-# be the largest array of all, so the library computes it in blocks of 512 rows.)
+# The price is memory, because z exists for all time steps at once. (With a large vocabulary, z
+# would be the largest array of all. So the library computes it in blocks of 512 rows.)
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# The loop still multiplies only 20 rows at a time, forward by U and backward by Uᵀ. The plot in
-# section 1 shows what that costs. Why do so few rows run at a fraction of the speed of a thousand,
-# although U and the arithmetic per row are the same?
+# The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
+# backward pass. The plot in section 1 shows what that costs: a product of 20 rows takes more time
+# per row than a product of a thousand. Why, when U and the arithmetic per row are the same?
 #
-# BLAS does not read U where it is, but first copies it, block by block, into the order in which its
-# inner loop reads it. This *packing* takes the same time for any number of rows, so a thousand rows
-# can afford it and ten cannot. Packing a view may take longer, because it reads across the rows of
-# U.
+# ### Packing
 #
-# If this is the reason, the time of a product is a straight line in its number of rows:
+# BLAS does not read U where it is. First it copies U, block by block, into the order in which its
+# inner loop reads it. This **packing** takes the same time for any number of rows. With a thousand
+# rows it hardly matters, but with ten it may take longer than the multiplications. Packing a view
+# may take longer still, because the view's rows are spread over the memory of U.
+#
+# If packing is the reason, the time of a product is a straight line in its number of rows:
 #
 #     time = packing + rows · time per row
 #
-# Draw the line through two points, 20 rows and 1,000, and let it predict the others.
+# Draw the line through two measured points, 20 rows and 1,000, and let it predict the other speeds.
 
 # %%
 time_of = {n: np.median(seconds["h @ U", n]) / repeats(n) for n in ROWS}
@@ -540,21 +530,24 @@ for n in (200, 50, 10, 5):
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
 
 # %% [markdown]
-# The line is crude, but it should get the fall from 200 rows to 10 roughly right. Now look at five
-# rows. On the machine where this was written (AMD EPYC, OpenBLAS with its SkylakeX kernels), five
-# rows were much *faster* than the line allows, and faster than ten, which is possible only if U is
-# not packed for them.
+# The line is crude, but it should roughly predict how far the speed falls from 200 rows to 10. The
+# surprise is five rows. On the machine where this was written (AMD EPYC, OpenBLAS with its SkylakeX
+# kernels), five rows were much *faster* than the line predicts, and faster than ten. That is
+# possible only if U is not packed for five rows.
 #
-# OpenBLAS skips packing on purpose. For processors with AVX-512 (instructions for 16 float32
-# numbers at once) it has *small-matrix kernels*, which read a matrix where it is, even if it is a
-# view (question 7). It uses them for products of at most 10⁶ multiplications. Five rows through U
-# are 5 · 200 · 800 = 800,000, but ten are 1,600,000.
+# ### A limit in OpenBLAS
 #
-# To test this claim, multiply ten rows by a matrix of 200 rows, and let its columns grow. At how
-# many columns must the speed drop?
+# In fact, OpenBLAS does not pack for small products. For processors with AVX-512 (instructions for
+# 16 float32 numbers at once) it has *small-matrix kernels*, which read a matrix where it is, even
+# if it is a view (question 7). It uses them for products of at most 10⁶ multiplications. Five rows
+# times U take 5 · 200 · 800 = 800,000 multiplications, which is within the limit, but ten rows take
+# 1,600,000.
+#
+# You can test this claim. Multiply ten rows by a matrix of 200 rows, and give it more and more
+# columns. At how many columns must the speed drop?
 
 # %%
-WIDTH = 64          # columns of a panel, see below
+WIDTH = 64          # columns of a panel: see below
 SMALL = 10**6       # multiplications of the largest small product
 COLUMNS = (64, 128, 256, 384, 448, 496, 512, 576, 640, 800)
 sides = {n: products_of(states[:10], np.ascontiguousarray(U[:, :n])) for n in COLUMNS}
@@ -565,49 +558,45 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
       f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as fast as 512")
 
 # %% [markdown]
-# If the speed falls off a cliff at 500 columns, your BLAS has small-matrix kernels. If the last
-# factor is near 1, it has another limit or no such kernels: OpenBLAS's Haswell kernels, for
-# example, pack every product. In that case panels will not speed up your products, and may slow
-# them a little.
+# If the speed drops sharply at 500 columns, your BLAS has small-matrix kernels. If the last ratio
+# is near 1, your BLAS has another limit, or no such kernels. (OpenBLAS's Haswell kernels, for
+# example, pack for every product.) Then panels will not speed up your products, and may even slow
+# them.
 #
-# The cliff suggests a trick: cut W into *panels* of 64 columns. Since each column of a product
-# depends on one column of W only, each panel gives its own columns of the result:
+# ### Panels
+#
+# The limit suggests a trick: make many small products out of each large one. A column of a product
+# x W depends on only one column of W. So cut W into *panels* of 64 columns, and each panel gives 64
+# columns of the result:
 #
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
-# Each product x W_p is small: 20 · 200 · 64 is 256,000 multiplications. Stack the P panels into one
-# array (P, K, 64), each of them contiguous, and one call of `np.matmul` computes all P products.
+# Each product x W_p is small: 20 · 200 · 64 is 256,000 multiplications. If the P panels are stacked
+# in one array (P, K, 64), in which each panel is contiguous, one call of `np.matmul` computes all P
+# products.
 #
-# Making the panels copies W, too: it is packing by hand. But BLAS packs U for each of the T
-# products, since it cannot know that U will be the same next time. We know that U does not change
-# within a training step, and pack it once.
-
-
-# %%
-def in_panels(W):
-    """W (K, P · 64) → (P, K, 64), one contiguous panel after the other."""
-    return np.ascontiguousarray(W.reshape(len(W), -1, WIDTH).transpose(1, 0, 2))
-
-
-x = states[:B]
-W = U[:, :768]                                      # 12 panels
-y = np.matmul(x, in_panels(W))                      # 12 results (B, 64)
-assert np.allclose(y.transpose(1, 0, 2).reshape(B, -1), x @ W, rtol=1e-4, atol=1e-4)
-
-# %% [markdown]
-# Two details are missing. U has 800 columns, twelve panels and a half, so the remaining columns get
-# a separate product. And Uᵀ has 4H = 800 rows, so each of its panels would need 20 · 800 · 64 =
-# 1,024,000 multiplications, just too many. Cut the rows of such panels into parts, too, and add the
-# products of the parts:
+# Making the panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
+# products, because it cannot know that U will be the same next time. We know that U does not change
+# within a training step, so we make its panels only once.
+#
+# Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last
+# columns get a separate product. Second, Uᵀ has 4H = 800 rows. Each of its panels would take 20 ·
+# 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel across its rows, into
+# parts, and add the products of the parts:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 
 
 # %% tags=["plain"]
+def in_panels(W):
+    """W (K, P · 64) → (P, K, 64), one contiguous panel after the other."""
+    return np.ascontiguousarray(W.reshape(len(W), -1, WIDTH).transpose(1, 0, 2))
+
+
 class Panels:
     """W (K, C), laid out for products x @ Panels(W, B) with x (B, K)."""
 
-    __array_ufunc__ = None                          # NumPy then leaves x @ panels to __rmatmul__
+    __array_ufunc__ = None                          # makes NumPy leave x @ panels to __rmatmul__
 
     def __init__(self, W, rows):
         K, self.columns = W.shape
@@ -621,7 +610,7 @@ class Panels:
     def __rmatmul__(self, x):
         y = np.empty((len(x), self.columns), x.dtype)
         np.matmul(x, self.rest, out=y[:, self.whole:])
-        # the other columns, seen as panels (P, B, 64): a view, so that no result is copied
+        # the other columns as panels (P, B, 64): a view, so no result has to be copied
         panels = y[:, :self.whole].reshape(len(x), -1, WIDTH).transpose(1, 0, 2)
         np.matmul(x[:, :self.inner], self.parts[0], out=panels)
         for n, part in enumerate(self.parts[1:], 1):
@@ -630,8 +619,8 @@ class Panels:
 
 
 # %% [markdown]
-# `x @ Panels(W, B)` must equal `x @ W`, for U and for the view U.T, here and in a larger model with
-# H = 1,024:
+# `x @ Panels(W, B)` must equal `x @ W`. Check it for U and for the view U.T, with our H and with H
+# = 1,024, the size of a larger model:
 
 # %%
 LARGE = 1024
@@ -639,57 +628,38 @@ large = numbers.standard_normal((LARGE, 4 * LARGE), np.float32)
 FEW = (1, 5, 10, 20, 50, 200)
 inputs_of = {}                                      # {size: (U, states, slopes)}
 for size, matrix in ((H, U), (LARGE, large)):
-    inputs_of[size] = (matrix, numbers.standard_normal((max(FEW), size), np.float32),
-                       numbers.standard_normal((max(FEW), 4 * size), np.float32))
-    matrix, h, da = inputs_of[size]
+    h = numbers.standard_normal((max(FEW), size), np.float32)
+    da = numbers.standard_normal((max(FEW), 4 * size), np.float32)
+    inputs_of[size] = (matrix, h, da)
     for x, W in ((h, matrix), (da, matrix.T)):
         for n in FEW:
-            panels = Panels(W, n)
             y = x[:n] @ W
-            assert np.abs(x[:n] @ panels - y).max() < 1e-5 * np.abs(y).max()
+            assert np.abs(x[:n] @ Panels(W, n) - y).max() < 1e-5 * np.abs(y).max()
     print(f"H = {size}: panels give the plain products; at {B} rows the panels of U.T have "
           f"{len(Panels(matrix.T, B).parts)} parts")
 
 # %% [markdown]
-# Now measure again. The panels are made before the clock starts, because a training step makes them
-# once and uses them T times. Predict the new curves before you look: where should they cross the
-# old ones?
-
-# %%
-def with_and_without(matrix, h, da):
-    """{(name, rows): seconds} of products with U and U.T as they are, and in panels."""
-    sides = {}
-    for n in FEW:
-        sides["h @ U", n] = products_of(h[:n], matrix)
-        sides["h @ panels", n] = products_of(h[:n], Panels(matrix, n))
-        sides["da @ U.T", n] = products_of(da[:n], matrix.T)
-        sides["da @ panels", n] = products_of(da[:n], Panels(matrix.T, n))
-    return in_turns(sides, 5, np.random.default_rng(8))
-
+# Measure the products again. The panels are made before the clock starts, because a training step
+# makes them once and uses them T times. Predict the new curves before you look: for how many rows
+# are panels faster, and for how many are they slower?
 
 # %%
 curves = {}
 for size, arrays in inputs_of.items():
-    seconds = with_and_without(*arrays)
-    curves[size] = {}
-    for name in ("h @ U", "h @ panels", "da @ U.T", "da @ panels"):
-        curves[size][name] = {n: rate(seconds[name, n], n, 4 * size**2) for n in FEW}
-        print(f"H = {size}, {name}, rows: GFLOP/s   ", listed(curves[size][name]))
-    for n in (10, 20):
-        print(f"H = {size}, {n} rows: panels are",
-              ratio(seconds["h @ panels", n], seconds["h @ U", n]), "times as fast for U,",
-              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "times for U.T")
+    seconds = with_and_without(*arrays, FEW, Panels)
+    curves[size] = panel_rates(size, seconds, FEW)
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# With small-matrix kernels, ten rows should now come much closer to the speed of hundreds, and the
-# larger matrix should gain more. With many rows the advantage is lost, because packing costs little
-# per row, whereas each part of a panel costs one more pass over the result. With one row there is
+# With small-matrix kernels, panels should bring ten rows much closer to the speed of hundreds, and
+# the larger matrix should gain more. For many rows, the advantage is lost: packing costs little per
+# row, and adding the parts takes one more pass over the result for each part. For one row, there is
 # little to gain, because BLAS does not pack for a product with a vector. So the library, which has
-# the same `Panels`, chooses by size (`few_rows` in `numpy_attention/products.py`).
+# the same `Panels`, uses them only for sizes at which they help (`few_rows` in
+# `numpy_attention/products.py`).
 #
-# The change itself is one line. How much time will it save, if with H = 200 the products in the
-# loop are little more than a tenth of all operations?
+# In the training step, change 4 is one line. How much time will it save? Remember that with H = 200
+# the products in the loop are little more than a tenth of all operations.
 
 
 # %%
@@ -703,13 +673,13 @@ check_same(UInPanels, WordsAtOnce)
 # %% [markdown]
 # ## 5. One compiled loop for all gates
 #
-# Count what NumPy does for the gates. σ alone takes four calls, for −a, exp, the sum with 1, and
-# the division, each of which makes a new array. Forward and backward, a time step makes some fifty
-# calls, each for only B · H numbers.
+# What else takes time in the loop? Count what NumPy does for the gates. A single σ takes four
+# calls, for −a, exp, the sum with 1, and the division, and each call makes a new array. Forward and
+# backward, a time step makes some fifty calls, each for only B · H numbers.
 #
-# A compiled loop does all of it for one number, then for the next, so that intermediate results
-# stay in the processor's registers. For row b, `lstm` in `numpy_attention/kernels/gates.py` runs
-# these lines:
+# A compiled loop, also called a kernel, does all of this for one number, and then for the next.
+# Intermediate results stay in the processor's registers, so they need no arrays. For each row of
+# the batch, the kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines:
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
@@ -717,8 +687,8 @@ check_same(UInPanels, WordsAtOnce)
 #         c_next[j] = f[j] * c[j] + i[j] * g[j]
 #         h_next[j] = o[j] * tanh(c_next[j])
 #
-# This is Python that numba compiles to machine code. The arrays of all time steps are made before
-# the loop, and step t writes its part of them.
+# The kernel is written in Python, and numba compiles it to machine code. The new version makes the
+# arrays for all time steps before the loop, and step t writes its part of them.
 
 
 # %% tags=["plain"]
@@ -752,10 +722,11 @@ check_same(CompiledGates, UInPanels)
 # %% [markdown]
 # ## 6. Softmax and loss in one pass
 #
-# `softmax_loss` goes through arrays as large as z again and again: z + d, its maximum, the
-# difference, e, its sum, p, the copy, the product with scale. Since these arrays are much larger
-# than a core's cache, each one goes out to memory and comes back. But a row of z does fit, so the
-# kernel takes one row at a time, does all of this to it, and overwrites it with its gradient.
+# How often does the softmax go through memory? `softmax_loss` makes one pass after another over
+# arrays as large as z: for z + d, its maximum, the difference, e, its sum, p, the copy, and the
+# product with `scale`. These arrays are much larger than a core's cache, so each of them is written
+# to memory and read back. But a single row of z does fit. So the kernel `cross_entropy` takes one
+# row at a time, does all of this to it, and overwrites it with its gradient.
 
 
 # %%
@@ -763,7 +734,7 @@ class OnePassSoftmax(CompiledGates):
     def softmax_loss(self, z, wanted, scale):
         losses = np.empty(len(z))
         cross_entropy(z, self.d, wanted, z.dtype.type(scale), losses)
-        return losses.sum(), z                              # z is ∂(scale · loss)/∂z now
+        return losses.sum(), z                              # z has become ∂(scale · loss)/∂z
 
 
 check_same(OnePassSoftmax, CompiledGates)
@@ -771,16 +742,16 @@ check_same(OnePassSoftmax, CompiledGates)
 # %% [markdown]
 # ## 7. One pass for the update
 #
-# The first version sets the gradient g to 0, squares it into a new array, adds that up, makes a
-# clipped copy, multiplies it by the rate into another copy, and subtracts that. Once the norm is
-# known, one pass is enough: it reads the weights w and g, writes w, and leaves 0 in g for the next
-# update. Clipping only changes the rate.
+# How often does the update go through memory? It sets the gradient g to 0, squares it into a new
+# array, adds up the squares, makes a clipped copy, makes another copy times the rate, and subtracts
+# that copy from the weights w. But once the norm is known, one pass is enough: it reads w and g,
+# writes w, and leaves 0 in g for the next update. Clipping only changes the rate.
 
 
 # %%
 class OnePassUpdate(OnePassSoftmax):
     def train_step(self, inputs, targets, grads):
-        """The gradient must be 0 before, and is 0 after."""
+        """grads must be 0 before the step, and is 0 after it."""
         loss = self.loss_and_grad(inputs, targets, grads)
         norm = np.sqrt(squared_norm(grads.vector))
         rate = RATE * min(1, CLIP / norm)
@@ -793,12 +764,14 @@ check_same(OnePassUpdate, FirstWritten)
 print(check(OnePassUpdate))
 
 # %% [markdown]
-# The last version is also compared with the first: seven small differences could have added up.
+# The last version is also compared with the first one, because seven small differences could have
+# added up to a large one. They have not, and the gradients are still right.
 #
 # ## The library, and the floor
 #
-# The library's `LanguageModel` makes the same changes, and can be given our weights, because it has
-# the same six arrays under other names:
+# How close is our last version, number 7, to the library and to the floor? The library's
+# `LanguageModel` has all seven changes. It can be given our weights, because it has the same six
+# arrays under other names:
 
 
 # %%
@@ -826,23 +799,24 @@ for name, gradient in by_our_names(theirs).items():
 print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
-# The floor is the products of a training step and nothing else. Each product y = x W needs two more
-# in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. All factors have a fast layout (panels for those
-# in the loop), and large results go into arrays that already exist.
+# The floor is the time of all products of a training step, and of nothing else. Each product y = x
+# W of the forward pass needs two more in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. To be as
+# fast as possible, the products of the floor use panels where the loop does, and write large
+# results into arrays that already exist.
 
 
 # %%
 def shapes_of_products(B):
     """The products of a training step as (rows, inner, columns)."""
     N = T * B
-    once = [(N, H, 4 * H), (N, 4 * H, H), (H, N, 4 * H)]            # x W and its two
+    once = [(N, H, 4 * H), (N, 4 * H, H), (H, N, 4 * H)]            # x W and its two gradients
     once += [(H, N, 4 * H)]                                         # ∂L/∂U
-    once += [(N, H, V), (N, V, H), (V, N, H)]                       # h Sᵀ and its two
+    once += [(N, H, V), (N, V, H), (V, N, H)]                       # h Sᵀ and its two gradients
     return once + T * [(B, H, 4 * H), (B, 4 * H, H)]                # h U, da Uᵀ: for every t
 
 
 def products(B):
-    """A function that computes them."""
+    """A function that computes all of these products."""
     normal = np.random.default_rng(8).standard_normal
     once = []
     for rows, inner, columns in shapes_of_products(B)[:7]:
@@ -856,14 +830,15 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# Nine versions and the floor run in turns. The output compares each version's speed with that of
-# the one before: the median over the rounds, with the middle half of them in brackets. If the
-# brackets span 1, the run cannot tell them apart, and the bar is grey.
+# What does each change save? Our eight versions, the library's model and the floor run in turns.
+# The output says how many times as fast each version is as the previous one. It gives the median
+# over the rounds, and in brackets the range of the middle half of the rounds. If that range
+# contains 1, the run cannot tell the two versions apart, and the bar is grey.
 
 
 # %% tags=["training"]
 def run_of(kind):
-    """A function that runs a training step of a model of that kind."""
+    """A function that runs a training step of a new model of that kind."""
     model = created(kind, V, H)
     grads = model.zeros_like()
     return lambda: model.train_step(inputs, targets, grads)
@@ -900,52 +875,23 @@ runs["the library's own"] = run_of_library()
 versions = list(runs)
 
 # %% [markdown]
-# What else takes time in the last version? To find out, its kernels run alone in the same rounds.
-
-
-# %% tags=["training"]
-def all_gates():
-    """The kernels of all time steps, forward and backward."""
-    a, u, kept, da = np.zeros((4, B, 4 * H), np.float32)
-    h, c, c_next, dh, dc, dc_before = np.zeros((6, B, H), np.float32)
-
-    def run():
-        for _ in range(T):
-            lstm(a, u, c, kept, h, c_next)
-            lstm_backward(h, dh, dc, kept, c, c_next, da, dc_before)
-    return run
-
+# Besides its products, what takes time in the last version? To find out, its kernels run by
+# themselves in the same rounds: those of the softmax, of the update, and of the gates (for all time
+# steps).
 
 # %% tags=["training"]
-def softmax():
-    """The kernel for all words."""
-    z = np.zeros((T * B, V), np.float32)
-    losses = np.empty(T * B)
-    d = np.zeros(V, np.float32)
-    wanted = targets.ravel()
-    return lambda: cross_entropy(z, d, wanted, np.float32(1 / B), losses)
-
-
-def update():
-    """The two passes."""
-    w = created(FirstWritten, V, H).vector
-    g = np.zeros_like(w)
-    return lambda: sgd(w, g, np.float32(squared_norm(g)))
-
-
-# %% tags=["training"]
-parts = {"products": products(B), "softmax": softmax(), "update": update(), "gates": all_gates()}
+parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
 seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
 ms = medians(seconds)
 before = None
 for name in versions:
     line = f"{name:<22} {ms[name]:6.1f} ms"
     if before:
-        line += f"   {ratio(seconds[name], seconds[before])} times as fast as the one before: "
+        line += f"   {ratio(seconds[name], seconds[before])} times as fast as the previous one: "
         line += verdict(seconds[name], seconds[before])
     print(line)
     before = name
-print(f"{'the products alone':<22} {ms['products']:6.1f} ms")
+print(f"{'only the products':<22} {ms['products']:6.1f} ms")
 
 # %% tags=["training"]
 first = ms[versions[0]]
@@ -956,28 +902,29 @@ check_parts_add_up(first, [*taken.values(), last])
 best = max(taken, key=taken.get)
 print(f"the first version takes {first / floor:.1f} times as long as its products, the library's "
       f"{last / floor:.2f} times")
-print(f"worth most: {best}, {taken[best] / (first - last):.0%} of all that was taken off")
+print(f"largest saving: {best}, {taken[best] / (first - last):.0%} of all the time that was saved")
 title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the products; "
-         f"worth most: {best}")
+         f"largest saving: {best}")
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# Compare with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
+# Compare this with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
 # kernels, the first version took less than three times as long as its products, not ten times,
-# because BLAS did much of the work from the start. One change, all words at once, saved about as
-# much as all the others together. The others each saved about a tenth of the time or less, and
-# change 1 hardly anything.
+# because BLAS did much of the work from the start. One change, number 3 (all words at once), saved
+# about as much as all the others together. Each of the others saved about a tenth of the time or
+# less, and change 1 hardly anything.
 #
-# These shares belong to *this* model, whose output layer is large. In a larger model the loop
-# counts for more: with H = 1,024 and ten texts, the panels alone took off more than a third of the
-# time (question 5). The shares also depend on the order of the changes, since a loop that is gone
-# cannot be made faster (question 1).
+# These savings are those of *this* model, which has a large output layer. In a larger model, the
+# loop counts for more: with H = 1,024 and ten texts, the panels by themselves saved more than a
+# third of the time (question 5). The savings also depend on the order of the changes: a loop that
+# is gone cannot be made faster (question 1).
 #
-# The panels rely on a limit inside OpenBLAS that its next version may move. So measure it again.
+# The panels also rely on a limit inside OpenBLAS, and its next version may move that limit. So
+# measure again when your BLAS changes.
 #
 # ## What is left
 #
-# The time of the last version minus that of its products is the most that could still be saved:
+# How much could still be saved? At most everything except the products:
 
 
 # %% tags=["training"]
@@ -985,23 +932,27 @@ of_last = ms["7 update in one pass"]
 shares = {name: ms[name] / of_last for name in parts}
 shares["the rest"] = rest_of(shares)
 check_parts_add_up(1, shares.values())
-print("of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()), "in all 100 %")
-print(f"if everything except the products took no time, it would be "
+print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()),
+      "in all 100 %")
+print(f"if everything except the products took no time, version 7 would be "
       f"{of_last / floor:.2f} times as fast")
 
 # %% [markdown]
-# *The rest* is everything that was not measured alone: looking up rows of E and adding to them,
-# sums over rows, new arrays, Python between the calls, and products that find less in the cache
-# than when they run alone. The share of the products is the number to know about such a program.
-# Once it is near 1, only fewer or smaller products help: another model, not other code.
+# *The rest* is everything that was not measured by itself: looking up rows of E and adding to their
+# gradients, sums over rows for the biases, new arrays, and Python between the calls. It also
+# contains what the products lose inside a training step, where they find less in the cache than
+# when they run by themselves.
+#
+# The share of the products is the number to know about such a program. Once it is near 100 %,
+# better code does not help any more. What helps is a different model, with fewer or smaller
+# products.
 
 # %% [markdown]
 # ## What did not help
 #
-# Before the panels, we wrote our own product for just this shape, as a numba kernel. Because it
-# took a page of code to save one or two per cent of the time, we threw it away. The panels came
-# from a better question: not "can we write a faster product?" but "why is this product slower than
-# that one?".
+# Before the panels, we wrote a product for exactly this shape, as a numba kernel. It took a page of
+# code to save one or two per cent of the time, so we threw it away. The panels came from a better
+# question: not "can we write a faster product?" but "why is this product slower than that one?".
 
 # %% [markdown]
 # ## What others call it
@@ -1009,10 +960,10 @@ print(f"if everything except the products took no time, it would be "
 # | here | elsewhere |
 # |---|---|
 # | all words at once | batched matrix product |
-# | the floor | roofline; the time of the matrix products alone |
+# | the floor | roofline; the time of only the matrix products |
 # | panels | packed or blocked weights |
 # | gates in one loop | kernel fusion |
-# | how often a number is used once fetched | arithmetic intensity |
+# | how often a number is used after it has been fetched | arithmetic intensity |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -1031,32 +982,32 @@ print(f"if everything except the products took no time, it would be "
 # | `squared_norm` | Σ g², compiled |
 # | `sgd` | w −= rate · g, then g = 0, compiled |
 # | `LanguageModel` | the library's model, for comparison |
-# | `SGD` | its optimizer |
-# | `TextBatch` | a window of text, as its models read it |
+# | `SGD` | the library's optimizer |
+# | `TextBatch` | a window of text, as the library's models read it |
 # | `keep_freed_memory` | asks the C library not to hand freed memory back |
 # | `plotting` | diagrams, colours, pictures as files |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Make change 6 right after the first version, in the loop, with 20 rows per call. Does it save
-#    more or less there than at its place in the ladder? Why does the saving depend on more than the
+# 1. Make change 6 in the first version, that is, inside the loop, with 20 rows per call. Does it
+#    save more there than after change 5, or less? Why does the saving depend on more than the
 #    change itself?
-# 2. Why can h_{t−1} U never be computed for all t at once, while a Transformer's products can?
+# 2. Why can h_{t−1} U never be computed for all t at once, although a Transformer's products can?
 #    And which products of lesson 06's decoder have to stay in its loop?
-# 3. Count the operations of a training step from `shapes_of_products`. What share does the output
-#    layer have, and what share is in the loop? For which V are the two equal?
+# 3. Count the operations of a training step from `shapes_of_products`. What share of them is in the
+#    output layer, and what share is in the loop? For which V are the two equal?
 # 4. What does version 7 keep in memory for its backward pass? Which of these arrays grow with T,
-#    and which with V? Where would you cut first, with 10,000 words and T = 500?
+#    and which with V? With 10,000 words and T = 500, what would you make smaller first?
 # 5. Take V = 200 instead of 3,000: letters, not words. Predict first: how far is the first version
-#    from its floor now, and which change saves most? Then take H = 1,024. How much do the panels
-#    save, with 20 texts and with ten?
+#    from its floor, and which change saves most? Then take V = 3,000 again and H = 1,024. How much
+#    do the panels save, with 20 texts and with ten?
 # 6. `check_same` passes for all seven changes. Name a mistake that it cannot see, and one that it
-#    sees and a gradient check does not.
+#    sees but a gradient check does not.
 # 7. In the first plot of speeds, look at one row and at five. Is the copy faster than the view
 #    there, too? What does a product of one row wait for?
 # 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` say, and
 #    why must it?
-# 9. How many products must use a layout before it has paid for itself? Measure `Panels(U, 10)`, and
-#    a product of ten rows with and without it, also for H = 1,024. What does the answer mean for
-#    writing a text word by word, where the weights never change?
+# 9. Making panels takes time. After how many products have they paid for it? Measure the time of
+#    `Panels(U, 10)`, and of a product of ten rows with and without panels, also for H = 1,024. What
+#    does the answer mean for writing a text word by word, where the weights never change?

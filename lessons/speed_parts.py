@@ -1,4 +1,4 @@
-"""Helpers of lesson 14: a clock that runs versions in turns, its statistics, and plots."""
+"""Helpers of lesson 14: a clock that runs versions in turns, what it times, and plots."""
 
 import os
 import time
@@ -8,12 +8,15 @@ from matplotlib import pyplot as plt
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention import plotting
+from numpy_attention.kernels.gates import lstm, lstm_backward
+from numpy_attention.kernels.softmax import cross_entropy
+from numpy_attention.kernels.updates import sgd, squared_norm
 
 COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
            "too close to tell": "0.75"}
 
-# the processor's time of this thread, which other programs do not add to; Windows counts it too
-# coarsely
+# The processor's time of this thread does not contain that of other programs. Windows counts it too
+# coarsely, so the time of day has to do there.
 clock = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5 \
     else time.perf_counter
 
@@ -30,8 +33,8 @@ def blas_in_use():
 def in_turns(sides, rounds, rng):
     """{name: function} → {name: its seconds, one number a round}.
 
-    In every round each side runs once, in a random order, after one run that does not count.
-    So a machine that is busy for a while slows all of them alike. BLAS has one thread.
+    Each side first runs once without being timed. In every round all sides run once, in a random
+    order, so a machine that is busy for a while slows all of them alike. BLAS has one thread.
     """
     seconds = {name: np.empty(rounds) for name in sides}
     names = list(sides)
@@ -45,6 +48,77 @@ def in_turns(sides, rounds, rng):
                 sides[name]()
                 seconds[name][n] = clock() - start
     return seconds
+
+
+def repeats(rows):
+    """How often to repeat a product of that many rows, to make it long enough for the clock."""
+    return max(1, 100 // rows)
+
+
+def products_of(x, W):
+    """A function that computes x W, several times if x has few rows."""
+    def run():
+        for _ in range(repeats(len(x))):
+            x @ W
+    return run
+
+
+def rate(seconds, rows, entries):
+    """GFLOP/s of `products_of` that many rows and a matrix of `entries` numbers."""
+    return 2 * rows * entries * repeats(rows) / np.median(seconds) / 1e9
+
+
+def listed(rates):
+    """{rows or columns: GFLOP/s} in one line."""
+    return "   ".join(f"{n}: {each:.0f}" for n, each in rates.items())
+
+
+def with_and_without(matrix, h, da, few, panels_of):
+    """{(name, rows): seconds} of products with U and U.T as they are, and in panels.
+
+    few: the numbers of rows; panels_of(W, rows): W laid out in panels.
+    """
+    sides = {}
+    for n in few:
+        sides["h @ U", n] = products_of(h[:n], matrix)
+        sides["h @ panels", n] = products_of(h[:n], panels_of(matrix, n))
+        sides["da @ U.T", n] = products_of(da[:n], matrix.T)
+        sides["da @ panels", n] = products_of(da[:n], panels_of(matrix.T, n))
+    return in_turns(sides, 5, np.random.default_rng(8))
+
+
+def panel_rates(size, seconds, few):
+    """Print the speeds that `with_and_without` measured for H = size, and compare them.
+
+    Returns {name: {rows: GFLOP/s}}.
+    """
+    curves = {}
+    for name in ("h @ U", "h @ panels", "da @ U.T", "da @ panels"):
+        curves[name] = {n: rate(seconds[name, n], n, 4 * size**2) for n in few}
+        print(f"H = {size}, {name}, rows: GFLOP/s   ", listed(curves[name]))
+    for n in (10, 20):
+        print(f"H = {size}, {n} rows: panels are",
+              ratio(seconds["h @ panels", n], seconds["h @ U", n]), "times as fast for U,",
+              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "times as fast for U.T")
+    return curves
+
+
+def kernels_of(T, B, H, V, w):
+    """{name: function} that run the kernels of a training step by themselves, with weights w."""
+    z = np.zeros((T * B, V), np.float32)
+    losses = np.empty(T * B)
+    wanted = np.zeros(T * B, int)
+    d = np.zeros(V, np.float32)
+    g = np.zeros_like(w)
+    a, u, kept, da = np.zeros((4, B, 4 * H), np.float32)
+    h, c, c_next, dh, dc, dc_before = np.zeros((6, B, H), np.float32)
+
+    def gates():
+        for _ in range(T):
+            lstm(a, u, c, kept, h, c_next)
+            lstm_backward(h, dh, dc, kept, c, c_next, da, dc_before)
+    return {"softmax": lambda: cross_entropy(z, d, wanted, np.float32(1 / B), losses),
+            "update": lambda: sgd(w, g, np.float32(squared_norm(g))), "gates": gates}
 
 
 def medians(seconds):
@@ -67,7 +141,7 @@ def verdict(one, other):
 
 
 def falls(milliseconds, names):
-    """How much faster each version is than the one before: {name: ms}.
+    """How much less time each version takes than the previous one: {name: ms}.
 
     Together with the time of the last version they add up to that of the first.
     """
@@ -81,7 +155,7 @@ def rest_of(shares):
 
 
 def check_parts_add_up(whole, parts):
-    """AssertionError: the parts are not the whole."""
+    """AssertionError: the parts do not add up to the whole."""
     assert np.isclose(whole, sum(parts)), f"{sum(parts)} is not {whole}"
 
 
@@ -107,7 +181,7 @@ def draw_waterfall(seconds, names, floor, title):
     ax.barh(len(names), last, color=plotting.COLOURS[0])
     label(ax, len(names), max(last, floor), f"{last:.1f} ms")
     ax.axvline(floor, color=plotting.COLOURS[5], linestyle="--",
-               label=f"the products alone: {floor:.1f} ms")
+               label=f"only the products: {floor:.1f} ms")
     for words, colour in COLOURS.items():
         ax.barh(0, 0, color=colour, label=words)
     ax.set_yticks(range(len(names) + 1), [*names, "what is left"])
@@ -119,7 +193,7 @@ def draw_waterfall(seconds, names, floor, title):
 
 
 def label(ax, row, right, text):
-    """A text to the right of a bar."""
+    """Write a text to the right of a bar."""
     ax.annotate(text, (right, row), (4, 0), textcoords="offset points", va="center")
 
 
@@ -147,4 +221,6 @@ def draw_panels(curves):
         gain = rates["h @ panels"][10] / rates["h @ U"][10]
         draw_rates(rates, f"H = {size:,}: at 10 rows, panels are {gain:.1f} times as fast for U",
                    "rows of the product", ax)
+    highest = max(max(curve.values()) for rates in curves.values() for curve in rates.values())
+    axes[0].set_ylim(0, 1.05 * highest)         # of all axes, which share it
     return figure
