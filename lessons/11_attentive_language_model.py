@@ -231,8 +231,8 @@ moved("z", dz)
 #
 # What does each state receive? The present state h_t is used twice: it **predicts** (in a) and it
 # **asks** (its query is q). Each earlier state h_s is used twice, too: it is **found** (by its key
-# k_s) and it is **fetched** (as a value, in c). These are the four *roles* of a state, and its
-# gradient has one term for each of them:
+# k_s) and it is **fetched** (as a value, in c). These are the four *roles* of a state. In a single
+# step, h_t has two of them and h_s has the other two, and each role adds one term to the gradient:
 #
 #     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
 #     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is fetched    with dk_s = dz_s
@@ -493,11 +493,12 @@ print("traced: the gradient is exactly 0, and correct, for", ", ".join(unmoved))
 assert unmoved == ["W_s", "W_q", "v", "W_r"]
 
 # %% [markdown]
-# Only the left panel is right: each output depends on its own state and on earlier ones. In the
-# middle, each output depends on all states, even on later ones. On the right, each output depends
-# only on its own state. The traced layer computes y = tanh(h W_x + b): one tanh layer, and no past
-# at all. Yet it *trains*, and well. A falling loss does not prove that the equations are those of
-# the paper. (One sign to look for in your own runs is a parameter whose gradient is exactly 0.)
+# Only the left panel is as it should be: each output depends on its own state and on earlier ones.
+# In the middle, each output depends on all states, even on later ones. On the right, each output
+# depends only on its own state. The traced layer computes y = tanh(h W_x + b): one tanh layer, and
+# no past at all. Yet it *trains*, and well. A falling loss does not prove that the equations are
+# those of the paper. (One sign to look for in your own runs is a parameter whose gradient is
+# exactly 0.)
 #
 # The traced layer is still useful. It is the same model without attention, and that is what we need
 # as a **control**, the model with which attention is compared. In the tables below, the control is
@@ -721,9 +722,9 @@ for text, recorded in LONGER.items():
 # 108.94.
 #
 # Without the control, attention would have got all the credit for the Bible. The control shows
-# where the gain comes from. Its tanh layer, which reads no past, is three points of perplexity
-# better than the LSTM, and combined is only half a point better than the control. In the paper's
-# protocol, combined loses to the control, too, which has 106.46.
+# where the gain comes from. It adds only a tanh layer, which reads no past, and is already three
+# points of perplexity better than the LSTM. Combined is only half a point better than the control.
+# In the paper's protocol, combined loses to the control, too, which has 106.46.
 #
 # Two caveats about these records:
 #
