@@ -6,17 +6,20 @@
 #
 # **Needs:** lessons 03 and 06. **Time:** 45 minutes to read, about a minute to run.
 #
-# Read ten letters, then twenty dots, and then repeat the ten letters. That is easy for you, because
-# you can look back. A recurrent network cannot: everything that it knows of a text must fit into
-# one vector, h_t, which every dot overwrites. Yet h_1 … h_{t−1} were all computed, and are thrown
-# away only because nobody asks for them.
+# Read ten letters, then twenty dots, and then write down the ten letters. That is easy for you,
+# because you can look back at the page. A recurrent network cannot look back. Everything that it
+# knows about the text must fit into one vector, its state h_t, and every dot changes that vector.
+# Yet the earlier states h_1 … h_{t−1}, in which the letters were still fresh, have all been
+# computed. A recurrent network simply throws them away.
 #
-# Salton, Ross & Kelleher (2017) do ask. Before each prediction, a softmax over *all earlier states*
-# decides which of them to read again. Once you have derived this, two versions of it and an LSTM of
-# the same size will copy letters. Guess now how many of the ten the LSTM gets right.
+# Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
+# states* decides which of them to read again. You will derive this mechanism. Then you will train
+# two versions of it to copy letters, and an LSTM with the same number of parameters. Guess now how
+# many of the ten letters the LSTM gets right.
 #
-# After that win comes a sobering second text, the Bible, and a question that is asked too rarely:
-# *is the attention used?* You will also meet bugs that leave every gradient right.
+# On letters, attention wins easily. On a second text, the Bible, the result is sobering, and it
+# leads to a question that is asked too rarely: *does the model use its attention?* On the way, you
+# will meet bugs that leave every gradient right.
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -44,22 +47,25 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One step
 #
-# An LSTM (lesson 03) has read t words and is in state h_t, while its earlier states are the rows of
-# a memory M. (h_t is not in M, because it goes to the prediction anyway.) To predict word t + 1,
-# the model does four things:
+# How can a prediction use the earlier states? Suppose that an LSTM (lesson 03) has read t words.
+# Its present state is h_t. Its earlier states, h_1 … h_{t−1}, are the rows of a matrix M, the
+# memory. (h_t itself is not in M, because the prediction reads it anyway.) To predict word t + 1,
+# the model computes four things:
 #
 #     e_s = v · tanh(h_s W_s + h_t W_q)     score: how useful is state s now?     for s < t
 #     α   = softmax(e)                      weights: positive, they add up to 1
 #     c   = Σ_s α_s h_s                     context vector: what was fetched
 #     y   = tanh(h_t W_x + c W_r + b)       combines state and context; y predicts the word
 #
-# The paper calls this score *combined*. Its other score, *single*, leaves out h_t W_q: it rates
-# each state without knowing the question. (The paper writes the last line tanh(W_c [h; c] + b).)
+# The paper calls this score *combined*, because it reads both the earlier state and the present
+# one. It also has a simpler score, *single*, which leaves out h_t W_q. So *single* rates each
+# earlier state without knowing what the present state asks for. (The paper writes the last line as
+# tanh(W_c [h; c] + b). Our W_x and W_r are the two parts of its W_c.)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | h_t | (H,) | the present state, which asks |
-# | M, its rows h_s | (S, H) | the states before it |
+# | M, its rows h_s | (S, H) | memory: the S = t − 1 earlier states |
 # | k_s, q | (A,) | h_s W_s and h_t W_q: key and query |
 # | x_s | (A,) | tanh(k_s + q), the score's hidden layer, as in lesson 06 |
 # | e, α | (S,) | scores, weights |
@@ -88,18 +94,20 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 # %% [markdown]
 # ## Forward
 #
-# Take three states of three numbers. The first number says which letter was read (1 for f, −1 for
-# g), and the other two say at which place: (1, 0) for the first, (0, 1) for the second. A dot has
-# no place.
+# Let us compute one prediction with numbers that are small enough to follow. The memory has three
+# states, one for each sign of the text *f g ·*, and each state has three numbers. The first number
+# says which letter was read: 1 for f, −1 for g, 0 for the dot. The other two numbers say at which
+# place the letter was: (1, 0) for the first place, (0, 1) for the second. The dot has no place, so
+# its two numbers are 0.
 #
-# The present state, (0, 1, 0), asks for the first letter, and W_q turns it into the query (0, −3).
-# Added to the keys, this query lowers every score, but most of all the score at the *second* place.
-# Which weight will be the largest?
+# The present state is h_t = (0, 1, 0): it asks for the letter at the first place. W_q turns it into
+# the query (0, −3). When this query is added to the three keys, every score falls, but the score of
+# the letter at the *second* place falls the most. Which state will have the largest weight?
 
 
 # %%
 def softmax(e, visible=True):
-    """Along the last axis, over what is visible; nothing visible: all weights 0."""
+    """Softmax along the last axis, over what is visible; if nothing is: all weights 0."""
     e = np.where(visible, e, -1e30)
     a = np.where(visible, np.exp(e - e.max(-1, keepdims=True)), 0)
     return a / np.maximum(a.sum(-1, keepdims=True), 1e-30)
@@ -109,7 +117,7 @@ read = ["f", "g", "·"]
 M = np.array([[1.0, 1.0, 0.0],      # f, at the first place
               [-1.0, 0.0, 1.0],     # g, at the second
               [0.0, 0.0, 0.0]])     # a dot
-h_t = np.array([0.0, 1.0, 0.0])     # wants the first
+h_t = np.array([0.0, 1.0, 0.0])     # asks for the first
 W_s = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
 W_q = np.array([[0.0, 0.0], [0.0, -3.0], [-3.0, 0.0]])
 v = np.array([3.0, 3.0])
@@ -127,29 +135,32 @@ for sign, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
 print("the context is", c)
 
 # %% [markdown]
-# The context's first number is 0.761. Since an f alone would give 1 and a g alone −1, the model has
-# found the f. Next, a state asks for the second letter, and then both states ask with *single*,
-# which has no query.
+# The f has by far the largest weight. Look at the first number of the context, 0.761. With all
+# weight on f it would be 1, and with all weight on g it would be −1, so the model has found the f.
+# What happens if another state asks for the second letter? And what if both states ask with
+# *single*, which has no query?
 
 
 # %%
 def context(now, W_q):
-    """c (H,) for the state that asks."""
+    """The context c (H,) of a present state."""
     return softmax(np.tanh(M @ W_s + now @ W_q) @ v) @ M
 
 
 wants_second = np.array([0.0, 0.0, 1.0])
 no_query = np.zeros_like(W_q)
-print("combined: to the first question", context(h_t, W_q), " to the second",
+print("context with combined: asked for the first", context(h_t, W_q), " for the second",
       context(wants_second, W_q))
-print("single:   to the first question", context(h_t, no_query), " to the second",
+print("context with single:   asked for the first", context(h_t, no_query), " for the second",
       context(wants_second, no_query))
 assert context(h_t, W_q)[0] > 0.5 and context(wants_second, W_q)[0] < -0.5
 assert (context(h_t, no_query) == context(wants_second, no_query)).all()
 
 # %% [markdown]
-# *single* is the special case W_q = 0, so it answers every question alike, as a heatmap will show.
-# The last line combines state and context:
+# With *combined*, the first number of the context is positive for the first question and negative
+# for the second: each question fetches the right letter. *single* is the special case W_q = 0, so
+# it answers every question alike. (A heatmap of a trained model will show this, too.) Now the last
+# of the four lines combines the present state and the context:
 
 # %%
 W_x = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
@@ -161,16 +172,18 @@ print("y =", y)
 # %% [markdown]
 # ## Backward
 #
-# The layer above hands us the **upstream gradient** dy = ∂L/∂y. Here it is a vector w of two
-# numbers, as if L were w · y. Going through the lines in reverse, we compare each result with a
-# central difference. `L(c=…)` is the loss after something is added to c.
+# What is the gradient of each parameter and of each state? The layer above hands us the **upstream
+# gradient** dy = ∂L/∂y. In this example the loss is L = w · y, where w is a fixed vector of two
+# numbers, so dy = w. We go through the four lines in reverse and compare each result with a central
+# difference. For this purpose the function L can add an array to any intermediate result. For
+# example, `L(c=…)` is the loss after the array has been added to c.
 
 # %%
 w = np.array([1.0, -2.0])
 
 
 def L(a=0, c=0, alpha=0, e=0, z=0):
-    """w · y, after adding the given arrays to the intermediates."""
+    """The loss w · y, after the given arrays have been added to the intermediate results."""
     hidden = np.tanh(M @ W_s + h_t @ W_q + z)
     weights = softmax(hidden @ v + e) + alpha
     found = weights @ M + c
@@ -178,20 +191,22 @@ def L(a=0, c=0, alpha=0, e=0, z=0):
 
 
 def check_gradient(name, ours, loss, array):
-    """Compare our gradient with the central difference of loss, which reads the array."""
+    """Compare our gradient with the central difference of loss(), which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name:<7} {ours.ravel()}   as measured: {numeric.ravel()}")
 
 
 def moved(name, ours):
-    """The same for an intermediate."""
+    """Do the same for an intermediate result."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
 
 # %% [markdown]
-# With a = h_t W_x + c W_r + b and z_s = k_s + q:
+# Two sums need a name: a = h_t W_x + c W_r + b is what the last tanh reads, and z_s = k_s + q is
+# what the score's tanh reads. On the left are the lines of the forward pass, from the last to the
+# first. On the right is the gradient that each line gives:
 #
 #     y = tanh(a)            da = dy ∘ (1 − y²)
 #     a = … + c W_r + b      dc = da W_rᵀ
@@ -214,14 +229,16 @@ moved("z", dz)
 # %% [markdown]
 # ### Four roles
 #
-# h_t was used twice: it **predicts** (in a) and it **asks** (in q). Each h_s was used twice, too:
-# it is **found** (by its key k_s) and it is **fetched** (as a value, in c). The query met every
-# key, so dq is a sum:
+# What does each state receive? The present state h_t is used twice: it **predicts** (in a) and it
+# **asks** (its query is q). Each earlier state h_s is used twice, too: it is **found** (by its key
+# k_s) and it is **fetched** (as a value, in c). These are the four *roles* of a state. In a single
+# step, h_t has two of them and h_s has the other two, and each role adds one term to the gradient:
 #
 #     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
 #     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is fetched    with dk_s = dz_s
 #
-# The gradient of each matrix is, as always, its input times the gradient of its output.
+# The query was added to every key, so its gradient dq is a sum over all of them. The gradient of
+# each matrix is, as always, its input times the gradient of its output.
 
 # %%
 dq = dz.sum(0)                                  # (A,)
@@ -231,23 +248,26 @@ check_gradient("dW_q", np.outer(h_t, dq), L, W_q)
 check_gradient("dW_s", M.T @ dz, L, W_s)
 check_gradient("dv", de @ x, L, v)
 check_gradient("dW_r", np.outer(c, da), L, W_r)
-print("one step: every gradient is what the central difference measures")
+print("one step: every gradient equals its central difference")
 
 # %% [markdown]
 # ## All words at once
 #
-# A translator must ask its questions one after another, because each context goes into its next
-# state. Here c goes into y, and *never back into the LSTM*. So the LSTM can first read the text to
-# its end, and once all states exist, all questions can be asked at once.
+# Must the questions be asked one after another? In lesson 06 they must: each context goes into the
+# decoder's next state, and this state asks the next question. In this model, c goes into y, and
+# *never back into the LSTM*. So the LSTM can first read the text to its end. Once all states exist,
+# all questions can be asked at once.
 #
-# The questions t are the rows of one matrix, and the places s are its columns. "Only what came
-# before" is a triangle of ones, the **causal mask**: visible_ts = (s < t). Because the first word
-# has no past, the first row is empty, and its weights and its c are 0.
+# The scores become a matrix, with a row for each step t that asks and a column for each state s.
+# Step t may see only the states before it. As a matrix, this rule is a triangle of ones below the
+# diagonal, the **causal mask**: visible_ts = (s < t). The first word has no past, so the first row
+# of the mask has no ones, and the first step's weights and context are 0.
 #
-# Now each state has all four roles, at different steps: h_3 asks at step 3, and is found and
-# fetched at steps 4, 5, 6, … So dk_s and Σ_t α_ts dc_t are sums over all *later* steps t. Remember
-# the second, because it carries the gradient from t to h_s in **one** step, however far apart they
-# are.
+# In a whole text, each state has all four roles, but at different steps. For example, h_3 predicts
+# and asks at step 3, and is found and fetched at steps 4, 5, 6, … So two terms of the gradient of
+# h_s become sums over all *later* steps t. One is dk_s = Σ_t dz_ts, because s is found at each of
+# them. The other is Σ_t α_ts dc_t, because s is fetched at each of them. Remember this last sum. It
+# carries the gradient from step t to h_s in **one** step, however far apart they are.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -256,7 +276,7 @@ print("one step: every gradient is what the central difference measures")
 # %% tags=["plain"]
 @dataclass(eq=False)
 class PlainReader(Module):
-    """From states to what the output layer reads, with the score combined; single: W_q = 0."""
+    """From states h to y, which the output layer reads. The score is combined; single: W_q = 0."""
 
     W_s: Array  # (H, A)
     W_q: Array  # (H, A)
@@ -266,7 +286,7 @@ class PlainReader(Module):
     b: Array  # (K,)
 
     def visible(self, mask):
-        """May step t of row b look at place s? (T, B, T)"""
+        """Does step t of text b see state s? (T, B, T)"""
         before = np.tri(len(mask), k=-1, dtype=bool)                # (T, T)
         return before[:, None] & mask.T
 
@@ -312,8 +332,9 @@ class PlainReader(Module):
 # %% [markdown]
 # ## Check
 #
-# First compare with the equations of one step, repeated while the memory grows, then check the
-# gradients against central differences.
+# Is this class correct? We check it in three ways. First, its outputs must equal those of the
+# equations for one step, applied word by word while the memory grows. Second, its gradients must
+# equal central differences. Third, everything must equal the library's results.
 
 # %%
 T = 6
@@ -349,7 +370,7 @@ y, alpha, _ = plain.forward(h, mask)
 assert np.allclose(y[:, 0], one_by_one(plain, h[:, 0]), rtol=0, atol=1e-13)
 print("weights of the first text, one row per step:")
 print(alpha[:, 0])
-print("all at once gives what one by one gives")
+print("all at once gives the same outputs as one by one")
 
 
 # %%
@@ -360,7 +381,7 @@ def check(reader):
 print(check(plain))
 
 # %% [markdown]
-# Last, compare with the library's layer, which shares no code with ours.
+# Third, compare with the library's layer, which shares no code with ours.
 
 # %%
 W_s, W_q, v, W_x, W_r, b = arrays
@@ -368,18 +389,18 @@ combined = KeyValueReadout(Combined(W_s, W_q, v), W_x, W_r, b)
 single = KeyValueReadout(Single(W_s, v), W_x, W_r, b)
 check_same(plain, combined, h, mask)
 check_same(PlainReader(W_s, np.zeros_like(W_q), v, W_x, W_r, b), single, h, mask)
-print("combined and single: outputs, weights and all gradients are the library's")
+print("combined and single: outputs, weights and all gradients equal the library's")
 
 # %% [markdown]
 # ### What a bug looks like
 #
-# Four gradients meet in each state, and here they are added up wrongly. Which roles survive? Read
-# the report before you read the code.
+# In the class below, the four terms of the gradient of a state are added up wrongly. Read the
+# report before you read the code. Which roles have lost their term?
 
 
 # %%
 class LastRoles(PlainReader):
-    """A planted bug."""
+    """A planted bug in the sum of the four terms."""
 
     def four_roles(self, da, dq, dk, dvalues):
         dh = da @ self.W_x.T
@@ -392,33 +413,38 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# All six parameters are right, so da, dc, de, dk and dq are right, too. As only the input is wrong,
-# the mistake is in adding up its terms. The report names the line: it *assigns* where it should
-# add, and so loses the terms before it, "it predicts" and "it asks".
+# The gradients of all six parameters are right, so da, dc, de, dk and dq are right as well. Only
+# the gradient of the input, the states, is wrong. So the mistake is where its terms are added up.
+# The report names the line: it *assigns* where it should add, and so it loses the two terms before
+# it, "it predicts" and "it asks".
 #
-# Why does the report find 0? Its element, [5, …], belongs to the last step. No later step looks
-# back at that state, so it is neither found nor fetched, and with this bug nothing of its gradient
-# is left.
+# Why does the report say that 0 was found? The element that it shows, [5, …], belongs to the state
+# of the last step. No later step looks back at that state, so it is neither found nor fetched. The
+# only terms that it has are the two that are lost.
 #
 # ## What no gradient check sees
 #
-# A gradient check proves that `backward` belongs to `forward`. It cannot know whether you wanted
-# *this* forward pass. Here are two ways to ruin it. The first forgets the triangle, so each step
-# sees the word that it should predict. The second was published: the code released with the paper
-# gives its cell to a framework that *traces* it. Such a framework runs the cell once, on the first
-# word, when the past is empty, and replays the recorded graph at every later step.
+# Which bugs pass a gradient check? A gradient check proves that `backward` is the derivative of
+# `forward`. It cannot know whether this `forward` is the one that you wanted. Here are two ways to
+# get it wrong.
+#
+# The first forgets the triangle of the causal mask, so each step sees later states, and with them
+# the word that it should predict. The second was published, in the code released with the paper.
+# This code gives the model's cell to a framework that *traces* it. Such a framework runs the cell
+# once, on the first word, records all operations, and replays this record at every later step. But
+# at the first word the past is empty, so what is replayed never looks back.
 
 
 # %%
 class Clairvoyant(PlainReader):
-    """Forgets the triangle."""
+    """Without the triangle: every step sees every state."""
 
     def visible(self, mask):
         return np.broadcast_to(mask.T, (len(mask), *mask.T.shape))
 
 
 class Traced(PlainReader):
-    """Keeps the first step's view of the past for all steps."""
+    """Every step sees what the first step sees, which is nothing."""
 
     def visible(self, mask):
         every = super().visible(mask)
@@ -431,13 +457,15 @@ for name, reader in HISTORY_READOUTS.items():
     print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 
 # %% [markdown]
-# Since all gradients are right, test the *forward* pass: which output depends on which state?
-# Change the state of step s, and see which outputs change.
+# All gradients are right in all three layers, so test the *forward* pass instead. Which output
+# depends on which state? The function `influence` changes the state of one step s at a time and
+# records which outputs change. In the figure, each column is a state, each row is an output, and
+# blue means that the output changed.
 
 
 # %%
 def influence(reader):
-    """(T, T): does y_t move when h_s does?"""
+    """(T, T): does y_t change if h_s does?"""
     before, _, _ = reader.forward(h, mask)
     columns = []
     for s in range(T):
@@ -461,24 +489,34 @@ assert np.allclose(y, np.tanh(h @ W_x + b))
 grads = traced.zeros_like()
 traced.backward(np.ones_like(y), 0, cache, grads)
 unmoved = [name for name, array in grads.named_parameters() if (array == 0).all()]
-print("the traced reader's gradient is 0, and right, for", ", ".join(unmoved))
+print("traced: the gradient is exactly 0, and correct, for", ", ".join(unmoved))
 assert unmoved == ["W_s", "W_q", "v", "W_r"]
 
 # %% [markdown]
-# The second layer sees the future, the third only its own step: y = tanh(h W_x + b), one layer and
-# no past at all. Yet it *trains*, and well: code that runs does not prove that its equations are
-# right. (A sign to look for in your own runs: a parameter whose gradient is exactly 0.) We keep the
-# third layer as the **control**, the model to compare with.
+# Only the left panel is as it should be: each output depends on its own state and on earlier ones.
+# In the middle, each output depends on all states, even on later ones. On the right, each output
+# depends only on its own state. The traced layer computes y = tanh(h W_x + b): one tanh layer, and
+# no past at all. Yet it *trains*, and well. A falling loss does not prove that the equations are
+# those of the paper. (One sign to look for in your own runs is a parameter whose gradient is
+# exactly 0.)
+#
+# The traced layer is still useful. It is the same model without attention, and that is what we need
+# as a **control**, the model with which attention is compared. In the tables below, the control is
+# called *tanh layer*.
 #
 # ## Ten letters, twenty dots
 #
-# Now the task from the beginning. There are eight letters, a to h, and only the copy is predicted,
-# so chance is one in eight. At the arrow that ends the dots, the model predicts the first letter,
-# then *reads* the correct first letter and predicts the second, and so on. So h_t can know its
-# place in the copy, because the LSTM only has to count what came after the arrow. All models get
-# the same 400 batches of 32 sequences and 20,000 parameters, so attention leaves a smaller state.
+# Can attention do the task from the beginning of this lesson? A sequence is ten letters, each one
+# of a to h, then twenty dots, then an arrow. At the arrow, the model predicts the first letter.
+# Then it *reads* the correct first letter and predicts the second, and so on. Nothing else is
+# predicted, so chance is one in eight.
 #
-# Write down four guesses: the LSTM, the LSTM with a tanh layer (the control), single, combined.
+# To know which letter is due, the LSTM only has to count the steps since the arrow. So h_t can ask
+# for the right place. All models are trained on the same 400 batches of 32 sequences. Each may have
+# 20,000 parameters. Attention needs some of them, so the models with attention have smaller states.
+#
+# Write down four guesses, one for each model: the LSTM, the LSTM with a tanh layer (the control),
+# single, and combined.
 
 # %% tags=["training"]
 TASK = Copying(400, np.random.default_rng(1))
@@ -487,7 +525,7 @@ NAMES = {"LSTM": None, "tanh layer": "projection", "single": "single", "combined
 
 
 def copier(name, seed=1):
-    """Train one on the task and print; → model, share of letters right."""
+    """Train a model on the task and print its result; → model, share of letters right."""
     model = create(NAMES[name], seed, COPY_VOCABULARY, budget=20_000, init=0.3)
     train(model, TASK, rate=0.01, seed=seed)
     right = letters_right(model, COPY_TEST.batch(0)).mean()
@@ -498,7 +536,7 @@ def copier(name, seed=1):
 
 
 # %% tags=["training"]
-print(f"\nten letters over twenty dots, {len(TASK)} steps (by chance {1 / 8:.1%}):")
+print(f"\nten letters, then twenty dots; {len(TASK)} training steps (chance: {1 / 8:.1%}):")
 copiers = {}
 right = {}
 for name in NAMES:
@@ -508,9 +546,14 @@ assert 0.9 > right["single"] > right["LSTM"] + 0.2
 assert right["tanh layer"] < 0.5
 
 # %% [markdown]
-# The control is at chance, 12.5 %. The LSTM is somewhat better here, but at chance for three of
-# five seeds (question 3), whereas *combined* gets all letters right for every seed. Where do the
-# two attention models look? The figure shows one sequence, with one row for each letter to predict.
+# *combined* gets all letters right, with this seed and with the four others in question 3. *single*
+# gets three letters out of four. The two models without attention do badly. The control is at
+# chance, 12.5 %. The LSTM gets a quarter of the letters right, two or three of the ten, but with
+# three of the five seeds in question 3 it is at chance, too.
+#
+# Where do the two models with attention look? The figure shows the weights for one sequence, with a
+# row for each letter to predict and a column for each step of the sequence. Bright cells are large
+# weights.
 
 # %% tags=["training"]
 batch = COPY_TEST.batch(0)
@@ -527,46 +570,54 @@ print(f"combined: the largest weight is on the letter to predict for {on_it:.1%}
 assert on_it > 0.95
 
 # %% [markdown]
-# *combined* draws a diagonal, because at each step it asks for another place. *single* has stripes,
-# because α_ts is exp(e_s) over a sum, and e_s does not depend on t. So every step gets the same
-# context, a mean of a few states, and h_t must extract its letter from that mixture, which works
-# for three letters out of four.
+# *combined* draws a diagonal, because at each step it asks for the next place. *single* draws
+# stripes: every row has its weight on the same few columns. The reason is that e_s does not depend
+# on the step t that asks, so from row to row only the sum by which exp(e_s) is divided can change.
+# Every step therefore gets nearly the same context, a mixture of many states, and the model must
+# extract the right letter from this mixture. That works for three letters out of four.
 #
 # ## Is it used?
 #
-# A diagonal is only a picture. To measure, take the trained model, change nothing except what it
-# looks back at, and see how much the loss rises, in *nats* (−log p with the natural logarithm):
+# A diagonal is only a picture. Does the prediction depend on it? An **ablation** answers this. Take
+# the trained model, change nothing but its attention, and measure how much the loss rises. The unit
+# of the loss is the *nat*: the loss is −log p, with the natural logarithm. We change the attention
+# in five ways:
 #
 # - **no context**: c = 0;
-# - **equal weights** over all that is visible;
-# - **shuffled**: the states of another text of the batch;
-# - **hard**: all weight on the largest;
-# - **sampled**: one state, sampled with the weights as probabilities.
+# - **equal weights**: the same weight for all visible states;
+# - **shuffled**: the model reads the states of another text of the batch;
+# - **hard**: all weight on the state with the largest weight;
+# - **sampled**: all weight on one state, sampled with the weights as probabilities.
 #
-# Which of the five will cost *combined* nothing? If equal weights cost nothing, the softmax does
-# not choose. So attention is *used* only if they cost at least 0.01 nats per word.
+# Which of the five will cost *combined* almost nothing? The decisive change is *equal weights*. If
+# it costs nothing, the softmax does not choose between states. So we say that a model *uses* its
+# attention if equal weights cost at least 0.01 nats per token (here a letter, later a word). To be
+# safe, we require this of the lower end of the 95 % interval.
 
 # %% tags=["training"]
-print("\nwhat it costs to change the weights, nats per letter (95 % interval):")
+print("\nwhat a change of the attention costs, extra nats per letter (95 % interval):")
 copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
 largest = weights[-10:].max(2)
-print(f"the largest weight is {largest.mean():.2f} on average, from {largest.min():.2f} to "
-      f"{largest.max():.2f}")
+print(f"the largest weight of a row is {largest.mean():.2f} on average, between "
+      f"{largest.min():.2f} and {largest.max():.2f}")
 assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 
 # %% [markdown]
-# It is used, and heavily. Hard weights cost almost nothing, because the largest weight is at the
-# right place. Sampling costs far more: since the largest weight is about three quarters on average
-# and the rest lies on its neighbours, a sample misses in about one step in four, and a miss fetches
-# a wrong letter. (For a run that you have trained, `numpy-attention ablate RUN` prints the same.)
+# The attention is used, and heavily: equal weights cost more than four nats per letter. *Hard*
+# weights cost almost nothing, because the largest weight is on the right letter. *Sampled* weights
+# cost far more. The largest weight of a row is about three quarters on average, and the rest lies
+# on neighbouring letters. So in about one step of four, the sample is a neighbour, and the model
+# fetches a wrong letter. (For a run of your own models, `numpy-attention ablate RUN` prints such a
+# table.)
 #
 # ## The Bible, soberly
 #
-# Now real text. Each verse of `bible-en` is a text of its own, and every word is predicted,
-# including the first one and `</s>`. The vocabulary has 2,000 words, each model has 200,000
-# parameters, and training is one pass over some of the verses. The output's bias starts at the log
-# frequencies of the words, so that no model has to learn them first. Who wins, the LSTM, the
-# control or combined? And is the attention used?
+# Does attention help on real text, too? Each verse of `bible-en` is a text of its own, and every
+# word is predicted, including the first one and the end of the verse, `</s>`. The vocabulary has
+# 2,000 words, each model may have 200,000 parameters, and training is one pass over some of the
+# verses. At the start, the bias of the output layer is set to the logarithms of the word
+# frequencies, so no model has to learn these first. Which model wins, the LSTM, the control or
+# combined? And will combined use its attention?
 
 # %% tags=["training"]
 WORDS = 2000
@@ -585,7 +636,8 @@ def perplexity(nats, words):
 
 
 # %% tags=["training"]
-print(f"\n{len(verses.batches)} batches of verses; {len(verses.held_out.documents):,} held out:")
+print(f"\nthe Bible: {len(verses.batches)} batches of verses for training, and "
+      f"{len(verses.held_out.documents):,} verses held out")
 models = {}
 measured = {}
 for name in ("LSTM", "tanh layer", "combined"):
@@ -599,7 +651,7 @@ for name in ("LSTM", "tanh layer", "combined"):
 
 # %% tags=["training"]
 def paired(name, other):
-    """How many more nats per word than the other model needs, paired by verse."""
+    """By how many nats per word a model is worse than the other, compared verse by verse."""
     more = measured[name].total - measured[other].total
     return analysis.mean_interval(more, measured[name].words, np.random.default_rng(4))
 
@@ -622,33 +674,37 @@ title = ("How much the model depends on its attention: equal weights cost "
 show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
-# The LSTM wins: perplexity 50.81, against 52.07 (control) and 52.48 (combined). And combined does
-# not point: it reads the mean of the verse so far, something like its topic. **Equal weights** cost
-# next to nothing, so the softmax hardly chooses. **No context** costs several times as much, and
-# **shuffled** almost the same, so the model uses this verse's past. **Hard** weights cost even
-# more, because one state cannot replace all of them.
+# The LSTM wins: its perplexity is 50.81, the control's is 52.07, and combined's is 52.48. What does
+# combined do with its attention? In the figure, the right panel shows the Bible; its axis is 70
+# times finer than that of the left panel. **Equal weights** cost next to nothing, so the softmax
+# hardly chooses. What combined reads is almost the mean of all earlier states of the verse,
+# something like its topic. **No context** costs several times as much, and **shuffled** costs
+# almost as much as no context, so the model does use the past of *this* verse. **Hard** weights
+# cost even more, because one state cannot replace the mean of all.
 #
-# Is the cost of "no context" what attention is worth here? No! The control never had a context, and
-# predicts no worse. A model leans on what it grew up with, and stumbles without it. **The ablation
-# says what this model uses. The control says what the mechanism is worth.** You need both.
+# (The verdict printed above is "unused", but equal weights cost 0.010, just at the threshold, which
+# is the dotted line. With another seed the verdict is "used" (question 4). Read the number, not the
+# verdict.)
 #
-# Two caveats:
-#
-# - In the figure, the Bible's axis is 70 times finer than the other.
-# - Equal weights cost 0.010, just at the dotted threshold: "unused" here, "used" with another seed
-#   (question 9). Read the number, not the verdict.
+# Is the cost of *no context* what attention is worth here? No! The control never had a context, and
+# it predicts no worse than combined. A model that was trained with a context relies on it, and
+# stumbles when we take it away. A model that was trained without one has learned to do without.
+# **The ablation measures what this model uses. The control measures what the mechanism is worth.**
+# You need both.
 #
 # ### With more training
 #
-# Does the order change with more training? Guess, then compare with the package's records
-# (`results/claims.md`, test perplexity):
+# The models above were trained for seconds. Does the order change with more training? Guess, then
+# compare with the package's records (test perplexities, from `results/claims.md`). There are three
+# sets of runs:
 #
-# - the Bible as running text, in chunks of 35 words, with models ten times as large: 4 epochs, one
-#   seed (the recipes `bible-lstm`, `bible-readout` and `bible-combined`);
-# - the paper's own protocol, the Penn Treebank sentence by sentence: 13 epochs, the mean of two
-#   seeds (`sentences-lstm`, `sentences-no-context` and `sentences-combined`);
-# - the paper's LSTM baseline, at its published size of 2 × 650 units: 39 epochs of the Penn
-#   Treebank as running text, one seed (`zaremba-medium-tied`). It took six hours on one core.
+# - *Bible*: as running text, in chunks of 35 words, with models ten times as large; 4 epochs, one
+#   seed (the recipes `bible-lstm`, `bible-readout` and `bible-combined`).
+# - *Penn Treebank*: the paper's own protocol, sentence by sentence; 13 epochs, the mean of two
+#   seeds (`sentences-lstm`, `sentences-no-context` and `sentences-combined`).
+# - *Penn Treebank, 2 × 650*: only the LSTM, the paper's baseline at its published size of 2 × 650
+#   units, on running text; 39 epochs, one seed (`zaremba-medium-tied`). It took six hours on one
+#   core.
 
 # %% tags=["training"]
 LONGER = {
@@ -657,31 +713,37 @@ LONGER = {
     "Penn Treebank, 2 × 650": {"LSTM": 77.17},      # 75.96 in the paper
 }
 for text, recorded in LONGER.items():
-    print(f"recorded, {text}: "
+    print(f"recorded perplexity, {text}: "
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# On the Bible, combined now wins, but in the paper's own protocol it loses with both seeds: 110.14,
-# against the LSTM's 108.94.
+# On the Bible, the order changes with more training: combined has the lowest perplexity, 43.25. In
+# the paper's own protocol, combined loses to the LSTM with both seeds: the means are 110.14 and
+# 108.94.
 #
-# Without the control, attention would have got all the credit. On the Bible, the layer alone is
-# three points better than the LSTM, and combined only half a point better than the layer. In the
-# paper's protocol, combined is behind its control, 106.46, too.
+# Without the control, attention would have got all the credit for the Bible. The control shows
+# where the gain comes from. It adds only a tanh layer, which reads no past, and is already three
+# points of perplexity better than the LSTM. Combined is only half a point better than the control.
+# In the paper's protocol, combined loses to the control, too, which has 106.46.
 #
-# Two caveats:
+# Two caveats about these records:
 #
 # - The Bible has one seed. On the Penn Treebank, all differences between the three models are
-#   smaller than the confidence interval of each perplexity, so the order is open.
-# - Other things matter more. The large LSTM reaches 77.17, about as good as the paper's 75.96. Five
-#   times as many parameters, dropout, and a state that is carried over from sentence to sentence
-#   are together worth thirty points, whereas every gap in this lesson is three points or so.
+#   smaller than the width of their confidence intervals, so the order is undecided.
+# - Other things matter more than attention. The large LSTM reaches 77.17, about as good as the
+#   75.96 of the paper. It is thirty points better than our LSTM in the paper's protocol. Together,
+#   these thirty points come from five times as many parameters, from dropout, and from a state that
+#   is carried over from sentence to sentence. The gaps between the models of this lesson are about
+#   three points.
 #
 # ## One more silent fault
 #
-# The traced model's attention was dead, and nothing reported it. Another fault that no gradient
-# check sees is in the counting: a **first word that is counted but not predicted**, as in the
-# paper's released code, where each sentence gets one word for free. One law catches this fault: a
-# model that knows nothing, p = 1/V for every word, must have a perplexity of V.
+# Can a bug also be in the measurement? The traced model had lost its attention, and nothing
+# reported it. A second silent fault is in the counting of words: in the paper's released code, the
+# **first word of each sentence is counted but not predicted**. It adds nothing to the loss, but the
+# loss is divided by one word more, so the perplexity is too low. One law catches this fault. A
+# model that knows nothing gives each word the probability p = 1/V, so it must have a perplexity of
+# V. The code below counts the words of the Bible in both ways.
 
 # %% tags=["training"]
 total, first, words = measured["LSTM"]
@@ -696,12 +758,16 @@ print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that
 assert flattered < 0.95 * honest
 
 # %% [markdown]
-# The LSTM's second number looks like more progress than any gap between our three models.
+# Counted in the wrong way, a model that knows nothing does better than V = 2,000, which is
+# impossible. And the LSTM seems to gain more than the whole gap between our three models, although
+# not a single prediction has changed.
 #
-# Before you believe a number, ask four questions. **Influence**: does each output depend on what it
-# should, and on nothing else? **Ignorance**: does a model that knows nothing get the score that it
-# must get? **Ablation**: what does the model use? **Control**: is the model better with it than
-# without?
+# Before you believe a number, ask four questions:
+#
+# - **Influence**: does each output depend on what it should, and on nothing else?
+# - **Ignorance**: does a model that knows nothing get the score that it must get?
+# - **Ablation**: which parts does the trained model use?
+# - **Control**: is the model better than the same model without the mechanism?
 
 # %% [markdown]
 # ## What others call it
@@ -712,7 +778,7 @@ assert flattered < 0.95 * honest
 # | sees only what came before | causal attention |
 # | single, combined | content-only score; additive attention with the query |
 # | counted but not predicted | the first word of each sentence in the released code's perplexity |
-# | is it used | ablation; attention is not explanation (Jain & Wallace 2019) |
+# | is the attention used? | ablation; attention is not explanation (Jain & Wallace 2019) |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -720,7 +786,7 @@ assert flattered < 0.95 * honest
 #
 # | from the package | what it is |
 # |---|---|
-# | `analysis` | is the attention used? intervals for differences |
+# | `analysis` | ablations, and intervals for differences between models |
 # | `plotting` | diagrams, heatmaps, what a change of the attention costs |
 # | `Combined` | the library's score with a query |
 # | `Single` | its score without one |
@@ -733,21 +799,26 @@ assert flattered < 0.95 * honest
 # %% [markdown]
 # ## Questions
 #
-# 1. Put h_t into its own memory (s ≤ t). Does the gradient check pass? What does `influence` show?
-#    Which test of this lesson notices it?
-# 2. Show that for *single* the causal softmax is a ratio of two running sums. What does c_t cost
-#    then, in time and memory?
-# 3. Copy with the seeds 1 to 5. Which of the four results change by more than ten points?
-# 4. Suppose `backward` has `de = alpha * dalpha`. The report says that element [1, 0, 0] of de
-#    should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
-# 5. Is it the *gradient* that does not reach back in the LSTM? Measure with
-#    `analysis.gradient_flow`, before training, how much of the last letter's gradient arrives.
-# 6. Train *combined* with twenty dots and test it with ten, nineteen and forty. Will it still
-#    point?
-# 7. Lesson 12's models cut a state into one, two or three parts. At 2 million parameters, they have
-#    a perplexity of 117, 120 and 127, and a 4-gram with three parts and no attention 126.
-#    (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the size n of each one's word vectors from
-#    `within_budget` (V = 10,000). What might the perplexities depend on?
-# 8. Now train the control (no parts) on the Bible, with each n that one, two and three parts would
-#    have (200,000 parameters, V = 2,000). Which n is best?
-# 9. Repeat the Bible's three models with the seeds 8 and 9. Which statements of the text hold?
+# 1. Put h_t into its own memory, so that step t sees all states s ≤ t. Does the gradient check
+#    pass? What does `influence` show? Which test of this lesson notices the change?
+# 2. Suppose that `backward` has `de = alpha * dalpha`. The report then says that element [1, 0, 0]
+#    of de should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
+# 3. Train the four models to copy, with the seeds 1 to 5. Which of the four results change by more
+#    than ten points?
+# 4. Train the three models of the Bible with the seeds 8 and 9, too. Which statements of the text
+#    hold for all three seeds?
+# 5. Train *combined* with twenty dots and test it with ten, nineteen and forty. Does its largest
+#    weight still point at the right letter?
+# 6. Show that for *single* the context c_t is a ratio of two running sums. What does c_t then cost,
+#    in time and memory?
+# 7. Why does the LSTM fail to copy? One suspicion is that the *gradient* does not reach back.
+#    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
+#    letter's loss arrives at earlier states.
+# 8. Lesson 12's models cut a state into one, two or three parts. With 2 million parameters, they
+#    have a perplexity of 117, 120 and 127, and a 4-gram with three parts and no attention 126.
+#    (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the size n of the word vectors of each
+#    model from `within_budget` (V = 10,000). What else than the parts could explain the order of
+#    the perplexities?
+# 9. Question 8 needs a control. With 200,000 parameters and V = 2,000, one, two and three parts
+#    leave three different sizes n. Train the lesson's control, which has no parts, on the Bible
+#    with each of these n. Which n is best?

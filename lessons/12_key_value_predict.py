@@ -1,19 +1,20 @@
 # %% [markdown]
 # # Lesson 12: key, value, predict
 #
-# **You will be able to** split one state into key, value and prediction, and test a suspicion about
-# the gradients that meet in it.
+# **You will be able to** split one state into a key, a value and a predict part, and test a
+# suspicion about the gradients that meet in it.
 #
 # **Needs:** lesson 11. **Time:** 40 minutes to read, about a minute to run.
 #
-# In lesson 11 one vector h_t had four roles. It *asked* the memory and *predicted* the next word,
-# and later, as part of the memory, it was *found* and *fetched*. Is that too much for one vector?
-# Daniluk, Rocktäschel, Welbl & Riedel (2017) think so, and cut it into parts: a key, a value and a
-# predict part.
+# In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
+# the next word. At later steps, as part of the memory, it was *found* and *fetched*. Is that too
+# much for one vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so. They cut the vector
+# into parts: a key, a value and a predict part.
 #
-# You will derive their models and try them on a task. Although separate parts learn it much faster
-# than one small vector, a control overturns the obvious explanation. Then you split the gradient of
-# h_t by its roles. Guess now: which two of the four roles disagree most?
+# You will derive their models and train them on a small task. Models with separate parts learn it
+# much faster than one small vector does, but a control overturns the obvious explanation. Then you
+# will split the gradient of h_t into four terms, one for each role, and see which roles pull in
+# opposite directions. Guess now: which two of the four roles disagree most?
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -41,12 +42,16 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One state in parts
 #
-# h_t is the LSTM's state after word t: one vector, cut into *parts* of n numbers, h_t = [k_t; v_t;
-# p_t]. The LSTM is free to put anything anywhere, so k_t is a key only because the score reads
-# these columns, and no others. The state has four *roles*, and the paper's models differ in which
-# part (a, b or c) has which role:
+# How do the paper's models differ from lesson 11's? Let h_t be the LSTM's state after word t. This
+# vector is cut into *parts* of n numbers each, for example h_t = [k_t; v_t; p_t]. Nothing tells the
+# LSTM what to write into which part. k_t is a key only because the score reads these n numbers of
+# the state, and no others.
 #
-# | role | its name | reads | attention, [a] | key-value, [a; b] | key-value-predict, [a; b; c] |
+# A state has four *roles*, and each role reads one part. The table has a column for each of the
+# paper's three models, which have one, two and three parts. It says which part (a, b or c) each
+# role reads:
+#
+# | role | its name | symbol | attention, [a] | key-value, [a; b] | key-value-predict, [a; b; c] |
 # |---|---|---|---|---|---|
 # | h_t asks | query | k_t | a | a | a |
 # | h_i, before t, is found | key | k_i | a | a | a |
@@ -54,20 +59,24 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_t predicts | predict | p_t | a | b | c |
 # | the paper's equations | | | 2 to 6 | 7 to 9 | 10 to 12 |
 #
-# So in all three models the same part is query and key. (In code, `roles` = number of parts.)
+# So with one part, all four roles read the same numbers. With two parts, value and predict share a
+# part. In all three models, query and key share a part, so the query is the key k_t of the present
+# state. (Our class below has the number of its parts in `parts`. The library calls this number
+# `roles`.)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | h_t = [k_t; v_t; p_t] | (H,), H = 3n | state after word t: key, value, predict part |
-# | K, V | (L, n) | keys and values of the states before, i = t − L … t − 1 |
-# | M | (L, n) | tanh(K W_Y + k_t W_h): the asking key meets each key |
+# | K, V | (L, n) | keys and values of the L states before, i = t − L … t − 1 |
+# | M | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer: the asking key meets each key |
 # | e = M w, α | (L,) | scores, weights |
 # | r = α V | (n,) | what was fetched |
-# | y | (O,) | tanh(r W_r + p_t W_x); goes to the softmax over words |
+# | y | (O,) | tanh(r W_r + p_t W_x), which the output layer reads |
 # | W_Y, W_h, w | (n, n), (n, n), (n,) | parameters of the score |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer |
 #
-# Lesson 11's W_s, W_q, v and c are W_Y, W_h, w and r here, as in this paper. There is no bias b.
+# The letters are those of this paper. W_Y, W_h, w and r are what lesson 11 calls W_s, W_q, v and c.
+# And M is not the memory, as it was there, but the score's hidden layer. There is no bias b.
 
 # %%
 boxes = {
@@ -94,29 +103,37 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # %% [markdown]
 # ## Forward
 #
-# Take one step by hand. The text is *c k f a c*, two pairs of letters, and at the second *c* the
-# model needs the letter that followed the first. So a key should contain the letter *before*, by
-# which the state is found, and the letter read *now*, with which it asks. We write c = 1, f = −1,
-# and 0 for k, a or nothing; the third number of each key is always 1, as a bias.
+# Why should a key and a value be different vectors? Take one step with numbers that are small
+# enough to follow. The text is *c k f a c*: the two pairs of letters *c k* and *f a*, and then the
+# first letter of one pair again. At this second *c*, the model should predict the letter that
+# followed the first *c*, which is *k*.
+#
+# So a state should be found by the letter read *before*, and should ask with the letter read *now*.
+# Both are in the key, which has the numbers (before, now, 1). The 1 serves as a bias. For the
+# letters we write c = 1, f = −1, and 0 for k, a or nothing. The value says what a later step needs
+# to know: (it is k, it is a, it is the first letter of a pair).
 
 # %%
 letters = ["c", "k", "f", "a"]
-K = np.array([[0., 1, 1],           # c: nothing before, now c
-              [1, 0, 1],            # k: before was c
-              [0, -1, 1],           # f
-              [-1, 0, 1]])          # a: before was f
-V = np.array([[0., 0, 1],           # the value of c: a first letter
+K = np.array([[0., 1, 1],           # c: before nothing, now c
+              [1, 0, 1],            # k: before c, now k
+              [0, -1, 1],           # f: before k, now f
+              [-1, 0, 1]])          # a: before f, now a
+V = np.array([[0., 0, 1],           # c: the first letter of a pair
               [1, 0, 0],            # k
-              [0, 0, 1],            # f
+              [0, 0, 1],            # f: the first letter of a pair
               [0, 1, 0]])           # a
-k_t = np.array([0., 1, 1])          # the second c: now c
-p_t = np.array([0.5, -0.2, 0.3])
+k_t = np.array([0., 1, 1])          # the second c: before a, now c
+p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 
 # %% [markdown]
-# How can tanh detect that two numbers are *equal*? W_Y reads *before* from k_i, W_h reads *now*
-# from k_t, and each unit adds the two: s = before + now, which is 2 or −2 where the two agree, and
-# 0 where they are opposite. As tanh(s − 1) + tanh(−s − 1) is largest where they agree, two units
-# are enough (so here M has two columns, not n). Which state will get the largest weight?
+# The score should be large where *before* in the earlier key k_i equals *now* in the present key
+# k_t. How can a tanh layer detect that two numbers are *equal*? W_Y reads *before* from k_i, W_h
+# reads *now* from k_t, and the layer adds them: s = before + now. If both numbers are 1 or −1, then
+# s is 2 or −2 where they are equal, and 0 where they are opposite. If one of them is 0, s is 1 or
+# −1. Two units are enough to tell these cases apart, because tanh(s − 1) + tanh(−s − 1) is largest
+# where s is 2 or −2. (So in this example M has two columns, not n.) Which state will get the
+# largest weight?
 
 # %%
 for s in (-2, -1, 0, 1, 2):
@@ -129,7 +146,7 @@ W_x = np.array([[0.3, 0], [0, 0.3], [0.1, -0.2]])
 
 
 def softmax(e):
-    """Along the last axis; −∞ gets weight 0, and where all is −∞ all weights are 0."""
+    """Softmax along the last axis. A score of −∞ gets weight 0, even if all are −∞."""
     top = np.maximum(e.max(-1, keepdims=True, initial=-np.inf), -1e30)
     exps = np.exp(e - top)
     return exps / np.maximum(exps.sum(-1, keepdims=True), 1e-30)
@@ -147,13 +164,15 @@ print("  r =", r, "  y =", y)
 assert letters[alpha.argmax()] == "k"
 
 # %% [markdown]
-# It is *k*, the letter after *c*. It was *found* by "c was before me", whereas what was *fetched*
-# is "I am k". A single vector would have to encode both.
+# The largest weight is on *k*, the letter after the first *c*. The state was *found* by its key,
+# which says "before me was c". What was *fetched* is its value, which says "I am k". A single
+# vector would have to say both.
 #
 # ## Backward
 #
-# As in lesson 11, the gradients are on the right, but now each role's gradient goes to its part of
-# the state. The loss is L = u · y.
+# Which gradient does each role receive? As in lesson 11, the lines of the forward pass are on the
+# left and their gradients are on the right. What is new is that each role's gradient goes only to
+# the part that this role reads. The loss is u · y, where u is a fixed vector.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = r W_r + p W_x        dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
@@ -168,8 +187,8 @@ assert letters[alpha.argmax()] == "k"
 u = np.array([-1.0, 0.5])
 
 
-def L():
-    """u · y, from the states as they are now."""
+def loss():
+    """u · y, from the present numbers in K, V, k_t and p_t."""
     weights = softmax(np.tanh(K @ W_Y + k_t @ W_h) @ w)
     return u @ np.tanh(weights @ V @ W_r + p_t @ W_x)
 
@@ -188,27 +207,32 @@ gradients = {
     "they are found: dK": (dZ @ W_Y.T, K),              # (L, n)
 }
 for name, (ours, array) in gradients.items():
-    numeric = numeric_gradient(L, array)
+    numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name:<20}", str(ours).replace("\n", ""))
-print("all four are what the central difference measures")
+print("all four equal their central differences")
 
 # %% [markdown]
-# Over a whole text every state asks once, predicts once, and is found and fetched by all later
-# steps. If k, v and p are the same numbers, the four terms are *added*:
+# So far there was one step. In a whole text, every state asks once and predicts once, and it is
+# found and fetched by all later steps. With one part, k, v and p are the same numbers, and the four
+# terms are *added*:
 #
 #     dh_s =   Σ_i dz_si W_hᵀ    query: it asks, at step s
 #            + Σ_t dz_ts W_Yᵀ    key: later steps t find it
 #            + Σ_t α_ts dr_t     value: they fetch it
 #            + da_s W_xᵀ         predict: at step s
 #
-# The paper calls a vector with all four terms *overloaded*. Cutting the state separates the terms.
+# The paper calls a vector that receives all four terms *overloaded*. Cutting the state into parts
+# separates the terms.
 #
 # ## All words at once
 #
-# As in lesson 11, a step becomes a row: row t may see column i if 0 < t − i ≤ window. The first row
-# sees nothing, so its r is 0. In the code, `parts` returns *views*, so whatever is added to dk is
-# added to dh.
+# How do we compute all steps at once? As in lesson 11, the scores form a matrix, with a row for
+# each step t that asks and a column for each state i. Step t sees state i if 0 < t − i ≤ window:
+# only earlier states, and only the last few of them. The first step sees nothing, so its r is 0.
+#
+# In the code, `split` returns k, v and p as *views* of h. `backward` uses this: it splits dh in the
+# same way, and whatever it adds to the view dk is also added to dh.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start key-value-predict`.
 
@@ -223,18 +247,18 @@ class PlainReader(Module):
     w: Array    # (n,)
     W_r: Array  # (n, O)
     W_x: Array  # (n, O)
-    roles: int = 1
+    parts: int = 1
     window: int = 10
 
-    def parts(self, h):
+    def split(self, h):
         """Views k, v, p of h: the columns that each role reads."""
         n = len(self.w)
-        last = n * (self.roles - 1)
+        last = n * (self.parts - 1)
         middle = min(n, last)
         return h[:, :n], h[:, middle:middle + n], h[:, last:last + n]
 
     def forward(self, h):
-        k, v, p = self.parts(h)
+        k, v, p = self.split(h)
         back = np.subtract.outer(range(len(h)), range(len(h)))          # t − i
         visible = (back > 0) & (back <= self.window)                    # (T, T)
         M = np.tanh(k @ self.W_Y + (k @ self.W_h)[:, None])             # (T, T, n)
@@ -246,7 +270,7 @@ class PlainReader(Module):
     def terms(self, dy, dalpha, cache, grads):
         """→ the four terms of dh, each (T, n): query, key, value, predict."""
         h, M, alpha, r, y = cache
-        k, v, p = self.parts(h)
+        k, v, p = self.split(h)
         # y = tanh(r W_r + p W_x)
         da = dy * (1 - y**2)
         grads.W_r += r.T @ da
@@ -266,7 +290,7 @@ class PlainReader(Module):
     def backward(self, dy, dalpha, cache, grads):
         query, key, value, predict = self.terms(dy, dalpha, cache, grads)
         dh = np.zeros_like(cache[0])
-        dk, dv, dp = self.parts(dh)
+        dk, dv, dp = self.split(dh)
         dk += query + key
         dv += value
         dp += predict
@@ -280,22 +304,23 @@ n = 4
 outputs = 5
 shapes = [(n, n), (n, n), (n,), (n, outputs), (n, outputs)]
 weights = [rng.standard_normal(shape) for shape in shapes]
-states = {roles: rng.standard_normal((T, roles * n)) for roles in (1, 2, 3)}
+states = {parts: rng.standard_normal((T, parts * n)) for parts in (1, 2, 3)}
 
 
-def check(kind, roles):
-    """A gradient check of a reader; no y may read a later state."""
-    return gradcheck(kind(*weights, roles, 3), states[roles], rng=np.random.default_rng(2),
-                     causal=0, title=f"{kind.__name__}, roles = {roles}")
+def check(kind, parts):
+    """Check a reader's gradients, and that no y depends on a later state (causal=0)."""
+    return gradcheck(kind(*weights, parts, 3), states[parts], rng=np.random.default_rng(2),
+                     causal=0, title=f"{kind.__name__}, parts = {parts}")
 
 
-for roles in (1, 2, 3):
-    print(check(PlainReader, roles))
+for parts in (1, 2, 3):
+    print(check(PlainReader, parts))
 
 # %% [markdown]
 # ### What a bug looks like
 #
-# Below, `terms` uses one wrong variable. Which of the three models will notice?
+# In the class below, one line of `terms` uses the wrong variable. Does the gradient check notice it
+# with one part? With three parts?
 
 
 # %%
@@ -304,7 +329,7 @@ class Misfiled(PlainReader):
 
     def terms(self, dy, dalpha, cache, grads):
         h, M, alpha, r, y = cache
-        k, v, p = self.parts(h)
+        k, v, p = self.split(h)
         da = dy * (1 - y**2)
         grads.W_r += r.T @ da
         grads.W_x += p.T @ da
@@ -323,23 +348,26 @@ print(check(Misfiled, 1))
 report = caught(check, Misfiled, 3)
 
 # %% [markdown]
-# With one part it is not a bug: k and v are the same numbers, and no check sees a difference that
-# is not there. With three parts, W_r and W_x are right, so everything from y down to r is right,
-# too, whereas all gradients that come through the score are wrong. The report names the line that
-# joins both, and the variable: we *fetch* v, not k.
+# With one part the check passes, and rightly so: k and v are the same numbers, so the line is not
+# wrong. With three parts, the gradients of W_r and W_x are right, so the backward pass is right
+# from y down to dr. All gradients that come through the score are wrong. So the mistake is where
+# the backward pass goes from dr to the score. The report names this line and the wrong variable: we
+# *fetch* v, not k.
 #
-# ## Without attention: the last states speak for themselves
+# ## Without attention: the last few states
 #
-# The paper finds that attention falls on the last few words. So its fourth model (section 2.4,
-# equation 13), an **N-gram** of states, has no score and no softmax. h_t is cut by *when* a part is
-# read. For N = 4, h_t = [h¹; h²; h³], and
+# Is attention needed at all? The paper finds that its weights fall on the last few words. So its
+# fourth model (section 2.4, equation 13), an **N-gram** of states, simply reads the last N − 1
+# states, the present one included. It has no score and no softmax. It cuts a state into N − 1
+# parts, and each part is read at a different time: h¹ at once, h² one step later, h³ two steps
+# later. For N = 4, h_t = [h¹; h²; h³], and
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
 #
-# h² is written one step before it is read, and h³ two steps. With N = 2 there is no past, only one
-# tanh layer between state and words. This is our **control**, because what the layer adds must not
-# be credited to attention.
+# With N = 2 there is no past, only one tanh layer between the state and the words. This is lesson
+# 11's **control** again. It measures what the additional layer contributes, so that attention does
+# not get the credit.
 
 
 # %% tags=["plain"]
@@ -351,7 +379,7 @@ class PlainNGram(Module):
     order: int = 4
 
     def terms(self):
-        """[(how many steps later it is read, its columns)] of each part."""
+        """[(how many steps later it is read, its columns)] for each part."""
         n = len(self.W) // (self.order - 1)
         return [(late, slice(late * n, late * n + n)) for late in range(self.order - 1)]
 
@@ -378,23 +406,25 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 # %% [markdown]
 # ## The same as the library
 #
-# The library's layers take a batch of texts; `check_same` gives ours one text at a time.
+# Do our classes compute the same as the library's layers? Those take a batch of texts, and ours
+# take one text, so `check_same` gives ours one text of the batch at a time.
 
 # %%
 W_Y, W_h, w, W_r, W_x = weights
-for roles in (1, 2, 3):
-    batch = rng.standard_normal((T, 3, roles * n))
-    library = KeyValueReadout(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=3)
-    check_same(PlainReader(*weights, roles, 3), library, batch)
+for parts in (1, 2, 3):
+    batch = rng.standard_normal((T, 3, parts * n))
+    library = KeyValueReadout(Combined(W_Y, W_h, w), W_x, W_r, None, roles=parts, window=3)
+    check_same(PlainReader(*weights, parts, 3), library, batch)
 check_same(PlainNGram(W), NGramReadout(W), batch)
-print("three readers and the 4-gram: outputs and all gradients are the library's")
+print("one, two and three parts, and the 4-gram: outputs and gradients equal the library's")
 
 # %% [markdown]
 # ## The task: pairs of letters
 #
-# The task is that of the example. A sequence contains five pairs of letters, all ten different, out
-# of 50. Then, three times, it repeats the first letter of a pair, and the model must predict the
-# second. Nothing else is predicted, and since the pairs are always new, nothing can be memorized.
+# Do separate parts help? The task is that of the example above, but longer. A sequence begins with
+# five pairs of letters: ten different letters out of 50. Then come three questions. Each one
+# repeats the first letter of a pair, and the model must predict the second. It predicts nothing
+# else. The pairs are new in every sequence, so they cannot be memorized.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -405,14 +435,16 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# Every model is an LSTM with such a layer on top, its *reader*. First the paper's comparison:
-# *every part has 8 numbers*, so one part means a state of 8, two parts 16, three parts 24. A bar in
-# a name separates parts: in *query, key | value, predict* the first 8 numbers serve as query and
-# key, the others as value and prediction.
+# Every model is an LSTM with one of the layers above on top, which we call its *reader*. The first
+# comparison is the paper's: *every part has 8 numbers*. So the state has 8 numbers with one part,
+# 16 with two, and 24 with three. Models are named after their cut, with a bar between two parts. In
+# *query, key | value, predict*, the first 8 numbers serve as query and key, and the last 8 as value
+# and prediction.
 #
-# But the states then differ in size, so there is a second control: *one vector of 16 numbers* for
-# all four roles, with the same LSTM as two parts. Guess before you run: how many answers will it
-# get right? (Guessing one of the five second letters at random is right 20 % of the time.)
+# But then models with more parts also have larger states. So there is a second control: *one vector
+# of 16 numbers* for all four roles, on an LSTM of the same size as for two parts of 8. Guess before
+# you run: what share of the questions will this control answer right? (Choosing one of the five
+# second letters at random is right 20 % of the time.)
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -427,7 +459,7 @@ MODELS = {
 
 
 def create(reader, hidden, seed):
-    """An untrained model for the letters: 50, and four ids that the library keeps for itself."""
+    """An untrained model for 54 ids: 50 letters, and four that the library reserves."""
     return AttentiveLanguageModel.create(np.random.default_rng(seed), 54, reader, hidden=hidden,
                                          embedding=16, layers=1, init=0.5)
 
@@ -438,7 +470,7 @@ right = {}
 
 
 def answers_of(name, create_one):
-    """Train one model per seed, and print the share of the 1,500 questions it answers right."""
+    """Train one model per seed, and print its share of right answers to 1,500 questions."""
     models[name] = [create_one(seed) for seed in SEEDS]
     for model, seed in zip(models[name], SEEDS):
         train_pairs(model, seed)
@@ -447,7 +479,7 @@ def answers_of(name, create_one):
           + ", ".join(f"{share:.0%}" for share in right[name]), flush=True)
 
 
-print(f"\nright answers after 800 steps, seeds {SEEDS} (by chance: {1 / 5:.0%})")
+print(f"\nright answers after 800 steps, for the seeds {SEEDS} (chance: {1 / 5:.0%}):")
 for name, sizes in MODELS.items():
     answers_of(name, partial(create, *sizes))
 
@@ -456,7 +488,7 @@ small = right["one vector of 8"]
 assert (right["query, key | value, predict"] > small).all()
 assert (right["query, key | value | predict"] > small).all()
 assert right["one vector of 16"].min() >= right["query, key | value, predict"].max()
-print("with every seed, separate parts of 8 beat one vector of 8; one of 16 beats two parts")
+print("with every seed, parts of 8 beat one vector of 8, and one of 16 beats two parts of 8")
 
 # %% tags=["training"]
 figure, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
@@ -467,26 +499,30 @@ ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five seco
 ax.legend(loc="upper left")
 ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104),
        title=f"Separate parts of 8 beat one vector of 8 ({100 * small.mean():.0f} %), "
-             f"one vector of 16 beats them ({100 * right['one vector of 16'].mean():.0f} %)")
+             f"one vector of 16 beats them all ({100 * right['one vector of 16'].mean():.0f} %)")
 show(ax, "12_roles_or_room")
 
 # %% [markdown]
-# The paper's idea works: after 800 steps the models with parts are far ahead of one vector of 8.
-# (The first two models stay below 20 %, because most answers are further back than the 4-gram can
-# see, and the LSTM has not even learned to remember the five second letters.)
+# At first, the paper's idea seems to work: after 800 steps, the two models with separate parts are
+# far ahead of one vector of 8. (The first two models in the figure have no attention, and stay
+# below 20 %. Most answers are further back than the 4-gram can see. So both depend on what their
+# LSTM remembers, and it has not even learned to remember which five letters came second.)
 #
-# But look at the last column. *One* vector of 16, all roles mixed, is better than two parts of 8,
-# and even than three. Since a state with parts is a longer state, what helped was **room**. A long
-# vector loses nothing by mixing the roles, because each matrix can read the directions that it
-# needs (question 1 proves it). Is it room to *hold* answers, or to *learn* the task fast? (Question
-# 4 has a surprise.)
+# But look at the last column. *One* vector of 16, with all roles mixed, is better than two parts of
+# 8, and even better than three. A state that is cut into more parts is also a longer state. So what
+# helped was not the separation, but the **room**. A long vector loses nothing by mixing the roles,
+# because each matrix can learn to read only the directions that it needs (question 1 proves that
+# this is possible). Is this room needed to *hold* the answers, or to *learn* the task fast?
+# (Question 4 has a surprise.)
 #
 # ## Do the roles pull against each other?
 #
-# Now measure the gradients that meet in h. `terms_of` runs the library's backward pass on the 500
-# sequences and returns the four terms of dh from above, one row per state. We take the **cosine**
-# between two terms, averaged over the states that have both: 1 if both want the same change of a
-# state, −1 if they want opposite ones.
+# Four roles that share one vector may still disturb each other. If they do, their gradients should
+# point in opposite directions. `terms_of` runs the library's backward pass on the 500 test
+# sequences and returns the four terms of dh from above, with one row for each state. For each pair
+# of roles, we take the **cosine** between their two terms, averaged over the states in which
+# neither term is 0. It is 1 if both roles want the same change of a state, 0 if their changes are
+# at right angles, and −1 if they want opposite changes.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -501,45 +537,46 @@ def cosine_of(one, other):
 
 
 def look(model):
-    """→ {pair of roles: cosine}"""
+    """The cosines of a model, {pair of roles: cosine}."""
     terms = terms_of(model, test)
     return {(one, other): cosine_of(terms[one], terms[other]) for one, other in PAIRS}
 
 
 # %% [markdown]
-# The two models with *one* vector are trained once more and measured every 100 steps. Which pair
-# did you guess?
+# The roles meet only if they share a vector, so we take the two models with *one* vector. We train
+# them once more, and measure the cosines every 100 steps. Which pair did you guess?
 
 # %% tags=["training"]
 seen = {}
 for name in ("one vector of 8", "one vector of 16"):
     seen[name] = [train_pairs(create(*MODELS[name], seed), seed, look=look) for seed in SEEDS]
 at_the_end = [run[-1][1] for run in seen["one vector of 8"]]
-print("\nin 8 numbers: cosines at the end, one per seed")
+print("\none vector of 8: cosines between roles at the end, one per seed")
 for pair in PAIRS:
     print(f"  {' · '.join(pair):<16}", ", ".join(f"{cosines[pair]:5.2f}" for cosines in at_the_end))
 accused = ("query", "predict")
 worst = np.mean([cosines[accused] for cosines in at_the_end])
-title = f"One pair of six pulls apart: query and predict (−{-worst:.2f} at the end in 8 numbers)"
+title = f"One pair of six disagrees: query and predict (−{-worst:.2f} at the end in 8 numbers)"
 show(draw_cosines(seen, accused, title), "12_conflict")
 
 # %% [markdown]
-# One pair of six disagrees: query and predict, with −0.30, −0.28 and −0.22 at the end, whereas key
-# and value, the pair that seemed most likely to disagree, are nearly at right angles. In 16 numbers
-# the disagreement ends once the task is solved.
+# In the vector of 8, one pair of six disagrees: query and predict, with cosines of −0.30, −0.28 and
+# −0.22 at the end. Key and value, the pair that you may have suspected, are nearly at right angles.
+# In the vector of 16, the disagreement of query and predict ends once the task is solved.
 #
-# So the cosines accuse query and predict. This suspicion can be tested: cut a state of 16 in two,
-# and either separate the accused or leave them together. Two of the next three cuts separate them,
-# so if the cosines are right, the third must be the worst.
+# So the cosines accuse query and predict. Does their disagreement slow down learning? This
+# suspicion can be tested. Cut a state of 16 into two parts of 8, and either separate the accused or
+# leave them together. The next three models do this: the first two separate query from predict, and
+# the third leaves them together. If the suspicion is right, the third model must be the worst.
 
 
 # %% tags=["training"]
 def cut(name, seed):
     """An untrained model with two parts, its roles divided at the | in the name."""
-    behind = name.split(" | ")[1].split(", ")
+    in_second = name.split(" | ")[1].split(", ")
 
     class Cut(KeyValueReadout):
-        read_by = {role: int(role in behind) for role in ROLES}
+        read_by = {role: int(role in in_second) for role in ROLES}
 
     model = create("key-value", 16, seed)
     reader = model.reader
@@ -550,41 +587,47 @@ def cut(name, seed):
 # %% tags=["training"]
 separated = ["query, key, value | predict", "key, value, predict | query"]
 together = "query, key, predict | value"
-print("\ntwo parts of 8, cut at another place: right answers")
+print("\ntwo parts of 8, with the roles divided in other ways: right answers")
 for name in (*separated, together):
     answers_of(name, partial(cut, name))
 assert all((right[name] < right[together]).all() for name in separated)
 
 # %% [markdown]
-# The suspicion is refuted: the third is the best of the three, with every seed. With a separate
-# query, the result depends on the seed, and a separate predict part does not help within 800 steps.
-# (With these seeds it is behind even one vector of 8. We do not know why.) A negative cosine says
-# that two roles disagree about the next small step, not that a vector has no room for both in the
-# end.
+# The suspicion is refuted: with every seed, the third model is the best of the three, although
+# query and predict share a part. Giving predict a part of its own does not help within 800 steps.
+# (With these seeds, this model is even behind one vector of 8. We do not know why.) If the query
+# gets a part of its own, the result depends on the seed. Why did the cosines mislead us? A negative
+# cosine says that two roles disagree about the next small step. It does not say that one vector has
+# no room for both in the end.
 #
-# How could we have known which roles need separate parts? Ask what each must *read* in the state.
-# Query and value both need the letter that is read *now*, and the key needs the one *before*,
-# whereas predict needs nothing, since the answer comes with r. If that is the reason, a cut by
-# content must be the best of all: query and value in one part, key and predict in the other. Guess
-# before you run how many answers it gets right.
+# How could we have known which roles need separate parts? Ask what each role must *read* in the
+# state. The query needs the letter that is read *now*, because this letter is the question. The
+# value needs the letter that is read *now*, too, because a later step will fetch it as the answer.
+# The key needs the letter *before*. Predict needs nothing, because the answer comes with r. So
+# query and value can share a part, and the key should be in the other. Predict can join the key,
+# which it does not disturb. If this reason is right, the best cut of all is this cut by content:
+# query and value in one part, key and predict in the other. Guess before you run: what share of the
+# questions will it answer right?
 
 # %% tags=["training"]
 others = np.array([shares for name, shares in right.items() if " | " in name])
 by_content = "query, value | key, predict"
 answers_of(by_content, partial(cut, by_content))
 assert (right[by_content] > others.max(0)).all()
-print("with every seed, this cut answers more than any other above")
+print("with every seed, this cut answers more questions than any other cut above")
 
 # %% [markdown]
-# A reason that predicts a result is worth more than one that explains it afterwards. The paper's
-# idea is that a state must contain one thing as a key and another as a value, at the same time, and
-# here it holds. (Three seeds are few. Question 3 has ten, and one of them is an exception.)
+# The reason predicted the result, and that is worth more than a reason that explains it afterwards.
+# It is also a refined form of the paper's idea. As a key, a state must contain one thing, and as a
+# value, another. In this task, a part for each of the two does help. (Three seeds are few. Question
+# 3 has ten, and one of them is an exception.)
 #
 # ## Real text
 #
-# Does real text need a past? Like the paper, the recorded runs (recipes `wikitext-*`) read
-# Wikipedia: 33,280 words, 7 million parameters each, a window of 5, three epochs. Guess the order
-# of the six models.
+# Do separate parts help on real text? Does attention help at all? The recorded runs (recipes
+# `wikitext-*`) follow the paper: the text is from Wikipedia, with a vocabulary of 33,280 words.
+# Each model has 7 million parameters, attention has a window of 5, and training takes three epochs.
+# Guess the order of the six models.
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text: of seed 0, and of seed 1
@@ -595,15 +638,19 @@ WIKITEXT = {    # test perplexity and its 95 % interval over the text: of seed 0
     "two parts": [(231.6, 228.1, 235.4), (217.8, 214.2, 221.4)],
     "three parts": [(220.2, 216.7, 223.8), (203.0, 199.4, 206.4)],
 }
-print("\nrecorded, WikiText-2: perplexity of seed 0, of seed 1 (95 % intervals over the test text)")
+print("\nrecorded, WikiText-2: test perplexity (and its 95 % interval over the test text)")
+print(f"  {'model':<20} {'seed 0':<24} {'seed 1'}")
 for name, seeds in WIKITEXT.items():
     print(f"  {name:<20}", *(f"{value} ({low} to {high})  " for value, low, high in seeds))
 
 # %% [markdown]
-# With both seeds, three parts are ahead of two and of one, as in the paper, but all three models
-# are behind the LSTM and the 4-gram. A second seed shifts each model by more than its interval,
-# which covers only the choice of test text. So compare only within a seed (`results/claims.md` has
-# the reason, other windows, and a verdict).
+# With both seeds, three parts have a lower perplexity than two parts and than one part, as in the
+# paper. But all three models with attention are worse than the LSTM and the 4-gram, which have
+# none. In these runs, separate parts help attention, but attention itself does not pay.
+#
+# Compare models only within a column. From seed 0 to seed 1, the perplexity of each model falls by
+# more than its interval is wide. The interval covers only the choice of the test text, not the
+# choice of the seed. (`results/claims.md` has the reason, other windows, and a verdict.)
 
 # %% [markdown]
 # ## What others call it
@@ -613,7 +660,7 @@ for name, seeds in WIKITEXT.items():
 # | roles, parts | key, value, query and prediction vectors |
 # | 4-gram of states | N-gram RNN (Daniluk et al.) |
 # | window | attention span, context window |
-# | what a second seed shifts | run-to-run variance |
+# | how much a second seed changes | run-to-run variance |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -634,25 +681,27 @@ for name, seeds in WIKITEXT.items():
 # %% [markdown]
 # ## Questions
 #
-# 1. Let h be 3n numbers, cut into three parts of n. Prove that one vector of 3n can give the same
-#    y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
-# 2. Replace one vector of 8 by three parts of 8. How many times as many parameters does the reader
-#    have now, and the LSTM? Then compare two parts of 8 with one vector at equal parameters. How
-#    long may the vector be? Which model answers more questions after 800 steps?
+# 1. Let h be a state of 3n numbers, cut into three parts of n. Prove that one vector of 3n numbers
+#    can give the same y: which *rows* of its larger W_Y, W_h, W_r and W_x do you set to 0?
+# 2. Replace one vector of 8 by three parts of 8. By what factor does the number of parameters grow
+#    in the reader, and in the LSTM? Then compare two parts of 8 with one vector at equal
+#    parameters. How long may this vector be? Which of the two models answers more questions after
+#    800 steps?
 # 3. Four roles can be cut in two in seven ways, and you have seen five. Which of the other two is
 #    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
-# 4. Train one vector of 8, and the cut that gives predict its own part, four times as long. Did the
-#    vector of 8 have too few numbers, or was it only slow?
+# 4. Train one vector of 8 four times as long, and also the cut that gives predict a part of its
+#    own. Did the vector of 8 have too few numbers, or was it only slow?
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
-#    and G = Dᵀ D. The *overlap* of two roles is the cosine of their G. Show that their mean cosine
-#    can be 0 and their overlap 1: invent gradients for both in two states of 2 numbers. Then
-#    measure the trained vectors of 8 and 16. In 16 numbers, which role shares no directions?
-# 6. The planted bug passes with one part. With two, which gradients are wrong? Predict, then run
-#    `caught(check, Misfiled, 2)`.
-# 7. With one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict *k*.
-#    Which of h¹, h², h³ was written while *k* was read? How many steps back may the answer lie with
-#    five pairs, at most?
-# 8. The Bible in a minute: let models of at most 130,000 parameters read 130 steps of it (`Bible`
-#    and `largest_state` in `roles_parts.py`): no past, 4-gram, one part, two, three. Who wins?
-#    Where does attention look, what does a window of 1 cost the trained models, and which roles
-#    disagree?
+#    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine of their G. First show that
+#    the mean cosine of two roles can be 0 while their overlap is 1: invent gradients for both roles
+#    in two states of 2 numbers. Then measure the overlaps in the trained vectors of 8 and 16. In 16
+#    numbers, which role shares hardly any direction with the others?
+# 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
+#    run `caught(check, Misfiled, 2)`.
+# 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict
+#    *k*. Which of h¹, h², h³ was written while *k* was read? And with five pairs, how many steps
+#    back can the answer be, at most?
+# 8. The Bible in a minute: let five models of at most 130,000 parameters read 130 batches of it: no
+#    past, 4-gram, one part, two parts, three parts. (`Bible` and `largest_state` are in
+#    `roles_parts.py`.) Who wins? Where does attention look? What does a window of 1 cost the
+#    trained models? Which roles disagree?

@@ -54,7 +54,7 @@ class Copying:
 
 
 def letters_right(model, batch):
-    """The share of sequences whose letter is right, at each place of the copy, (n,)."""
+    """The share of sequences in which the letter is right, at each place of the copy, (n,)."""
     asked = (batch.targets != PAD).all(1)
     y, _, _ = model.forward(batch)
     said = [model.output.logits(row).argmax(1) for row in y[asked]]
@@ -114,21 +114,24 @@ def train(model, batches, rate, seed):
 
 
 def signed(more):
-    """An Interval, with signs."""
+    """Format an Interval with signs."""
     return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
 
 
 def ablated(name, model, batches):
     """Print what each change of the weights costs; → the Ablation."""
     found = analysis.ablate(model, batches, np.random.default_rng(3))
-    print(f"  {name}: {found.loss:.3f} nats; {found.verdict()}")
+    print(f"  {name}: loss {found.loss:.3f} nats; {found.verdict()}")
     for change in analysis.CHANGES:
         print(f"    {change:<17} {signed(found.cost(change).more)}")
     return found
 
 
 def draw_costs(ablations, finer, title):
-    """What each change costs, one panel per text {head: Ablation}; finer: of axes; → Figure."""
+    """Plot what each change costs, one panel per text of {title: Ablation}; → Figure.
+
+    finer: by what factor the axis of each panel is finer than the first.
+    """
     figure, axes = plt.subplots(1, len(ablations), figsize=(12, 3.9), layout="constrained")
     figure.suptitle(title)
     for ax, scale, (head, found) in zip(axes, finer, ablations.items()):
@@ -140,7 +143,7 @@ def draw_costs(ablations, finer, title):
 
 
 def draw_influence(found):
-    """Which outputs change when a state does, {name of a layer: (T, T)}; → Figure."""
+    """Plot which outputs change when a state does, {name of a layer: (T, T)}; → Figure."""
     figure, axes = plt.subplots(1, len(found), figsize=(9.5, 3.6), layout="constrained")
     figure.suptitle("Which output depends on which state: all three pass their gradient check")
     for ax, (name, moved) in zip(axes, found.items()):
@@ -156,7 +159,7 @@ class Losses(NamedTuple):
     """−log p on a held-out text, summed by verse."""
 
     total: Array    # (verses,)     of all words, </s> included
-    first: Array    # (verses,)     of the first word alone
+    first: Array    # (verses,)     of only the first word
     words: Array    # (verses,)     how many words
 
 

@@ -14,9 +14,9 @@ from numpy_attention.training.threads import Threads
 from numpy_attention.training.trainer import Trainer
 
 FIRST = 4                                                       # ids below are special
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"  # the others, by their ids
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"  # in the order of their ids
 KNOWN = 5       # pairs in a sequence
-ASKED = 3       # of them are asked
+ASKED = 3       # questions in a sequence, one per pair
 
 
 class Pairs:
@@ -52,7 +52,7 @@ def text_of(ids):
 
 
 def answered(model, batch):
-    """The share of the questions of Pairs that are answered right."""
+    """The share of the questions in a batch of Pairs that the model answers right."""
     y, _, _ = model.forward(batch)
     asked = batch.targets > 0
     return (model.output.logits(y[asked]).argmax(1) == batch.targets[asked]).mean()
@@ -90,9 +90,9 @@ def terms_of(model, batch):
 
 
 def draw_cosines(seen, accused, title):
-    """The cosines of pairs of roles while models learn, the accused pair's in colour; → Figure.
+    """Plot the cosines of pairs of roles during training, the accused pair in colour; → Figure.
 
-    seen: {name: [what `train_pairs` gives, of each seed]}, where look gives {pair: cosine}.
+    seen: {name: [what `train_pairs` returns, for each seed]}, where look returns {pair: cosine}.
     """
     figure, axes = plt.subplots(1, len(seen), figsize=(10.5, 4.2), layout="constrained",
                                 sharey=True)
@@ -129,7 +129,7 @@ class Bible:
         self.log_shares = np.log(counts / counts.sum())         # of the words
 
     def train(self, model, seed):
-        """One epoch, starting from the words' frequencies; → perplexity on the words held out."""
+        """Train for one epoch, from the words' frequencies; → perplexity on the held-out words."""
         model.output.b[...] = self.log_shares
         Trainer(model, Adam(0.01), self.batches, rng=np.random.default_rng(seed), average="token",
                 clip=1.0, threads=1, progress=False,

@@ -1,4 +1,4 @@
-"""Exercise key-value-predict: one state in one, two or three roles."""
+"""Exercise key-value-predict: one state in one, two or three parts."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from numpy_attention.course.exercises.exercise import (
 
 def cases(rng, its):
     shapes = (4, 4), (4, 4), (4,), (4, 5), (4, 5)
-    for roles in (1, 2, 3):
-        reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), roles, 3)
-        yield Case(reader.forward, (rng.standard_normal((6, 4 * roles)),), reader.backward, reader)
+    for parts in (1, 2, 3):
+        reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), parts, 3)
+        yield Case(reader.forward, (rng.standard_normal((6, 4 * parts)),), reader.backward, reader)
     reader = its.PlainReader(*(rng.standard_normal(shape) for shape in shapes), 3, 3)
     states = four_roles(reader, rng.standard_normal((6, 12)))
     yield Case(four_states(reader, its.softmax), states, reader.terms, reader)
@@ -23,7 +23,7 @@ def cases(rng, its):
 
 def four_roles(reader, h):
     """The columns of h that each role reads, of which query and key have the same."""
-    key, value, predict = reader.parts(h)
+    key, value, predict = reader.split(h)
     return key, key, value, predict
 
 
@@ -44,11 +44,11 @@ def four_states(reader, softmax):
 
 
 EXERCISE = Exercise(
-    "key-value-predict", "one state in one, two or three roles", "12_key_value_predict", position=1,
+    "key-value-predict", "one state in one, two or three parts", "12_key_value_predict", position=1,
     needs=("causal",), source=Source("12_key_value_predict", ("softmax", "PlainReader")),
     blanks=("PlainReader.terms",), cases=cases,
     text="""
-    k, v, p = the columns of h for each role           `parts` is there
+    k, v, p = the columns of h for each role           `split` is there
     M_ti = tanh(Z_ti), Z_ti = k_i W_Y + k_t W_h        for the `window` steps before t
     α_t  = softmax(M_t w)        r_t = Σ_i α_ti v_i    y_t = tanh(r_t W_r + p_t W_x)
 
@@ -57,8 +57,8 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
 `backward` puts them into their columns.
 """,
     hints=(
-        "With one role all four terms meet in the same numbers of h; with three each but the first "
-        "two has its own.",
+        "With one part all four terms meet in the same numbers of h; with three parts, value and "
+        "predict have their own, and query and key share one.",
         "k is used as key and as query: k_i W_Y and k_t W_h. Which axis of dZ is summed for "
         "which?",
         "query: Σ_i dZ_ti W_hᵀ; key: Σ_t dZ_ti W_Yᵀ; value: αᵀ dr; predict: da W_xᵀ, where da is "
@@ -101,10 +101,10 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
          "you exchanged the first two terms; the order should be query, key, value, predict"),
         ("alpha.T @ dr, da @ self.W_x.T", "da @ self.W_x.T, alpha.T @ dr",
          "you exchanged the last two terms; the order should be query, key, value, predict"),
-        ("        k, v, p = self.parts(h)\n        # y = tanh(r W_r + p W_x)\n",
-         "        k = v = p = self.parts(h)[0]\n",
-         "you took the first columns for all roles; use self.parts, because with two or three "
-         "roles k, v and p are different columns"),
+        ("        k, v, p = self.split(h)\n        # y = tanh(r W_r + p W_x)\n",
+         "        k = v = p = self.split(h)[0]\n",
+         "you took the first columns for all roles; use self.split, because with two or three "
+         "parts k, v and p are different columns"),
         ("grads.W_x += p.T @ da", "grads.W_x += r.T @ da",
          "you took r for W_x; it should be p, because W_x met the part that predicts"),
         ("grads.W_r += r.T @ da", "grads.W_r += v.T @ da",
