@@ -23,7 +23,8 @@ def cases(rng, its):
 
 def four_roles(reader, h):
     """The columns of h that each role reads, of which query and key have the same."""
-    key, value, predict = reader.split(h)
+    n = len(reader.w)
+    key, value, predict = np.split(h, [n, 2 * n], axis=1)
     return key, key, value, predict
 
 
