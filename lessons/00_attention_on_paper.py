@@ -212,9 +212,9 @@ assert 0 < crossing < 1
 
 # %% [markdown]
 # Halfway "mat" leads, because it answers both questions. It overtakes "cat" early, and a pencil
-# finds the exact point. The score of "cat" is 3 · 2 (1 − t), and the score of "mat" is 3 · ((1 − t)
-# + 2 t). They are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run prints 0.34 because it moves t in
-# steps of one hundredth.)
+# finds the exact point. The score of "cat" is 3 · 2 (1 − t), and the score of "mat" is
+# 3 · ((1 − t) + 2 t). They are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run prints 0.34 because
+# it moves t in steps of one hundredth.)
 #
 # No curve jumps. A small change of the question makes a small change in every weight, and therefore
 # in the context. That is the whole reason for the softmax: what changes smoothly has a derivative,
@@ -301,10 +301,10 @@ assert np.isclose(alpha_hidden.sum(), 1)
 # ## Every word asks
 #
 # One question gives one context. What if every word asks a question? Then six questions give six
-# contexts, and we can compute them all at once. Each word asks with its own vector as the query. X
-# Xᵀ holds all the scores, with one row for each word that asks, and the softmax is taken along each
-# row. (`axis=1` adds up along a row. `keepdims` leaves the sums as a column (6, 1), so that each
-# row is divided by its own sum.)
+# contexts, and we can compute them all at once. Each word asks with its own vector as the query.
+# The product X Xᵀ holds all the scores, with one row for each word that asks, and the softmax is
+# taken along each row. (`axis=1` adds up along a row. `keepdims` leaves the sums as a column
+# (6, 1), so that each row is divided by its own sum.)
 #
 # In the picture, each row is a word that asks, and each column is a word that is read. Before you
 # look, guess the row of "on". You have computed it already!
@@ -335,15 +335,14 @@ show(ax, "00_every_word")
 #
 # ## A dictionary that never raises a KeyError
 #
-# Keys and values are words from Python's dictionaries. How far does the resemblance go? A
-# dictionary returns the value of a key that it contains, and raises a KeyError for any other key.
-# Attention has an answer for every query: it returns an average of all values, in which a value
-# counts more if its key is nearer to the query.
+# Keys and values remind us of Python's dictionaries. How far does the resemblance go? A dictionary
+# returns the value of a key that it contains, and raises a KeyError for any other key. Attention
+# has an answer for every query: it returns an average of all values, in which a value counts more
+# if its key is nearer to the query.
 #
 # In this example, the keys are eight hours of a day, the values are the temperatures measured at
 # these hours, and the query is the hour that we ask about. The score of a key falls with the square
-# of its distance from the query. The width h sets the scale: a key that is much farther away than h
-# hardly counts.
+# of its distance from the query. The width h decides which distances count as near.
 
 
 # %%
@@ -379,9 +378,10 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). The factor 1 / h²
 # multiplies every score, as the loudness s did above. So a small h asks loudly, and the answer is
-# nearly the value of the nearest key: the curve is a staircase. A large h whispers, and the answer
-# is nearly the mean, whatever the hour. Between the two lies a smooth curve that has a sensible
-# answer even for 12 o'clock.
+# nearly the value of the nearest key: the curve of h = 0.3 hours is a staircase. A large h
+# whispers, and the answer is nearly the mean, whatever the hour. In between, h = 1.5 hours gives a
+# smooth curve, with a sensible answer even for 12 o'clock. Attention is a dictionary that blends
+# its values.
 #
 # A translator with attention looks things up in the same way, but its keys and queries are learnt,
 # so that "near" comes to mean "useful for the next word".
@@ -415,8 +415,7 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # %% [markdown]
 # The first line is the measured slope, and the last line is a formula that gives the same numbers:
 # the weight that the word already has, times the word's vector minus the context. In words: a
-# higher score pulls the context towards its word, and pulls harder if the word already has a large
-# weight.
+# higher score pulls the context towards its word.
 #
 # Why is the slope just that? And how does a loss, computed at the far end of a model, let every
 # score know whether to go up or down? The course derives the answers to both questions line by

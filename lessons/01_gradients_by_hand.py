@@ -9,8 +9,8 @@
 #
 # Every model of this course learns from gradients that somebody derived on paper and typed in. In
 # this lesson, that somebody is you. The model is the smallest language model there is: it guesses
-# the next letter from the letter before it. It takes five lines forward and five lines backward,
-# and for every X in the forward pass there is a dX in the backward pass.
+# the next letter from the letter before it. In code, it takes five lines forward and five lines
+# backward, and for every X in the forward pass there is a dX in the backward pass.
 #
 # As soon as you have derived a gradient, you will measure it by nudging numbers. Then you plant
 # bugs, to see what they look like and where they can hide. In the end the model learns from a text,
@@ -115,10 +115,10 @@ def check_gradient(name, ours, loss, array):
 #
 #     dz_v = p_v − [v = y]
 #
-# The bracket [v = y] is 1 for v = y and 0 for every other v. These five numbers form a vector, the
-# *one-hot* vector of y. So dz is the prediction minus the truth. We take the two lines together
-# because then nothing is divided by p, and nothing blows up if p is almost 0. Guess before you
-# look: which scores should fall?
+# The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
+# vector of y. So dz is the prediction minus the truth. We take the two lines together because then
+# nothing is divided by p, and nothing blows up if p is almost 0. Guess before you look: which
+# scores should fall?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -139,9 +139,9 @@ show(figure, "01_pull")
 # gradient, so the bars show −dz.) The more the model had expected a wrong letter, the harder its
 # score is pushed down.
 #
-# **The line z = W h + b.** With indices, it is z_v = Σ_d W_vd h_d + b_v. To find the gradient of a
-# number such as W_vd, take every score that uses it, multiply the gradient of that score by the
-# score's slope in the number, and add up:
+# **The line z = W h + b.** With indices, it is z_v = Σ_d W_vd h_d + b_v. Now take one number in
+# this line, such as W_vd, and find every score that uses it. Each of these scores contributes its
+# own gradient times its derivative with respect to that number, and the contributions add up:
 #
 #     db_v  = dz_v
 #     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
@@ -163,8 +163,8 @@ check_gradient("dW", dW, lambda: loss_of(h), W)
 check_gradient("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
-# **The line h = E[x].** The forward pass read only row x of E, so only row x has a gradient. To see
-# that the other rows do not affect L, nudge all fifteen numbers of E:
+# **The line h = E[x].** The forward pass read only row x of E, so the gradients of the other rows
+# are 0. To see that they do not affect L, nudge all fifteen numbers of E:
 
 # %%
 dE = np.zeros_like(E)
@@ -268,9 +268,9 @@ def onehot(ids, like):
 # %% [markdown]
 # ## Check: nudge and see
 #
-# Is this backward pass right, and how exactly can we measure that? You can easily write a
-# measurement like `numeric_gradient` yourself. Let w be one number of a parameter, move it by ε in
-# both directions, and compare:
+# Is this backward pass right? To measure it, you can easily write your own `numeric_gradient`, and
+# Taylor's series tells you how exact it is. Let w be one number of a parameter, and move it by ε in
+# both directions:
 #
 #     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor's series
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
@@ -299,7 +299,7 @@ def central(loss, array, epsilon):
 # %% [markdown]
 # We check a tiny model, with five letters, three numbers for each letter, and seven pairs. These
 # sizes all differ, so that a transposed matrix cannot hide, and some letters occur twice. We will
-# see below why both matter.
+# see below why the sizes must differ and why letters must repeat.
 
 
 # %%
@@ -325,11 +325,11 @@ for name, array in tiny.named_parameters():
     assert error < 1e-6
 
 # %% [markdown]
-# All three gradients are right. The library's `gradcheck` does the same for any Module, and is
-# stricter in two ways. It takes a difference of four points, which has an error of only O(ε⁴). And
-# it draws the **upstream gradient** at random, one number for each output. That is the gradient
-# that arrives from later layers, here dloss. Each error is divided by the size of its element (or
-# by a thousandth of the largest element, if that is more). This relative error must be below 1e-6.
+# All three gradients are right. The library's `gradcheck` does the same for any Module, with two
+# refinements. It takes a difference of four points, which has an error of only O(ε⁴). And it draws
+# the **upstream gradient** at random, one number for each output. That is the gradient that arrives
+# from later layers, here dloss. Each error is divided by the size of its element (or by a
+# thousandth of the largest element, if that is more). This relative error must be below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -409,7 +409,7 @@ print("wrong db ÷ right db:", wrong.b / grads.b)
 # %% [markdown]
 # All gradients are wrong, and all by the same factor, 7, which happens to be the number of pairs.
 # Whenever you find a factor, ask where it could come from: 2, 1/2, −1, N, the length of something.
-# So with both bugs, what was wrong and what was right led us to the line.
+# In both reports, the first clue was which gradients are wrong and which are right.
 #
 # ## What a check cannot see
 #
@@ -500,7 +500,7 @@ assert said == "PASSES"
 # is smaller.
 #
 # In our model, each derivative with respect to W multiplies by one more factor h, and h is small.
-# So L''' is smaller than L, and both values of the best ε are a little larger than estimated.
+# So L''' is smaller than L, and the best ε is a little larger than these two estimates.
 #
 # And in float32? There δ is 6e-8. Guess the smallest error that any ε can give: does it reach a
 # millionth, which gradcheck demands?
@@ -539,10 +539,10 @@ show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# In float32 no ε reaches a millionth, so even a correct backward pass would fail the check. **Train
-# in float32, check in float64.** The curve of float32 is flat on the left, at exactly 1. There ε is
-# so small that adding it does not change a float32 at all. So the difference is 0, and the error is
-# as large as dW itself.
+# In float64 both minima are where we expected them. In float32 no ε reaches a millionth, so even a
+# correct backward pass would fail the check. **Train in float32, check in float64.** The curve of
+# float32 is flat on the left, at exactly 1. There ε is so small that adding it does not change a
+# float32 at all. So the difference is 0, and the error is as large as dW itself.
 #
 # ## Train
 #
@@ -563,9 +563,9 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # How good can our model become? We measure it by the *perplexity*, exp(L). With a perplexity of 10,
 # a model is as unsure as if 10 letters were equally likely. To find the lowest possible perplexity,
 # suppose that we could choose the scores z after a letter x freely. Sum dz over all pairs that
-# begin with x: for each y we get count(x) p(y | x) − count(x, y). This is 0 if p(y | x) = count(x,
-# y) / count(x). Since L is convex in z (a bowl, with one minimum), this p gives the minimum. So
-# counting tells us the floor before we train.
+# begin with x: for each y we get count(x) p(y | x) − count(x, y). This is 0 if
+# p(y | x) = count(x, y) / count(x). Since L is convex in z (a bowl, with one minimum), this p gives
+# the minimum. So counting tells us the floor before we train.
 #
 # For comparison, we also compute the perplexity of a model that ignores x and knows only how
 # frequent each letter is.
@@ -636,13 +636,13 @@ ax.set_yscale("log")
 ax.set_yticks([10, 20, 50, 100], ["10", "20", "50", "100"])
 ax.set_xlabel("step (log scale)")
 ax.set_ylabel("perplexity of the text (log scale)")
-ax.set_title(f"gradients by hand lead to {above:.1f} % above the floor from counting")
+ax.set_title(f"trained with these gradients, the model ends {above:.1f} % above the floor")
 show(ax, "01_training")
 
 # %% [markdown]
-# The gradients work: the perplexity ends less than one percent above the floor. It begins above V =
-# 47, the perplexity of equal probabilities, because a model with random parameters is sure of the
-# wrong letters.
+# The gradients work: the perplexity ends less than one percent above the floor. It begins above
+# V = 47, the perplexity of equal probabilities, because a model with random parameters is sure of
+# the wrong letters.
 #
 # On its way down, it does not always fall: it is 9.694 at step 1,000 and 9.711 at step 2,000. That
 # is the noise of the draws. While the rate is large, the perplexity jumps up and down around a mean
@@ -679,8 +679,8 @@ show(figure, "01_table")
 # nearly the same. Look for the bright column of spaces (␣): many letters end a word. The row of "q"
 # is not quite right yet, since only 0.02 % of the pairs begin with "q".
 #
-# Let the model write: draw a letter from p(y | x), then draw the next letter in the same way from
-# the letter that came out, and so on.
+# Now let the model write: draw a letter from p(y | x), then draw the next letter in the same way
+# from the letter that came out, and so on.
 
 # %% tags=["training"]
 letters = [vocabulary.encode("t")[0]]
@@ -728,8 +728,8 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 #
 # 1. Sum dz over v with a pencil. What does the result tell you about db? And about adding a
 #    constant to b?
-# 2. The rank of E Wᵀ is at most D = 24, although the matrix has 47 rows and columns. Train with D =
-#    2, 4, 8 and 16. Where does the perplexity nearly stop falling, and why?
+# 2. The rank of E Wᵀ is at most D = 24, although the matrix has 47 rows and columns. Train with
+#    D = 2, 4, 8 and 16. Where does the perplexity nearly stop falling, and why?
 # 3. Set RATE to 20. What happens, and which number is the first to go out of bounds?
 # 4. Compute the exact gradient over the whole text from `counts`, without drawing any pairs.
 # 5. Use one matrix in both places, W = E. Which line of `backward` changes? What would happen if

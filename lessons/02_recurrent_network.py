@@ -11,7 +11,7 @@
 # its **state**. But to *learn* what is worth keeping, it needs a gradient that travels back through
 # time, from the step where a mistake is made to the step that could have prevented it.
 #
-# So one question runs through this lesson: *how far back can a recurrent network learn?*
+# One question runs through this lesson: *how far back can a recurrent network learn?*
 #
 # 1. First you derive the path of the gradient, for two steps with numbers, and then for any number
 #    of steps.
@@ -502,8 +502,8 @@ def backward_norms(cell, xs, start, dlast):
 # %% [markdown]
 # We compare the trained model with networks that have a random U, scaled to larger and larger ρ.
 # All read the same held-out letters through the trained embedding: T letters to warm up the state,
-# and T more, along which the gradient goes back. It starts from the trained model's own loss on the
-# letter that follows, and in the random networks from a random vector.
+# and T more, along which the gradient goes back. In the trained model, this gradient comes from the
+# model's own loss on the letter that follows. In the random networks, it is a random vector.
 
 # %% tags=["training"]
 T = 60
@@ -637,6 +637,7 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 #
 # | here | elsewhere |
 # |---|---|
+# | the recurrent network of this lesson | Elman network, simple or vanilla RNN |
 # | windows of text | chunks, segments, BPTT length |
 # | orthogonal start of U | orthogonal initialization |
 # | the state is carried | stateful training, carried hidden state |
