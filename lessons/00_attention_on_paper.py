@@ -53,7 +53,7 @@ for word, x in zip(words, X):
     print(f"{word:>5}  {x}")
 
 # %% [markdown]
-# Each row of the matrix X is a word. The two rows of "the" are equal; remember that for later.
+# Each row of the matrix X is a word. The two rows of "the" are equal.
 #
 # ## Forward: one question, three steps
 #
@@ -80,10 +80,9 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
 # because these words answer other questions. Each "the" scores 0 because it answers none.
 #
 # **Step 2: weights.** To average the words we need weights that are positive and add up to 1, but
-# scores can be any numbers, even negative ones. Two operations turn scores into weights. First,
-# replace each score by exp(e_j). This power of Euler's number is always positive, and it grows with
-# the score. Then divide each power by the sum of all six. Together the two operations are the
-# *softmax*:
+# scores can be any numbers, even negative ones. So we first replace each score by exp(e_j), a power
+# of Euler's number. It is always positive and grows with the score. Then we divide each power by
+# the sum of all six. The two operations together are the *softmax*:
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
@@ -122,9 +121,9 @@ for word, weight, x in zip(words, weights, X):
 print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context[2]:.2f}")
 
 # %% [markdown]
-# So the question "where?" has been answered: the largest number of the context is the one for
-# where, and most of it came from "mat". The number for who is about half as large, because a mat is
-# also a thing, and because a little of the cat came with it. The number for what is done is small.
+# So the answer to "where?" is mostly "mat". The largest number of the context is the one for where.
+# The number for who is about half as large, because a mat is also a thing and a little of the cat
+# came with it. Hardly anything is left of what is done.
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -141,10 +140,10 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## The same in three lines
 #
-# Can we write this without loops? We can, because the loops above are matrix products. Each row of
-# X is a word, so X q holds all six scores at once, and α X is the weighted average. With S words of
-# D numbers each, X has the shape (S, D). From now on, the shape of an array follows its name in
-# parentheses. Here is all of attention:
+# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so X
+# q holds all six scores at once, and α X is the weighted average. With S words of D numbers each, X
+# has the shape (S, D). From now on, the shape of an array follows its name in parentheses. Here is
+# all of attention:
 
 
 # %%
@@ -174,11 +173,10 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: compared, t
      "00_diagram")
 
 # %% [markdown]
-# The three lines give the same context as the loops. Now look at the two arrows that leave the
-# words in the diagram. Each word is used *twice*: once it is compared with the query, and once it
-# is averaged. The vector that is compared is called the word's **key**, and the vector that is
-# averaged is called its **value**. In this lesson one vector serves as both. In later lessons, key
-# and value will differ.
+# Look at the two arrows that leave the words in the diagram. Each word is used *twice*: once it is
+# compared with the query, and once it is averaged. The vector that is compared is called the word's
+# **key**, and the vector that is averaged its **value**. In this lesson one vector serves as both;
+# in later lessons, key and value differ.
 #
 # ## Move the question
 #
@@ -218,8 +216,8 @@ assert 0 < crossing < 1
 #
 # No curve jumps. A small change of the question makes a small change in every weight, and therefore
 # in the context. That is the whole reason for the softmax: what changes smoothly has a derivative,
-# and what has a derivative can be learnt. Compare the rule "take the best word". Its result jumps
-# from one word to another, so its derivative is 0 between the jumps and does not exist at a jump.
+# and what has a derivative can be learnt. The rule "take the best word" jumps, so its derivative is
+# 0 between the jumps and does not exist at a jump.
 #
 # And why the factor of 3? A longer query asks *louder*: its length decides how much more weight the
 # best word gets than the others. To see this, we ask "where?" with the query s q, and let the
@@ -250,10 +248,10 @@ print(f"s = 0: every word {louder[0, 0]:.3f};  s = 6: mat {louder[-1, 5]:.3f}")
 #
 # ## Two of a kind, and no order
 #
-# Does attention notice where in the sentence a word is? The sentence contains "the" twice. Both
-# have the same three numbers, so both have the same weight, whatever the question is, and attention
-# cannot tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat on the cat". If
-# we shuffle the words, each word keeps its weight, and the context does not change:
+# Does attention notice where in the sentence a word is, or which of two equal words it reads? The
+# two "the" have the same three numbers, so they have the same weight, whatever the question is, and
+# attention cannot tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat on
+# the cat". If we shuffle the words, each word keeps its weight, and the context does not change:
 
 # %%
 order = np.random.default_rng(0).permutation(6)
@@ -264,9 +262,9 @@ assert np.allclose(shuffled, context)
 print("the context is the same:", shuffled.round(2))
 
 # %% [markdown]
-# So attention does not notice the order at all. A model that needs the order must put it into the
-# vectors. A recurrent network (lesson 02) does so by reading one word after another. A Transformer
-# (lesson 09) adds numbers that depend on the word's position.
+# So attention ignores the order. A model that needs it must put it into the vectors. A recurrent
+# network (lesson 02) does so by reading one word after another. A Transformer (lesson 09) adds
+# numbers that depend on the word's position.
 #
 # ## A word that must not be seen
 #
@@ -300,11 +298,10 @@ assert np.isclose(alpha_hidden.sum(), 1)
 #
 # ## Every word asks
 #
-# One question gives one context. What if every word asks a question? Then six questions give six
-# contexts, and we can compute them all at once. Each word asks with its own vector as the query.
-# The product X Xᵀ holds all the scores, with one row for each word that asks, and the softmax is
-# taken along each row. (`axis=1` adds up along a row. `keepdims` leaves the sums as a column
-# (6, 1), so that each row is divided by its own sum.)
+# What if every word asks, with its own vector as the query? Six questions give six contexts, and we
+# can compute them all at once. The product X Xᵀ holds all the scores, with one row for each word
+# that asks, and the softmax is taken along each row. (`axis=1` adds up along a row. `keepdims`
+# leaves the sums as a column (6, 1), so that each row is divided by its own sum.)
 #
 # In the picture, each row is a word that asks, and each column is a word that is read. Before you
 # look, guess the row of "on". You have computed it already!
@@ -325,9 +322,8 @@ show(ax, "00_every_word")
 
 # %% [markdown]
 # The vector of "on" is (0, 0, 1), the same as our query "where?", so its row holds the weights that
-# you found with your pencil. The other rows follow the same rules: "cat", "sat" and "mat" have long
-# vectors, so they ask loudly, and each reads mostly itself. "the" asks nothing and reads all words
-# equally.
+# you found with your pencil. "cat", "sat" and "mat" have long vectors, so they ask loudly, and each
+# reads mostly itself. "the" asks nothing and reads all words equally.
 #
 # This is **self-attention**: the words of one sentence ask, and the same words answer. A
 # Transformer also learns three things for each word: what it asks (its query), how it is found (its
@@ -413,13 +409,12 @@ print("weight of mat · (mat − context):         ", (weights[5] * (X[5] - cont
 assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 
 # %% [markdown]
-# The first line is the measured slope, and the last line is a formula that gives the same numbers:
-# the weight that the word already has, times the word's vector minus the context. In words: a
-# higher score pulls the context towards its word.
+# A higher score pulls the context towards its word. The first and the last line show how hard it
+# pulls: the slope is the word's vector minus the context, times the weight that the word already
+# has.
 #
-# Why is the slope just that? And how does a loss, computed at the far end of a model, let every
-# score know whether to go up or down? The course derives the answers to both questions line by
-# line, beginning with lesson 01.
+# Why is that so? And how does a loss at the far end of a model let every score know whether to go
+# up or down? The course derives both answers line by line, beginning with lesson 01.
 
 # %% [markdown]
 # ## What others call it

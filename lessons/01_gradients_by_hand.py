@@ -298,8 +298,7 @@ def central(loss, array, epsilon):
 
 # %% [markdown]
 # We check a tiny model, with five letters, three numbers for each letter, and seven pairs. These
-# sizes all differ, so that a transposed matrix cannot hide, and some letters occur twice. We will
-# see below why the sizes must differ and why letters must repeat.
+# sizes all differ, so that a transposed matrix cannot hide, and some letters occur twice.
 
 
 # %%
@@ -466,8 +465,7 @@ print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.
 # the wrong one. So **check at random parameters, including the biases**; `randomize` draws them.
 #
 # The last bug is the deepest, because its backward pass contains no mistake at all. It is the
-# *forward pass* that is wrong: it predicts x, the letter just read, instead of y, the letter that
-# follows.
+# *forward pass* that is wrong: it predicts x, the letter just read, instead of y.
 
 
 # %%
@@ -564,8 +562,8 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # a model is as unsure as if 10 letters were equally likely. To find the lowest possible perplexity,
 # suppose that we could choose the scores z after a letter x freely. Sum dz over all pairs that
 # begin with x: for each y we get count(x) p(y | x) − count(x, y). This is 0 if
-# p(y | x) = count(x, y) / count(x). Since L is convex in z (a bowl, with one minimum), this p gives
-# the minimum. So counting tells us the floor before we train.
+# p(y | x) = count(x, y) / count(x). Since L is convex in z (a bowl, with one minimum), this is the
+# minimum. So counting gives us the floor before we train.
 #
 # For comparison, we also compute the perplexity of a model that ignores x and knows only how
 # frequent each letter is.
@@ -583,11 +581,10 @@ unigram = perplexity(np.broadcast_to(counts.sum(0) / counts.sum(), (V, V)))
 print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floor:.3f}")
 
 # %% [markdown]
-# To train, we use stochastic gradient descent: each step draws some pairs at random, and moves
-# every parameter against its gradient. Because the pairs are drawn at random, the gradient is
-# noisy. So we let the learning rate fall to 0 in a straight line, and the noise dies away.
-# `model.vector` is one array with all parameters, and `grads.vector` has their gradients in the
-# same order.
+# Each step of stochastic gradient descent draws some pairs at random, and moves every parameter
+# against its gradient. The draws make the gradient noisy, so we let the learning rate fall to 0 in
+# a straight line, and the noise dies away. `model.vector` is one array with all parameters, and
+# `grads.vector` has their gradients in the same order.
 
 # %% tags=["training"]
 STEPS = 6000
@@ -674,10 +671,10 @@ figure.colorbar(image, ax=axes, label="p(y | x)", shrink=0.8)
 show(figure, "01_table")
 
 # %% [markdown]
-# The rows are letters that were read, and the columns are letters that follow. The model has never
-# seen the left table, only pairs of letters, 500 at a time, and yet its own table on the right is
-# nearly the same. Look for the bright column of spaces (␣): many letters end a word. The row of "q"
-# is not quite right yet, since only 0.02 % of the pairs begin with "q".
+# Each row is a letter that was read, and each column a letter that follows. The model saw only
+# pairs, 500 at a time, and never the left table. Yet its own table, on the right, is nearly the
+# same. Look for the bright column of spaces (␣): many letters end a word. The row of "q" is not
+# quite right yet, since only 0.02 % of the pairs begin with "q".
 #
 # Now let the model write: draw a letter from p(y | x), then draw the next letter in the same way
 # from the letter that came out, and so on.

@@ -13,14 +13,13 @@
 #
 # One question runs through this lesson: *how far back can a recurrent network learn?*
 #
-# 1. First you derive the path of the gradient, for two steps with numbers, and then for any number
-#    of steps.
-# 2. Then you cut this path, because a long text must be read in windows, and train a model of
-#    letters. Is its memory worth having?
-# 3. Then you measure how much of the gradient arrives after many steps: next to nothing.
-# 4. Finally, a small task shows what the network cannot learn as a result.
+# 1. You derive the path of the gradient, for two steps with numbers and then for any number of
+#    steps.
+# 2. You cut this path into windows, and train a model of letters.
+# 3. You measure how much of the gradient arrives after many steps: next to nothing.
+# 4. A small task shows what the network therefore cannot learn.
 #
-# The answer to the question is the reason for lessons 03 and 04, and in the end for attention.
+# That is the reason for lessons 03 and 04, and in the end for attention.
 #
 # (In the same folder, `course.py` has functions for figures and for checks that must fail, and
 # `recurrent_parts.py` has the letters of the Bible and the task of the last section.)
@@ -97,10 +96,9 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
      "02_diagram")
 
 # %% [markdown]
-# The input x_1 affects h_2 through h_1: that is the network's memory. The upper half of the diagram
-# shows a loss. In a language model each state predicts the next symbol, so the loss reads every
-# state. The simplest loss that does the same is L = r_1 · h_1 + r_2 · h_2, with random vectors r_1
-# and r_2.
+# The input x_1 affects h_2 through h_1: that is the network's memory. In a language model each
+# state predicts the next symbol, so the loss reads every state. The simplest loss that does the
+# same is L = r_1 · h_1 + r_2 · h_2, with random vectors r_1 and r_2.
 #
 # ## Backward
 #
@@ -116,9 +114,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# We measure these gradients as in lesson 01, with one difference. The forward pass computes a_1,
-# h_1 and a_2 itself, so it would overwrite our nudge. Instead, `loss` adds the nudge to them as
-# soon as they are computed.
+# We measure these gradients as in lesson 01. The forward pass would overwrite a nudge of a_1, h_1
+# or a_2, so `loss` adds the nudge as soon as they are computed.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
 
@@ -163,8 +160,8 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
 #
-# If we move W, both copies move, so dW = dW_1 + dW_2. To see that this is true, we move W at step 1
-# only, then at step 2 only, and then at both.
+# If we move W, both copies move, so dW = dW_1 + dW_2. To see this, we move W at step 1 only, at
+# step 2 only, and at both.
 
 
 # %%
@@ -194,21 +191,19 @@ check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
-# the upstream gradient of h_t, which comes from the loss that reads h_t. Let dlast be the gradient
-# that the last state receives from whatever comes after it. Then go from the last step to the
-# first:
+# the upstream gradient of h_t, and dlast the gradient that the last state receives from whatever
+# comes after it. Then go from the last step to the first:
 #
 #     dh_t = dy_t + da_{t+1} Uᵀ                          for t = T: dh_T = dy_T + dlast
 #     da_t = dh_t ∘ (1 − h_t²)
 #     dW  += x_tᵀ da_t        dx_t = da_t Wᵀ
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
 #
-# For a batch of B sequences, x_t has the shape (B, I). The products for dW and dU then also sum
-# over the batch, and db has to be summed over it. The backward pass returns every dx_t, and the
-# gradient of the initial state, dh_0 = da_1 Uᵀ.
+# For a batch of B sequences, x_t has the shape (B, I), and db is summed over the batch, too. The
+# backward pass returns every dx_t, and the gradient of the initial state, dh_0 = da_1 Uᵀ.
 #
 # So a gradient goes back by one step in two operations: a multiplication by 1 − h_t², element by
-# element, and a product with Uᵀ. Both will matter.
+# element, and a product with Uᵀ.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start bptt`.
 
@@ -292,8 +287,8 @@ for one, other in zip(full, theirs):
 print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
-# The derivation passes both tests. To look inside, run `numpy-attention step 2`, which shows every
-# array of this network, one time step after another.
+# The derivation is right. `numpy-attention step 2` shows every array of this network, one time step
+# after another.
 #
 # ## A bug
 #
@@ -322,10 +317,9 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# The check finds it, and you can follow its reasoning. Only dU is wrong. The other gradients are
-# computed from the same da, so da is right at every step, and so is its path from one step to the
-# next. That leaves only the line of dU. In this line da is right, so `after` must be wrong. The
-# check tried other variables in its place, and found one that makes dU right.
+# Only dU is wrong. The other gradients are computed from the same da, so da is right at every step,
+# and so is its path from one step to the next. That leaves the line of dU, and in it only `after`.
+# The check tried other variables in its place, and one of them makes dU right.
 #
 # ## Cutting the gradient
 #
@@ -368,7 +362,7 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # ## Two tools for training
 #
-# What else do we need before we can train? Two tools, which most of the later lessons use too.
+# What else do we need for training? Two tools, which later lessons use too.
 #
 # **Clipping** (Pascanu et al. 2013). Now and then a gradient is a hundred times longer than usual,
 # and a single step along it can spoil what was learnt. So we take the norm of the *whole* gradient,
@@ -406,7 +400,7 @@ for t in range(1, 4):
 
 # %% [markdown]
 # Without the hats, the first steps would be several times too long, just when the model knows
-# least. With them, the steps have the right length from the beginning.
+# least.
 #
 # ## A model of letters
 #
@@ -455,8 +449,7 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 
 # %% [markdown]
 # Many of these are words, and most of the others could be: you can pronounce them. Sense is another
-# matter. To spell a word, you have to remember a few letters. To say something sensible, you have
-# to remember whole sentences.
+# matter. Spelling needs a memory of a few letters, but sense needs much more.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start perplexity`.
 #
@@ -480,9 +473,6 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 #   vanish (Pascanu et al. 2013).
 # - Its *spectral radius* ρ is the largest absolute value of an eigenvalue (a number λ with
 #   U v = λ v for some vector v ≠ 0). Over many steps, U's factor per step approaches ρ.
-#
-# So s is a limit for each step, and ρ describes what U does in the long run. The function below
-# follows a gradient back, and measures its norm after every step.
 
 
 # %% tags=["training"]
@@ -560,10 +550,10 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 
 # %% [markdown]
 # In the random networks ρ decides: if it is small, the gradient vanishes, and if it is large, the
-# gradient explodes. The trained model breaks this rule. Its ρ is well above 1, and still its
-# gradient vanishes: 20 letters back, less than a hundredth is left. The reason is the other factor
-# of the Jacobian. The units are nearly *saturated*: their states are close to −1 or 1, where the
-# tanh is flat, so 1 − h² is small (see the column "mean 1 − h²"). So ρ does not decide by itself.
+# gradient explodes. The trained model breaks this rule. Its ρ is well above 1, yet less than a
+# hundredth of its gradient is left after 20 letters. The reason is the other factor of the
+# Jacobian. The units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
+# flat, so 1 − h² is small (see the column "mean 1 − h²"). So ρ does not decide by itself.
 #
 # Can clipping help? It helps if the gradient explodes, because it shortens a step that is too long.
 # But it cannot bring back a gradient that has vanished, and lengthening the gradient would not help
@@ -624,9 +614,8 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # depends on the seed (with two others the orthogonal start learns n = 16, too) and on the number of
 # training steps (question 6).
 #
-# The gradient is not the only victim. A trace of the first symbol has to go *forward* to the last
-# state, and it is multiplied by the same Jacobians. Where the gradient is faint, the memory is
-# faint, too.
+# The same Jacobians carry the trace of the first symbol *forward*, so where the gradient is faint,
+# the memory is faint, too.
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches, but
 # in practice only as far as a product of Jacobians neither vanishes nor explodes. Lesson 03 builds
@@ -667,7 +656,7 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 #
 # 1. Set r_1 = 0, so that L reads h_2 only. Which of the gradients in the section "Backward" change?
 #    Is dW_1 then 0?
-# 2. In our example, step 1 contributes nothing to dU. Why? When would it contribute something?
+# 2. In our example, step 1 contributes nothing to dU. Why? When would it contribute?
 # 3. Elman (1990) cut his gradient after a single step. Train our model of letters like this, on the
 #    same number of letters, with `TextBatches(text, batch_size=16, steps=1)`. What does it lose?
 # 4. Let the random networks read numbers that are ten times larger, `read = 10 * read`. Which
