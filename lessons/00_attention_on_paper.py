@@ -140,10 +140,10 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## The same in three lines
 #
-# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so X
-# q holds all six scores at once, and α X is the weighted average. With S words of D numbers each, X
-# has the shape (S, D). From now on, the shape of an array follows its name in parentheses. Here is
-# all of attention:
+# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so
+# X q holds all six scores at once, and α X is the weighted average. With S words of D numbers each,
+# X has the shape (S, D). From now on, the shape of an array follows its name in parentheses. Here
+# is all of attention:
 
 
 # %%
@@ -181,8 +181,8 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: compared, t
 # ## Move the question
 #
 # How do the weights change when the question changes a little? We move the query in a straight line
-# from "who?", (1, 0, 0), to "where?", (0, 0, 1). On the way it is (1 − t, 0, t), with t from 0 to
-# 1. We multiply it by 3 to make the differences easier to see. Guess first: which word has the
+# from "who?", (1, 0, 0), to "where?", (0, 0, 1). On the way it is (1 − t, 0, t), with t from
+# 0 to 1. We multiply it by 3 to make the differences easier to see. Guess first: which word has the
 # largest weight halfway, at t = 1/2?
 
 # %%
