@@ -1,19 +1,21 @@
 # %% [markdown]
 # # Lesson 00: attention on paper
 #
-# **You will be able to** compute attention with a pencil (the scores, weights and context of one
-# query over six words), and say what happens to the weights when the query or its length changes.
+# **You will be able to** compute attention with a pencil (the scores, the weights and the context
+# of one query over six words), and predict how the weights change when the query moves or becomes
+# longer.
 #
-# **Needs:** nothing but multiplication and exp. **Time:** 25 minutes to read, about a minute to
+# **Needs:** multiplication and exp, nothing more. **Time:** 25 minutes to read, about a minute to
 # run.
 #
-# A reader who wants to know *where* the cat sat does not read all six words of "the cat sat on the
-# mat" with the same care. Attention does the same in arithmetic: it takes a question, gives each
-# word a score, and averages the words so that those with high scores count most.
+# Suppose you want to know *where* the cat sat. You will not read all six words of "the cat sat on
+# the mat" with the same care: your eye goes to "mat". Attention does the same in arithmetic. It
+# takes a question, gives each word a score, and averages the words so that those with high scores
+# count most.
 #
-# You will do it once with a pencil, in ten minutes, on six words of three numbers each. Nothing is
-# learnt or derived here, but the rest of this course, up to the Transformer, is the same
-# calculation with larger vectors and learnt numbers. Bahdanau, Cho & Bengio (2015) first used the
+# You will do this once with a pencil, in ten minutes, on six words of three numbers each. Nothing
+# is trained in this lesson. Yet every attention in this course, up to the Transformer, is the same
+# calculation with longer vectors and learnt numbers. Bahdanau, Cho & Bengio (2015) first used the
 # idea for translation (lesson 06).
 
 # %%
@@ -30,10 +32,11 @@ from numpy_attention import plotting
 #
 # ## Six words
 #
-# Since a computer has no words, only numbers, we give each word three of them, and choose what they
-# mean: how much the word says about **who**, about what is **done**, and about **where**. A real
-# model learns hundreds of numbers for each word, and nobody knows what each of them means, but with
-# three that we chose ourselves, we can follow every step.
+# How does a sentence become something that we can calculate with? Computers need numbers, so we
+# describe each word by three, and we choose what they mean: how much the word says about **who**,
+# about what is **done**, and about **where**. A real model learns hundreds of numbers for each
+# word, and nobody knows what each of them means. Because we chose our three ourselves, we can
+# follow every step.
 
 # %%
 words = ["the", "cat", "sat", "on", "the", "mat"]
@@ -43,25 +46,29 @@ X = np.array([
     [2.0, 0.0, 0.0],        # cat: much about who
     [0.0, 2.0, 0.0],        # sat: much about what is done
     [0.0, 0.0, 1.0],        # on: a little about where
-    [0.0, 0.0, 0.0],        # the: the same word, the same numbers
-    [1.0, 0.0, 2.0],        # mat: much about where, and a thing, so a little about who
+    [0.0, 0.0, 0.0],        # the: the same word, so the same numbers
+    [1.0, 0.0, 2.0],        # mat: much about where; it is a thing, so a little about who
 ])
 for word, x in zip(words, X):
     print(f"{word:>5}  {x}")
 
 # %% [markdown]
+# Each row of the matrix X is a word. The two rows of "the" are equal.
+#
 # ## Forward: one question, three steps
 #
-# A question is also a vector of three numbers, called the **query**. Ours is "where?", and does not
-# ask who or what:
+# Which words answer the question "where?", and what do they say when we put their answers together?
+# The question is also a vector of three numbers, called the **query**. Ours asks about where, and
+# not about who or what:
 
 # %%
 q = np.array([0.0, 0.0, 1.0])
 
 # %% [markdown]
-# **Step 1: scores.** How well does a word answer the question? Multiply the two vectors number by
-# number, and add up the products, which gives their dot product. The papers write e_j for the score
-# of word j. Before you look, compute the score of "mat" with your pencil: 0·1 + 0·0 + 1·2.
+# **Step 1: scores.** How well does a word answer the question? Multiply the word's vector and the
+# query number by number, and add up the products. The result is their dot product, and we use it as
+# the word's score. The papers write e_j for the score of word j. Before you look at the output,
+# compute the score of "mat" with your pencil: 0·1 + 0·0 + 1·2.
 
 # %%
 scores = np.array([x @ q for x in X])
@@ -69,19 +76,19 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
     print(f"{word:>5}  e_{j} = {score:g}")
 
 # %% [markdown]
-# "mat" has the highest score, and "on" is next. Because "cat" and "sat" answer other questions,
-# they get 0, as does each "the", which answers none at all.
+# "mat" has the highest score, 2, and "on" comes next with 1. The scores of "cat" and "sat" are 0
+# because these words answer other questions. Each "the" scores 0 because it answers none.
 #
-# **Step 2: weights.** Scores can be any numbers, even negative ones, whereas weights must be
-# positive and add up to 1. So for each score we take exp(e_j), a power of Euler's number, which is
-# always positive and grows with the score. Then we divide each power by the sum of all six, which
-# completes the *softmax*.
+# **Step 2: weights.** To average the words we need weights that are positive and add up to 1, but
+# scores can be any numbers, even negative ones. So we first replace each score by exp(e_j), a power
+# of Euler's number. It is always positive and grows with the score. Then we divide each power by
+# the sum of all six. The two operations together are the *softmax*:
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
-# All your pencil needs is exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. Four words have the power 1,
-# "on" has 2.72, and "mat" has 7.39, so the sum is 4 + 2.72 + 7.39 = 14.11. What weight does "mat"
-# get?
+# Your pencil needs only three powers: exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. Four words have
+# the power 1, "on" has 2.72, and "mat" has 7.39, so the sum is 4 + 2.72 + 7.39 = 14.11. What weight
+# does "mat" get?
 
 # %%
 powers = np.exp(scores)
@@ -92,18 +99,19 @@ for word, power, weight in zip(words, powers, weights):
 assert np.isclose(weights.sum(), 1)
 
 # %% [markdown]
-# A little more than half of the attention is on "mat", but no word gets exactly nothing, because
-# exp of any number is more than 0. Each "the" gets as much as "cat". Softmax prefers; it does not
-# choose.
+# "mat" gets a little more than half of the total weight. But no word gets exactly nothing, because
+# exp of any number is more than 0. Each "the" gets as much as "cat". The softmax prefers; it does
+# not choose.
 #
-# **Step 3: the context.** The result, called the **context**, is the weighted average of the six
-# vectors:
+# **Step 3: the context.** The result of attention is the weighted average of the six vectors,
+# called the **context**:
 #
 #     c = Σ_j α_j x_j
 #
 # Only "cat" and "mat" contribute to the first number of c, because every other word has 0 there.
-# With the rounded weights it is 0.07 · 2 + 0.52 · 1. Compute it, and then the other two numbers.
-# (Rounding may make yours differ by one hundredth from those below.)
+# With rounded weights, the first number is 0.07 · 2 + 0.52 · 1. Compute it, and then the other two
+# numbers. (Because the weights are rounded, your results may differ by one hundredth from those
+# below.)
 
 # %%
 context = np.zeros(3)
@@ -113,8 +121,9 @@ for word, weight, x in zip(words, weights, X):
 print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context[2]:.2f}")
 
 # %% [markdown]
-# The context is mostly about "where". It has about half as much of "who", because a mat is a thing
-# and a little of the cat came with it, and hardly any of what is done.
+# So the answer to "where?" is mostly "mat". The largest number of the context is the one for where.
+# The number for who is about half as large, because a mat is also a thing and a little of the cat
+# came with it. Hardly anything is left of what is done.
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -131,9 +140,10 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## The same in three lines
 #
-# The loops above are matrix products: each row of X is a word, so X q is all six scores at once,
-# and α X is the weighted sum. With S words of D numbers each, X has the shape (S, D), and from now
-# on every array comes with its shape in brackets. Here is all of attention:
+# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so
+# X q holds all six scores at once, and α X is the weighted average. With S words of D numbers each,
+# X has the shape (S, D). From now on, the shape of an array follows its name in parentheses. Here
+# is all of attention:
 
 
 # %%
@@ -147,7 +157,7 @@ def attend(q, X):
 c, alpha = attend(q, X)
 assert np.allclose(c, context)
 assert np.allclose(alpha, weights)
-print("in three lines, the same context:", c.round(2))
+print("the three lines give the same context:", c.round(2))
 
 # %%
 boxes = {
@@ -159,20 +169,21 @@ boxes = {
 }
 arrows = [("q", "e"), ("e", "alpha"), ("alpha", "c"), ("x", "e", "compared with q"),
           ("x", "c", "averaged")]
-show(plotting.diagram(boxes, arrows, title="each word is used twice: to be found, and to be read"),
+show(plotting.diagram(boxes, arrows, title="each word is used twice: compared, then averaged"),
      "00_diagram")
 
 # %% [markdown]
-# Look at the arrows of the diagram: each word is used *twice*, once to be compared with the query
-# and once to be averaged. The vector that is compared is called the **key**, and the vector that is
-# averaged the **value**. Nothing says that the same numbers must serve for both, and later they
-# will not.
+# Look at the two arrows that leave the words in the diagram. Each word is used *twice*: once it is
+# compared with the query, and once it is averaged. The vector that is compared is called the word's
+# **key**, and the vector that is averaged its **value**. In this lesson one vector serves as both;
+# in later lessons, key and value differ.
 #
 # ## Move the question
 #
-# Now ask something else. The mixtures (1 − t, 0, t) lead from "who?", (1, 0, 0), to "where?", (0,
-# 0, 1). We multiply them by 3 to see the differences better. Guess first: which word has the
-# largest weight in the middle, at t = 1/2?
+# How do the weights change when the question changes a little? We move the query in a straight line
+# from "who?", (1, 0, 0), to "where?", (0, 0, 1). On the way it is (1 − t, 0, t), with t from
+# 0 to 1. We multiply it by 3 to make the differences easier to see. Guess first: which word has the
+# largest weight halfway, at t = 1/2?
 
 # %%
 steps = np.linspace(0, 1, 101)
@@ -182,7 +193,7 @@ for place, t in enumerate(steps):
 
 # %%
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-for place, label in ((1, "cat"), (5, "mat"), (3, "on"), (0, "the, sat")):
+for place, label in ((1, "cat"), (5, "mat"), (3, "on"), (0, "the, sat (each)")):
     style = plotting.base.curve_style(place)
     ax.plot(steps, moved[:, place], label=label, markevery=20, **style)
 ax.set_xlabel("t: from who? (0) to where? (1)")
@@ -198,17 +209,19 @@ print(f"mat overtakes cat at t = {crossing:.2f}; at t = 1/2 mat has {moved[50, 5
 assert 0 < crossing < 1
 
 # %% [markdown]
-# A pencil finds the crossing exactly: the score of "cat", 3 · 2 (1 − t), and that of "mat",
-# 3 · ((1 − t) + 2 t), are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run steps by hundredths.) In
-# the middle "mat" leads, because it answers both questions.
+# Halfway "mat" leads, because it answers both questions. It overtakes "cat" early, and a pencil
+# finds the exact point. The score of "cat" is 3 · 2 (1 − t), and the score of "mat" is
+# 3 · ((1 − t) + 2 t). They are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run prints 0.34 because
+# it moves t in steps of one hundredth.)
 #
-# Nothing jumps. A small change of the question makes a small change in every weight, and so in the
-# context. That is the whole reason for the softmax: what changes smoothly has a derivative, and
-# what has a derivative can be learnt. The rule "take the best word" jumps, so its derivative is 0
-# between jumps, and does not exist at a jump.
+# No curve jumps. A small change of the question makes a small change in every weight, and therefore
+# in the context. That is the whole reason for the softmax: what changes smoothly has a derivative,
+# and what has a derivative can be learnt. The rule "take the best word" jumps, so its derivative is
+# 0 between the jumps and does not exist at a jump.
 #
-# And why the factor of 3? A longer query asks *louder*: its length decides how sharp the weights
-# are.
+# And why the factor of 3? A longer query asks *louder*: its length decides how much more weight the
+# best word gets than the others. To see this, we ask "where?" with the query s q, and let the
+# loudness s grow from 0 to 6.
 
 # %%
 loudness = np.linspace(0, 6, 61)
@@ -218,7 +231,7 @@ for place, s in enumerate(loudness):
 
 # %%
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-for place, label in ((5, "mat"), (3, "on"), (0, "the, cat, sat")):
+for place, label in ((5, "mat"), (3, "on"), (0, "the, cat, sat (each)")):
     style = plotting.base.curve_style(place)
     ax.plot(loudness, louder[:, place], label=label, markevery=10, **style)
 ax.set_xlabel("s, the loudness: the query is s q")
@@ -229,12 +242,16 @@ show(ax, "00_louder")
 print(f"s = 0: every word {louder[0, 0]:.3f};  s = 6: mat {louder[-1, 5]:.3f}")
 
 # %% [markdown]
+# At s = 0 the query asks nothing: all scores are 0, and every word has the same weight. At s = 6
+# almost all the weight is on "mat". So the direction of the query decides which word is first, and
+# its length decides how far ahead that word is.
+#
 # ## Two of a kind, and no order
 #
-# "the" occurs twice with the same numbers, so both have the same weight, whatever the question is.
-# Attention alone cannot tell them apart, nor can it tell "the cat sat on the mat" from "the mat sat
-# on the cat". If you shuffle the words, each word keeps its weight, and the context does not
-# change.
+# Does attention notice where in the sentence a word is, or which of two equal words it reads? The
+# two "the" have the same three numbers, so they have the same weight, whatever the question is, and
+# attention cannot tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat on
+# the cat". If we shuffle the words, each word keeps its weight, and the context does not change:
 
 # %%
 order = np.random.default_rng(0).permutation(6)
@@ -245,23 +262,24 @@ assert np.allclose(shuffled, context)
 print("the context is the same:", shuffled.round(2))
 
 # %% [markdown]
-# A model that needs the order must put it into the vectors. A recurrent network (lesson 02) does
-# that by reading one word after another, whereas a Transformer (lesson 09) adds numbers for the
-# position.
+# So attention ignores the order. A model that needs it must put it into the vectors. A recurrent
+# network (lesson 02) does so by reading one word after another. A Transformer (lesson 09) adds
+# numbers that depend on the word's position.
 #
 # ## A word that must not be seen
 #
-# Sometimes a word must not be read, because it is only padding, or because it comes later and the
-# model has to guess it. So we set its *score* to −∞, and since exp(−∞) is 0, the other words share
-# its weight. It would be wrong to set its *weight* to 0 after the softmax, because the other
-# weights would then add up to less than 1.
+# How do we hide a word from attention? Some words must not be read: some are only padding, which
+# fills up short sentences, and some come later in the text, where the model must not look because
+# it has to predict them. We set the *score* of such a word to −∞. Because exp(−∞) is 0, its weight
+# becomes exactly 0, and the other words share what it had. Setting its *weight* to 0 after the
+# softmax would be wrong, because the other weights would then add up to less than 1.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start attend`.
 
 
 # %%
 def attend_masked(q, X, mask):
-    """The same, but words where the mask (S,) is False are not read."""
+    """attend, but a word is read only where the mask (S,) is True."""
     scores = np.where(mask, X @ q, -np.inf)
     powers = np.exp(scores)
     weights = powers / powers.sum()
@@ -271,20 +289,22 @@ def attend_masked(q, X, mask):
 without_mat = np.array([True, True, True, True, True, False])
 c_hidden, alpha_hidden = attend_masked(q, X, without_mat)
 for word, before, after in zip(words, weights, alpha_hidden):
-    print(f"{word:>5}  {before:.2f} → {after:.2f}")
+    print(f"{word:>5}  weight {before:.2f} → {after:.2f} with mat hidden")
 assert alpha_hidden[5] == 0
 assert np.isclose(alpha_hidden.sum(), 1)
 
 # %% [markdown]
+# With "mat" hidden, all other weights have grown by the same factor, and they add up to 1 again.
+#
 # ## Every word asks
 #
-# One question gives one context, so six questions give six, and we can ask them all at once: each
-# word asks with its own vector as the query. Then X Xᵀ holds all scores, with one row for each word
-# that asks, and the softmax is taken along each row. (`axis=1` adds up along a row, and `keepdims`
+# What if every word asks, with its own vector as the query? Six questions give six contexts, and we
+# can compute them all at once. The product X Xᵀ holds all the scores, with one row for each word
+# that asks, and the softmax is taken along each row. (`axis=1` adds up along a row. `keepdims`
 # leaves the sums as a column (6, 1), so that each row is divided by its own sum.)
 #
-# In the picture each row is a word that asks, and each column a word that is read. Guess the row of
-# "on", which asks a quiet "where?", before you look.
+# In the picture, each row is a word that asks, and each column is a word that is read. Before you
+# look, guess the row of "on". You have computed it already!
 
 # %%
 all_powers = np.exp(X @ X.T)                                                    # (6, 6)
@@ -292,7 +312,7 @@ A = all_powers / all_powers.sum(axis=1, keepdims=True)
 contexts = A @ X
 assert np.allclose(contexts[3], attend(X[3], X)[0])
 print("each row adds up to 1:", A.sum(axis=1))
-title = f"cat reads itself, {A[1, 1]:.2f}; \"the\" asks nothing and reads all alike"
+title = f"cat reads mostly itself, {A[1, 1]:.2f}; \"the\" reads all words equally"
 ax = plotting.attention_heatmap(A, words, words, title=title)
 for (i, j), weight in np.ndenumerate(A):
     ax.text(j, i, f"{weight:.2f}", ha="center", va="center", color="k" if weight > 0.5 else "w")
@@ -301,24 +321,31 @@ ax.set_ylabel("word that asks")
 show(ax, "00_every_word")
 
 # %% [markdown]
-# This is **self-attention**. A Transformer also learns what each word should ask (its query), how
-# it is found (its key), and what it says (its value).
+# The vector of "on" is (0, 0, 1), the same as our query "where?", so its row holds the weights that
+# you found with your pencil. "cat", "sat" and "mat" have long vectors, so they ask loudly, and each
+# reads mostly itself. "the" asks nothing and reads all words equally.
+#
+# This is **self-attention**: the words of one sentence ask, and the same words answer. A
+# Transformer also learns three things for each word: what it asks (its query), how it is found (its
+# key), and what it says (its value).
 #
 # ## A dictionary that never raises a KeyError
 #
-# There is another way to see all this. A Python dictionary returns the value of a key that it
-# contains, and raises an error for any other, whereas attention answers every question, because it
-# returns an average of all values, weighted by how near their keys are to the query. Here the keys
-# are eight hours of a day, and the values are the temperatures written down at these hours. A key's
-# score falls with the square of its distance from the query, and the width h decides what counts as
-# near.
+# Keys and values remind us of Python's dictionaries. How far does the resemblance go? A dictionary
+# returns the value of a key that it contains, and raises a KeyError for any other key. Attention
+# has an answer for every query: it returns an average of all values, in which a value counts more
+# if its key is nearer to the query.
+#
+# In this example, the keys are eight hours of a day, the values are the temperatures measured at
+# these hours, and the query is the hour that we ask about. The score of a key falls with the square
+# of its distance from the query. The width h decides which distances count as near.
 
 
 # %%
 def look_up(hour, hours, values, h):
-    """The average of the values, weighted by how near their hours are to the one asked for."""
+    """The average of the values, weighted by how near their hours are to the given hour."""
     scores = -((hour - hours) / h) ** 2 / 2
-    powers = np.exp(scores - scores.max())      # the softmax is the same, and nothing overflows
+    powers = np.exp(scores - scores.max())      # prevents overflow; the weights are the same
     weights = powers / powers.sum()
     return weights @ values
 
@@ -331,8 +358,8 @@ for h, line, colour in ((0.3, "-", 0), (1.5, "--", 1), (24.0, "-.", 2)):
     found = np.array([look_up(hour, hours, temperatures, h) for hour in asked])
     ax.plot(asked, found, line, color=plotting.COLOURS[colour], label=f"h = {h:g} hours")
     print(f"h = {h:g} hours: answers from {found.min():.1f} to {found.max():.1f} °C")
-ax.plot(hours, temperatures, "ko", label="written down")
-print(f"the mean of what is written down: {temperatures.mean():.1f} °C")
+ax.plot(hours, temperatures, "ko", label="measured")
+print(f"the mean of the eight measurements: {temperatures.mean():.1f} °C")
 
 # %%
 ax.set_xticks(range(0, 25, 3))
@@ -342,26 +369,31 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 ax.set_title("a small h gives steps, a large h nearly the mean")
 show(ax, "00_dictionary")
 noon = look_up(12.0, hours, temperatures, 1.5)
-print(f"at 12 o'clock, which nobody wrote down: {noon:.1f} °C")
+print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
-# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). Since 1 / h² multiplies
-# every score, as s did above, a small h asks loudly (the answer steps from one value to the next),
-# whereas a large h whispers (the answer is nearly the mean, whatever the hour). A translator does
-# the same with learnt keys and queries, so that *near* comes to mean "helps with the next word".
+# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). The factor 1 / h²
+# multiplies every score, as the loudness s did above. So a small h asks loudly, and the answer is
+# nearly the value of the nearest key: the curve of h = 0.3 hours is a staircase. A large h
+# whispers, and the answer is nearly the mean, whatever the hour. In between, h = 1.5 hours gives a
+# smooth curve, with a sensible answer even for 12 o'clock. Attention is a dictionary that blends
+# its values.
+#
+# A translator with attention looks things up in the same way, but its keys and queries are learnt,
+# so that "near" comes to mean "useful for the next word".
 #
 # ## One nudge
 #
-# How can any of this be learnt? By asking how the context would change if a score were a bit
-# higher. To answer we need no calculus, only two more runs: one with the score of "mat" a little
-# higher, and one with it a little lower. The difference of the two contexts, divided by the
-# difference of the two scores, is the slope. (This is a *central difference*, and the whole course
-# leans on it.)
+# How can any of this be learnt? We have to know how the context would change if a score were a
+# little higher. Two more runs are enough to find out: one with the score of "mat" a little higher,
+# and one with it a little lower. Divide the difference of the two contexts by the difference of the
+# two scores, and you have the slope. (This is called a *central difference*. The whole course
+# relies on it.)
 
 
 # %%
 def context_of(scores):
-    """Steps 2 and 3, from the scores (S,)."""
+    """Steps 2 and 3: from scores (S,) to the context (D,)."""
     powers = np.exp(scores)
     weights = powers / powers.sum()
     return weights @ X
@@ -371,16 +403,18 @@ epsilon = 1e-4
 nudge = np.zeros(6)
 nudge[5] = epsilon
 slope = (context_of(scores + nudge) - context_of(scores - nudge)) / (2 * epsilon)
-print("slope of the context in the score of mat:", slope.round(3))
+print("measured slope of the context:           ", slope.round(3))
 print("mat − context:                           ", (X[5] - context).round(3))
 print("weight of mat · (mat − context):         ", (weights[5] * (X[5] - context)).round(3))
 assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 
 # %% [markdown]
-# A higher score pulls the context towards its word: the slope is the word minus the context, times
-# the weight that the word already has. Why is that so? And how does a loss at the far end of a
-# model tell every score whether to go up or down? Beginning with lesson 01, the course derives
-# both, line by line.
+# A higher score pulls the context towards its word. The first and the last line show how hard it
+# pulls: the slope is the word's vector minus the context, times the weight that the word already
+# has.
+#
+# Why is that so? And how does a loss at the far end of a model let every score know whether to go
+# up or down? The course derives both answers line by line, beginning with lesson 01.
 
 # %% [markdown]
 # ## What others call it
@@ -391,7 +425,7 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # | word vectors x_j | keys and values, here the same |
 # | context | context vector, attention output |
 # | weight | attention weight |
-# | how loud the question is | (inverse) temperature, scale of the scores |
+# | loudness s of the query | inverse temperature, scale of the scores |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -399,17 +433,19 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 #
 # | from the package | what it is |
 # |---|---|
-# | `plotting` | diagrams of boxes and arrows, heatmaps, pictures as files |
+# | `plotting` | draws diagrams and heatmaps, and saves figures |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Ask "who?", q = (1, 0, 0), with a pencil. Which word gets the largest weight, and how large is
-#    it?
-# 2. Add 5 to every score. What happens to the weights? So what can scores tell us, or not tell?
+# 1. With your pencil, ask "who?", q = (1, 0, 0). Which word gets the largest weight, and how large
+#    is it?
+# 2. Add 5 to every score. What happens to the weights? So what do scores tell us about a word, and
+#    what do they not tell us?
 # 3. Which query gives all six words the same weight? Is there only one?
 # 4. Ask "where?" of "the cat sat on the mat mat". What weight does each "mat" get?
 # 5. Is there a query for which the context is exactly the vector of "mat"?
-# 6. Replace the vector of "the" by (1, 1, 1). Does "where?" still find "mat"? With (3, 3, 3)? What
-#    does that tell you about long vectors?
-# 7. Multiply q by 800, and look at the weights. Which line of `look_up` prevents that?
+# 6. Replace the vector of "the" by (1, 1, 1). Does "where?" still find "mat"? What if the vector is
+#    (3, 3, 3)? What does that tell you about long vectors?
+# 7. Multiply q by 800, and look at the weights. What went wrong, and which line of `look_up`
+#    prevents it?

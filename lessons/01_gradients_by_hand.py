@@ -7,13 +7,14 @@
 # **Needs:** NumPy, the chain rule and Taylor's series. **Time:** 40 minutes to read, about a minute
 # to run.
 #
-# Every model of this course learns from gradients that somebody derived on paper and typed in. Here
-# you do it for the smallest language model, which guesses the next letter from the letter before:
-# five lines forward, five backward, and for every X a dX.
+# Every model of this course learns from gradients that somebody derived on paper and typed in. In
+# this lesson, that somebody is you. The model is the smallest language model there is: it guesses
+# the next letter from the letter before it. In code, it takes five lines forward and five lines
+# backward, and for every X in the forward pass there is a dX in the backward pass.
 #
-# As soon as a gradient is derived, you will measure it by nudging numbers. Then you plant bugs, to
-# see how they look and where they hide. In the end the model learns, and comes close to a floor
-# that counting gives us in advance.
+# As soon as you have derived a gradient, you will measure it by nudging numbers. Then you plant
+# bugs, to see what they look like and where they can hide. In the end the model learns from a text,
+# and comes close to the best result that it can reach, which we know in advance by counting.
 #
 # (From `course.py` in the same folder: `show` saves a figure, and `caught` prints the report of a
 # check that must fail.)
@@ -40,18 +41,18 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## Forward
 #
-# We begin with *one* pair of letters, from an alphabet of five: after a "b" came a "d". The model
-# describes each letter by three numbers, a row of the matrix E. From the row of the letter it has
-# read, it computes a score for every letter that may follow, and turns the scores into
-# probabilities.
+# How does the model guess? We begin with *one* pair of letters, from an alphabet of five: after a
+# "b" came a "d". The model describes each letter by three numbers, which form one row of the matrix
+# E. It looks up the row of the letter that it has read, computes from it a score for every letter
+# that may follow, and turns the scores into probabilities.
 #
 #     h = E[x]                (3,)   the row of the letter x
 #     z = W h + b             (5,)   a score for each letter
 #     p = softmax(z)          (5,)   p_v = exp(z_v) / Σ_k exp(z_k), so they add up to 1
 #     L = −log p_y            ()     how surprised the model is by the letter y
 #
-# L is 0 if the model was sure of y, and grows the less it expected y. We draw random parameters,
-# and look at every value.
+# The last line is the loss. L is 0 if the model was sure of y, and the less the model expected y,
+# the larger L is. We draw random parameters, and look at every value.
 
 # %%
 alphabet = "abcde"
@@ -86,17 +87,18 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 # %% [markdown]
 # ## Backward
 #
-# We want to know how L changes with each parameter. Read the forward pass from its last line to its
-# first, and ask at each line: *given the gradient of its result, what are the gradients of its
-# inputs?* We write dX for ∂L/∂X, which always has the shape of X.
+# How does L change with each parameter? Read the forward pass from its last line to its first, and
+# ask at each line: *given the gradient of its result, what are the gradients of its inputs?* We
+# write dX for ∂L/∂X. It always has the shape of X.
 #
 # And we believe nothing until we have measured it. `numeric_gradient` moves each number of an array
-# a little up and a little down, and divides the change of L by the distance, which gives the slope.
+# a little up and a little down, and divides the change of L by the distance between the two
+# positions. The result is the slope of L, a central difference as in lesson 00.
 
 
 # %%
 def check_gradient(name, ours, loss, array):
-    """Print the first five numbers of both gradients; loss() reads the array."""
+    """Print the first five numbers of our gradient and the measured one; loss() reads the array."""
     measured = numeric_gradient(loss, array)
     print(f"{name:>3} by hand  {ours.ravel()[:5]}")
     print(f"    measured {measured.ravel()[:5]}")
@@ -104,18 +106,19 @@ def check_gradient(name, ours, loss, array):
 
 
 # %% [markdown]
-# **p and L in one step.** Put p_y = exp(z_y) / Σ_k exp(z_k) into L = −log p_y:
+# **The lines of p and L, in one step.** Put p_y = exp(z_y) / Σ_k exp(z_k) into L = −log p_y:
 #
 #     L = log Σ_k exp(z_k) − z_y
 #
-# The derivative of the first term with respect to z_v is exp(z_v) / Σ_k exp(z_k), which is p_v.
-# That of the second term is −1 for v = y, and 0 otherwise:
+# The derivative of the first term with respect to z_v is exp(z_v) / Σ_k exp(z_k), which is p_v. The
+# derivative of the second term is −1 for v = y, and 0 otherwise:
 #
 #     dz_v = p_v − [v = y]
 #
-# where [v = y] is 1 for v = y and 0 for every other v, the *one-hot* vector of y. So dz is the
-# prediction minus the truth. We derive the two lines together because then nothing divides by p,
-# and nothing blows up. Guess the signs before you look: which scores should fall?
+# The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
+# vector of y. So dz is the prediction minus the truth. We take the two lines together because then
+# nothing is divided by p, and nothing blows up if p is almost 0. Guess before you look: which
+# scores should fall?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -132,11 +135,13 @@ ax.set_title(f"d came: its score is pushed up by {-dz[y]:.2f}, all others down")
 show(figure, "01_pull")
 
 # %% [markdown]
-# All scores should fall except that of "d". (To *lower* L we go against the gradient, so the bars
-# show −dz.) The more the model had expected a wrong letter, the harder its score is pulled down.
+# All scores should fall except that of "d", the letter that came. (To *lower* L we go against the
+# gradient, so the bars show −dz.) The more the model had expected a wrong letter, the harder its
+# score is pushed down.
 #
-# **z = W h + b.** With indices, z_v = Σ_d W_vd h_d + b_v. A number's gradient is the sum, over all
-# z_v that use it, of dz_v times the slope of z_v:
+# **The line z = W h + b.** With indices, it is z_v = Σ_d W_vd h_d + b_v. Now take one number in
+# this line, such as W_vd, and find every score that uses it. Each of these scores contributes its
+# own gradient times its derivative with respect to that number, and the contributions add up:
 #
 #     db_v  = dz_v
 #     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
@@ -158,8 +163,8 @@ check_gradient("dW", dW, lambda: loss_of(h), W)
 check_gradient("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
-# **h = E[x].** Only row x was read, so only row x has a gradient. To see that the others do
-# nothing, nudge all fifteen numbers of E:
+# **The line h = E[x].** The forward pass read only row x of E, so the gradients of the other rows
+# are 0. To see that they do not affect L, nudge all fifteen numbers of E:
 
 # %%
 dE = np.zeros_like(E)
@@ -170,18 +175,21 @@ for letter, row in zip(alphabet, measured):
 assert np.allclose(dE, measured, atol=1e-8)
 
 # %% [markdown]
+# Only the row of "b" matters, and the backward pass for one pair is complete.
+#
 # ## Many pairs at once
 #
-# A text has many pairs. If we take N of them together, x and y become arrays (N,), the arrays h, z
-# and p get one row for each pair, and L becomes the mean. (V letters, D numbers for each.)
+# A text has many pairs. What changes if we take N of them together? x and y become arrays (N,). The
+# arrays h, z and p get one row for each pair, and L becomes the mean over the pairs. With V letters
+# in the alphabet, and D numbers for each letter:
 #
 #     h = E[x]                   (N, D)
 #     z = h Wᵀ + b               (N, V)
 #     p = softmax(z), by rows    (N, V)
 #     L = −1/N Σ_n log p_n,y_n   ()
 #
-# There is still only *one* E, *one* W and *one* b, each used N times. So each receives N gradients,
-# and they **add up**:
+# There is still only *one* E, *one* W and *one* b, each used for all N pairs. So each of them
+# receives N gradients, and these **add up**:
 #
 #     dz = (p − onehot(y)) / N
 #     db = Σ_n dz_n              W and b were used by every row
@@ -189,13 +197,15 @@ assert np.allclose(dE, measured, atol=1e-8)
 #     dh = dz W                  (N, V)(V, D)
 #     dE[x_n] += dh_n            a letter that occurs twice adds twice
 #
-# The last line is a product too: E[x] is onehot(x) E, so dE = onehot(x)ᵀ dh.
+# The last line can be written as a product, too: E[x] is onehot(x) E, so dE = onehot(x)ᵀ dh.
 #
-# One more thing: exp(z) overflows for a z of 800. Since adding a constant to all scores of a row
-# changes no p, we first subtract the largest score of the row, so that the largest power is e⁰ = 1.
+# One practical problem remains: exp(z) overflows for a z of 800. But p does not change if we add a
+# constant to all scores of a row. So we first subtract the largest score of the row, and then the
+# largest power is e⁰ = 1.
 #
-# Three exercises ask for what you have just derived, before you see it in NumPy. Each is a file in
-# which one backward pass is left to you, and a check reports what is wrong with yours:
+# Before you see all this in NumPy, three exercises ask you to write what you have just derived.
+# Each is a file in which one backward pass is left to you. A check then reports what is wrong with
+# yours:
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
 #
@@ -203,9 +213,9 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
-# A fourth asks for the softmax alone, given any dp, because attention will need it. Write
-# p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. z_k occurs only in u_k and Z, each with
-# slope u_k, so the quotient rule gives
+# A fourth exercise asks for the softmax by itself, without the logarithm: given any dp, what is dz?
+# Attention will need it. Write p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. The score z_k
+# occurs only in u_k and in Z, and both change with slope u_k, so the quotient rule gives
 #
 #     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
 #
@@ -214,11 +224,11 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
 #
-# Here is the whole model, in a cell marked `plain`; every lesson from now on has one such cell.
+# Here is the whole model, in a cell marked `plain`. (Every lesson from now on has such a cell.)
 # `Module` turns the array fields into parameters, and `model.zeros_like()` returns a *gradient
-# model*: another Bigram, whose W is ∂L/∂W. `backward` receives dloss, the derivative of the final
-# loss with respect to L: 1 if L is final. Since a model may be used twice, `backward` *adds* to
-# `grads`.
+# model*: another Bigram, in which W holds ∂L/∂W. The argument dloss of `backward` is the derivative
+# of the final loss with respect to L. It is 1 if L is the final loss. Since a loss may use the same
+# model twice, `backward` *adds* to `grads`.
 
 
 # %% tags=["plain"]
@@ -258,14 +268,17 @@ def onehot(ids, like):
 # %% [markdown]
 # ## Check: nudge and see
 #
-# You can easily write such a measurement yourself:
+# Is this backward pass right? To measure it, you can easily write your own `numeric_gradient`, and
+# Taylor's series tells you how exact it is. Let w be one number of a parameter, and move it by ε in
+# both directions:
 #
 #     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor's series
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
 #
-# Because the even terms cancel, this *central* difference has an error of O(ε²), whereas a
-# one-sided difference has O(ε). Two forward passes for every number are hopeless for training but
-# perfect for checking, since they know nothing about the backward pass.
+# In the difference, the even terms cancel. So this *central* difference has an error of O(ε²). A
+# one-sided difference, (L(w + ε) − L(w)) / ε, has an error of O(ε). Two forward passes for every
+# parameter would be hopelessly slow for training. But they are perfect for checking, because they
+# know nothing about the backward pass.
 
 
 # %%
@@ -284,8 +297,8 @@ def central(loss, array, epsilon):
 
 
 # %% [markdown]
-# The sizes (five letters, three numbers each, seven pairs) all differ, so that a transpose cannot
-# hide, and some letters occur twice.
+# We check a tiny model, with five letters, three numbers for each letter, and seven pairs. These
+# sizes all differ, so that a transposed matrix cannot hide, and some letters occur twice.
 
 
 # %%
@@ -298,7 +311,7 @@ rng = np.random.default_rng(1)
 tiny = create(rng, V=5, D=3)
 xs = rng.integers(5, size=7)
 ys = rng.integers(5, size=7)
-print("letters read:", xs, "letters that followed:", ys)
+print("letters read:", xs, " letters that followed:", ys)
 
 # %%
 loss, cache = tiny.forward(xs, ys)
@@ -311,18 +324,21 @@ for name, array in tiny.named_parameters():
     assert error < 1e-6
 
 # %% [markdown]
-# The library's `gradcheck` does the same for any Module, with a difference of four points, whose
-# error is O(ε⁴). The **upstream gradient**, which arrives from later layers (here dloss), is drawn
-# at random, one number for each output. Divided by its element (or a thousandth of the largest, if
-# more), each error must be below 1e-6.
+# All three gradients are right. The library's `gradcheck` does the same for any Module, with two
+# refinements. It takes a difference of four points, which has an error of only O(ε⁴). And it draws
+# the **upstream gradient** at random, one number for each output. That is the gradient that arrives
+# from later layers, here dloss. Each error is divided by the size of its element (or by a
+# thousandth of the largest element, if that is more). This relative error must be below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
-# The library has a Bigram in two parts: `Embedding` looks up rows, and `Output` computes scores and
-# loss. Output's W is an Embedding, `words`: one matrix can serve both ends (question 5). The call
-# below returns the sum of all −log p, and its gradient times a given factor, here 1/N.
+# Does the library compute the same? It has the Bigram in two parts: `Embedding` looks up rows, and
+# `Output` computes the scores and the loss. Inside Output, the matrix W is an Embedding called
+# `words`, so one matrix can serve both ends (question 5). The method `loss_and_grad` returns the
+# sum of all −log p, and its gradient with respect to the rows, multiplied by a given factor, here
+# 1/N.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -343,8 +359,9 @@ print("the library's Embedding and Output give the same loss and the same gradie
 # %% [markdown]
 # ## How a bug looks
 #
-# The most common bug in such a model is `grads.E[x] += dh`. It looks right, but if a letter occurs
-# twice, NumPy adds only its last row, and the others are lost.
+# What does the check report if a backward pass is wrong? We plant two bugs. The first is the most
+# common one in such a model: `grads.E[x] += dh`. It looks right, but if a letter occurs twice,
+# NumPy adds only the last of its rows, and the others are lost.
 
 
 # %%
@@ -367,12 +384,12 @@ assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
 # Read the report line by line. Only E is wrong. So dz is right, because db and dW are computed from
-# it. That clears all lines but the last. Next the report names that line and its mistake: an id
-# that occurs twice is added once. Then it shows one wrong element to follow with a pencil, in the
-# row of a letter read repeatedly.
+# it, and that clears every line except the last. The report then names that line and its mistake:
+# an id that occurs twice is added once. It also shows one wrong element, for you to follow with a
+# pencil. The element is in row 2, and "2" is the letter that was read three times.
 #
-# The second bug: the forward pass takes the *mean* of N losses, but this backward pass forgets to
-# divide by N.
+# Now the second bug. The forward pass takes the *mean* of N losses, but this backward pass forgets
+# to divide by N.
 
 
 # %%
@@ -389,13 +406,15 @@ summing.backward(1.0, cache, wrong)
 print("wrong db ÷ right db:", wrong.b / grads.b)
 
 # %% [markdown]
-# Everything is wrong by the same factor, which happens to be the number of pairs. Whenever you find
-# a factor, ask where it could come from: 2, 1/2, −1, N, the length of something.
+# All gradients are wrong, and all by the same factor, 7, which happens to be the number of pairs.
+# Whenever you find a factor, ask where it could come from: 2, 1/2, −1, N, the length of something.
+# In both reports, the first clue was which gradients are wrong and which are right.
 #
 # ## What a check cannot see
 #
-# A check compares numbers at *one* point, so a bug stays hidden if its gradient happens to be right
-# there. Give LastWins letters that are all distinct:
+# Can a bug pass the check? It can, because a check compares numbers at *one* point. If a wrong
+# backward pass happens to give the right gradient there, the bug stays hidden. For example, give
+# LastWins letters that are all different:
 
 
 # %%
@@ -415,9 +434,11 @@ print("LastWins, where no letter occurs twice:", said)
 assert said == "PASSES"
 
 # %% [markdown]
-# So: **check with ids that occur twice**, with masks, with more than one step.
+# The bug is still in the code, but these letters do not reveal it. So **check with ids that occur
+# twice**. For the same reason, check with masks, and with more than one time step.
 #
-# Next, a product with W transposed by mistake, dh = dz Wᵀ in place of dh = dz W:
+# The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it in
+# four situations:
 
 
 # %%
@@ -438,13 +459,13 @@ print("…and W symmetric:  ", verdict(Exchanged(square.E, symmetric, square.b),
 print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.b), xs, ys))
 
 # %% [markdown]
-# With D = 3 NumPy raises an error at once, whereas with D = V only the check finds the bug, and
-# with W = Wᵀ not even the check does. So **choose sizes that all differ.** With W = 0, a common
-# initial value, the right dh is 0 and so is the wrong one. So **check at random parameters, biases
-# too**; `randomize` draws them.
+# With D = 3, NumPy raises an error at once, because the shapes do not fit. With D = V = 5 they do
+# fit, and only the check finds the bug. With a symmetric W, W = Wᵀ, not even the check finds it. So
+# **choose sizes that all differ.** With W = 0, a common initial value, the right dh is 0 and so is
+# the wrong one. So **check at random parameters, including the biases**; `randomize` draws them.
 #
-# The last bug is the deepest. There is no mistake in its backward pass at all: it is the *forward
-# pass* that predicts x, the letter just read.
+# The last bug is the deepest, because its backward pass contains no mistake at all. It is the
+# *forward pass* that is wrong: it predicts x, the letter just read, instead of y.
 
 
 # %%
@@ -458,26 +479,29 @@ print("a model that predicts what it has just read:", said)
 assert said == "PASSES"
 
 # %% [markdown]
-# A check shows that `backward` is the derivative of `forward` at this point, but not that this is
-# the `forward` you meant. This one would train to a loss of almost 0 without learning anything. So
-# compare with known results (a floor, a paper, another implementation), and suspect a result that
-# is too good.
+# This model passes. A check shows that `backward` is the derivative of `forward` at this point. It
+# does not show that this is the `forward` you meant. The model would train to a loss of almost 0,
+# and it would only have learnt to repeat what it reads. So compare your results with known ones (a
+# floor, a paper, another implementation), and suspect a result that is too good.
 #
 # ## Which ε?
 #
-# If ε is too large, Taylor's remainder wins, about ε² L'''/6. If ε is too small, rounding wins,
-# because a computer knows L to a relative precision δ of about 1e-16, and this error is divided by
-# 2ε. So the total error is about
+# How far should we move a number? Two errors compete. If ε is too large, Taylor's remainder wins,
+# about ε² L'''/6. If ε is too small, rounding wins: a computer knows L only to a relative precision
+# δ of about 1e-16, and the rounding error of L is divided by 2ε. So the total error is about
 #
 #     ε² L'''/6 + δ L/2ε
 #
 # Its derivative with respect to ε, ε L'''/3 − δ L/2ε², is 0 if ε³ = 3 δ L / (2 L'''). If L and L'''
-# are of similar size, the best ε is near δ^(1/3), a few millionths. With four points, ε⁴ takes the
-# place of ε², so that the best ε is near δ^(1/5), a few ten-thousandths, with a smaller error.
+# are of similar size, the best ε is near δ^(1/3), a few millionths. With four points, the remainder
+# contains ε⁴ in place of ε². Then the best ε is near δ^(1/5), a few ten-thousandths, and its error
+# is smaller.
 #
-# Here each derivative with respect to W multiplies by one more h, which is small, so L''' is
-# smaller than L, and each best ε a little larger. For float32, δ is 6e-8. Guess its smallest error
-# over all ε: a millionth?
+# In our model, each derivative with respect to W multiplies by one more factor h, and h is small.
+# So L''' is smaller than L, and the best ε is a little larger than these two estimates.
+#
+# And in float32? There δ is 6e-8. Guess the smallest error that any ε can give: does it reach a
+# millionth, which gradcheck demands?
 
 
 # %%
@@ -507,19 +531,21 @@ for place, (name, errors) in enumerate(curves.items()):
 ax.axhline(1e-6, color="grey", linewidth=1, label="allowed by gradcheck")
 ax.set_xlabel("ε")
 ax.set_ylabel("error ÷ largest element of dW")
-ax.set_title("left: rounding; right: Taylor's remainder")
+ax.set_title("left of the minimum: rounding; right: Taylor's remainder")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# No ε reaches a millionth in float32, so even a correct backward pass fails there. **Train in
-# float32, check in float64.** The flat piece on the left is at exactly 1, because adding so small
-# an ε does not even change a float32: the difference is 0 and all of dW is missing.
+# In float64 both minima are where we expected them. In float32 no ε reaches a millionth, so even a
+# correct backward pass would fail the check. **Train in float32, check in float64.** The curve of
+# float32 is flat on the left, at exactly 1. There ε is so small that adding it does not change a
+# float32 at all. So the difference is 0, and the error is as large as dW itself.
 #
 # ## Train
 #
-# The text, `bible-en`, is included: a modern English Bible in lower case, one verse per line.
+# Can a model learn with these gradients? The text, `bible-en`, is included: a modern English Bible
+# in lower case, one verse per line.
 
 # %% tags=["training"]
 text = "\n".join(" ".join(verse) for verse in load_text("bible-en", "train"))
@@ -529,14 +555,18 @@ V = len(vocabulary)
 print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:131]}")
 
 # %% [markdown]
-# Later lessons need the four special ids (padding, begin, end, unknown), but this text contains
-# none.
+# Four ids are special: padding, begin, end and unknown. Later lessons need them, but this text
+# contains none of them.
 #
-# exp(L) is the *perplexity*: at 10, a model is as unsure as if 10 letters were equally likely. How
-# low can it go? Suppose that we could choose the scores z after a letter x freely. Sum dz over all
-# pairs that begin with x: for each y we get count(x) p(y | x) − count(x, y). That is 0 if p(y | x)
-# = count(x, y) / count(x). Since L is convex in z (a bowl: it has one minimum), this is the
+# How good can our model become? We measure it by the *perplexity*, exp(L). With a perplexity of 10,
+# a model is as unsure as if 10 letters were equally likely. To find the lowest possible perplexity,
+# suppose that we could choose the scores z after a letter x freely. Sum dz over all pairs that
+# begin with x: for each y we get count(x) p(y | x) − count(x, y). This is 0 if
+# p(y | x) = count(x, y) / count(x). Since L is convex in z (a bowl, with one minimum), this is the
 # minimum. So counting gives us the floor before we train.
+#
+# For comparison, we also compute the perplexity of a model that ignores x and knows only how
+# frequent each letter is.
 
 
 # %% tags=["training"]
@@ -551,9 +581,10 @@ unigram = perplexity(np.broadcast_to(counts.sum(0) / counts.sum(), (V, V)))
 print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floor:.3f}")
 
 # %% [markdown]
-# Stochastic gradient descent draws some pairs, and moves every parameter against its gradient. So
-# that the noise of the draws dies away, the rate falls to 0 in a straight line. `model.vector` is
-# all parameters as one array, and `grads.vector` has the same order.
+# Each step of stochastic gradient descent draws some pairs at random, and moves every parameter
+# against its gradient. The draws make the gradient noisy, so we let the learning rate fall to 0 in
+# a straight line, and the noise dies away. `model.vector` is one array with all parameters, and
+# `grads.vector` has their gradients in the same order.
 
 # %% tags=["training"]
 STEPS = 6000
@@ -586,7 +617,7 @@ for number in range(STEPS + 1):
         print(f"  step {number:>5}: perplexity {curve[number]:.3f}", flush=True)
     step(model, grads, RATE * (1 - number / (STEPS + 1)), rng)
 above = 100 * (curve[STEPS] / floor - 1)
-print(f"that is {above:.1f} % above the floor")
+print(f"the last perplexity is {above:.1f} % above the floor")
 assert 0 < above < 1
 
 # %% tags=["training"]
@@ -602,17 +633,20 @@ ax.set_yscale("log")
 ax.set_yticks([10, 20, 50, 100], ["10", "20", "50", "100"])
 ax.set_xlabel("step (log scale)")
 ax.set_ylabel("perplexity of the text (log scale)")
-ax.set_title(f"gradients by hand end {above:.1f} % above the floor that counting gives")
+ax.set_title(f"trained with these gradients, the model ends {above:.1f} % above the floor")
 show(ax, "01_training")
 
 # %% [markdown]
-# The perplexity begins above V = 47, the perplexity of equal probabilities, because a model with
-# random parameters is sure of the wrong letters. And it does not always fall: it is 9.694 at step
-# 1,000 and 9.711 at step 2,000. That is the noise of the draws: while the rate is large, the
-# perplexity jumps up and down around a falling mean. Around step 1,000 the mean is a tenth above
-# 9.694, so we saw a low moment. As the rate falls to 0, the trembling stops.
+# The gradients work: the perplexity ends less than one percent above the floor. It begins above
+# V = 47, the perplexity of equal probabilities, because a model with random parameters is sure of
+# the wrong letters.
 #
-# What does it know? Guess what it expects after a "q".
+# On its way down, it does not always fall: it is 9.694 at step 1,000 and 9.711 at step 2,000. That
+# is the noise of the draws. While the rate is large, the perplexity jumps up and down around a mean
+# that falls slowly. Around step 1,000 this mean is about 0.1 higher than 9.694, so we saw a low
+# moment. As the rate falls to 0, the jumps become smaller and stop.
+#
+# What does the model know after training? Guess what it expects after a "q".
 
 # %% tags=["training"]
 shown = vocabulary.encode(" abcdefghijklmnopqrstuvwxyz")
@@ -622,7 +656,7 @@ of_q = counts[vocabulary.encode("q")[0]].sum() / counts.sum()
 print(f"q begins {of_q:.2%} of all pairs")
 
 # %% tags=["training"]
-norm = colors.PowerNorm(0.5, 0, 1)              # the root of p, so that small p are visible
+norm = colors.PowerNorm(0.5, 0, 1)              # by the root of p: small p are visible
 figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
 for ax, told, table in zip(axes, ("counted", "learnt by gradients"), (counted, p_after)):
     image = ax.imshow(table[np.ix_(shown, shown)], cmap="cividis", norm=norm)
@@ -637,11 +671,13 @@ figure.colorbar(image, ax=axes, label="p(y | x)", shrink=0.8)
 show(figure, "01_table")
 
 # %% [markdown]
-# The model never saw the left table, only pairs, 500 at a time. Look for the bright column of
-# spaces: many letters end a word. After "q" the model is not quite right yet, since only 0.02 % of
-# the pairs begin with "q".
+# Each row is a letter that was read, and each column a letter that follows. The model saw only
+# pairs, 500 at a time, and never the left table. Yet its own table, on the right, is nearly the
+# same. Look for the bright column of spaces (␣): many letters end a word. The row of "q" is not
+# quite right yet, since only 0.02 % of the pairs begin with "q".
 #
-# Now let it write: draw a letter from p(y | x), then the one after that, and so on.
+# Now let the model write: draw a letter from p(y | x), then draw the next letter in the same way
+# from the letter that came out, and so on.
 
 # %% tags=["training"]
 letters = [vocabulary.encode("t")[0]]
@@ -652,8 +688,8 @@ for _ in range(120):
 print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 
 # %% [markdown]
-# The pairs exist, the words do not. To do better, the model must remember more than one letter, as
-# it will in lesson 02.
+# The pairs of letters exist, but the words do not. To do better, a model must remember more than
+# one letter. The network of lesson 02 will.
 
 # %% [markdown]
 # ## What others call it
@@ -682,18 +718,18 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # | `Output` | the library's last layer: scores and cross-entropy |
 # | `load_text` | loads a text that the library includes |
 # | `Vocabulary` | numbers for letters, and back |
-# | `plotting` | diagrams, colours, pictures as files |
+# | `plotting` | draws diagrams, has colours, and saves figures |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Sum dz over v, by hand. What does the result tell you about db, and about adding a constant to
-#    b?
-# 2. D = 24, so the rank of E Wᵀ is at most 24, not 47. Train with D = 2, 4, 8 and 16. Where does
-#    the perplexity nearly stop falling, and why?
-# 3. Set RATE to 20. What happens, and which number goes out of bounds first?
-# 4. Compute the exact gradient over the whole text from `counts` alone, without drawing pairs.
-# 5. Share one matrix, W = E. Which line of `backward` changes? What if the last line had `=` in
-#    place of `+=`?
-# 6. gradcheck multiplies outputs by random numbers before it sums them. Why is the plain sum of a
-#    softmax a bad loss to check with?
+# 1. Sum dz over v with a pencil. What does the result tell you about db? And about adding a
+#    constant to b?
+# 2. The rank of E Wᵀ is at most D = 24, although the matrix has 47 rows and columns. Train with
+#    D = 2, 4, 8 and 16. Where does the perplexity nearly stop falling, and why?
+# 3. Set RATE to 20. What happens, and which number is the first to go out of bounds?
+# 4. Compute the exact gradient over the whole text from `counts`, without drawing any pairs.
+# 5. Use one matrix in both places, W = E. Which line of `backward` changes? What would happen if
+#    the last line had `=` in place of `+=`?
+# 6. gradcheck multiplies the outputs by random numbers before it sums them. Why is the plain sum of
+#    a softmax a bad loss to check with?

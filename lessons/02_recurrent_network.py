@@ -6,16 +6,22 @@
 #
 # **Needs:** lesson 01. **Time:** 35 minutes to read, about a minute to run.
 #
-# Lesson 01's model knew one letter of the past. In principle, a recurrent network (Elman 1990)
-# knows all of it: it reads one symbol at a time, and keeps what it has read in a vector, its
-# **state**. The gradient then has to travel back through time.
+# The model of lesson 01 knew only one letter of the past. A recurrent network (Elman 1990) can in
+# principle know all of it. It reads one symbol at a time, and keeps what it has read in a vector,
+# its **state**. But to *learn* what is worth keeping, it needs a gradient that travels back through
+# time, from the step where a mistake is made to the step that could have prevented it.
 #
-# You will derive this path for two steps, with numbers, and then for any number of steps. You will
-# cut it, train a language model with it, and measure what arrives after many steps: next to
-# nothing. The last section shows what that costs, which is the reason for lessons 03 and 04, and in
-# the end for attention.
+# One question runs through this lesson: *how far back can a recurrent network learn?*
 #
-# (In the same folder, `course.py` has functions for pictures and for checks that must fail, and
+# 1. You derive the path of the gradient, for two steps with numbers and then for any number of
+#    steps.
+# 2. You cut this path into windows, and train a model of letters.
+# 3. You measure how much of the gradient arrives after many steps: next to nothing.
+# 4. A small task shows what the network therefore cannot learn.
+#
+# That is the reason for lessons 03 and 04, and in the end for attention.
+#
+# (In the same folder, `course.py` has functions for figures and for checks that must fail, and
 # `recurrent_parts.py` has the letters of the Bible and the task of the last section.)
 
 # %%
@@ -42,8 +48,9 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## Forward
 #
-# From x_t, a vector of I numbers, and the previous state h_{t−1}, of H numbers, one step computes
-# the new state:
+# How does a network keep what it has read? At step t it computes a new state from two vectors: x_t,
+# the I numbers that it reads, and h_{t−1}, the H numbers of the previous state. (From now on
+# vectors are rows: we write x W, where lesson 01 wrote W h.)
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -52,10 +59,11 @@ np.set_printoptions(precision=4, suppress=True)
 # |---|---|---|
 # | x_t | (I,) | what is read at step t |
 # | h_t | (H,) | the state after step t; h_0 is given, zeros at the start of a text |
-# | a_t | (H,) | what goes into the tanh |
+# | a_t | (H,) | the sum that the tanh is applied to |
 # | W, U, b | (I, H), (H, H), (H,) | parameters, **the same at every step** |
 #
-# tanh keeps each number between −1 and 1. Two steps, with I = 2 and H = 3:
+# The tanh keeps each number of the state between −1 and 1. Here are two steps, with I = 2 and
+# H = 3:
 
 # %%
 rng = np.random.default_rng(1)
@@ -88,24 +96,26 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
      "02_diagram")
 
 # %% [markdown]
-# Since each state of a language model predicts the next symbol, its loss reads every state. The
-# simplest loss that does the same is L = r_1 · h_1 + r_2 · h_2, with random vectors r.
+# The input x_1 affects h_2 through h_1: that is the network's memory. In a language model each
+# state predicts the next symbol, so the loss reads every state. The simplest loss that does the
+# same is L = r_1 · h_1 + r_2 · h_2, with random vectors r_1 and r_2.
 #
 # ## Backward
 #
-# Begin at the end, where only L reads h_2, so dh_2 = r_2. Since the derivative of tanh is
-# 1 − tanh², the gradient of a_2 is (∘ multiplies element by element)
+# How does the gradient get from L back to the first step? Begin at the end. Only L reads h_2, so
+# dh_2 = r_2. The derivative of tanh is 1 − tanh², so the gradient of a_2 is (∘ multiplies element
+# by element)
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
-# The state h_1 is used **twice**, by L and, through U, by step 2. So it gets two gradients, which
-# add up:
+# The state h_1 is used **twice**: L reads it directly, and step 2 reads it through U. So it
+# receives two gradients, and they add up:
 #
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# To measure the gradient of an intermediate such as a_1, we add something to it and see how L
-# changes.
+# We measure these gradients as in lesson 01. The forward pass would overwrite a nudge of a_1, h_1
+# or a_2, so `loss` adds the nudge as soon as they are computed.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
 
@@ -115,7 +125,7 @@ r2 = rng.standard_normal(3)
 
 
 def loss(a1_more=0, h1_more=0, a2_more=0):
-    """L, with something added to a_1, h_1 or a_2."""
+    """L, with a nudge added to a_1, h_1 or a_2."""
     h1 = np.tanh(x1 @ W + h0 @ U + b + a1_more) + h1_more
     h2 = np.tanh(x2 @ W + h1 @ U + b + a2_more)
     return r1 @ h1 + r2 @ h2
@@ -139,17 +149,19 @@ check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
-# Compared with lesson 01, only the term da_2 Uᵀ is new. Without it, the first step would not learn
-# what its state does to the second.
+# Compared with lesson 01, only the term da_2 Uᵀ is new. It is the path back through time: without
+# it, the first step would not learn what its state does to the second step. The rest of the lesson
+# is about what becomes of this term over many steps.
 #
-# **The parameters.** Although W is one matrix, used at two steps, pretend that there are two equal
-# matrices, W_1 and W_2, each with a gradient as in lesson 01:
+# **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
+# there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. Each
+# has a gradient as in lesson 01:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
 #
-# If we move W, both move, so dW = dW_1 + dW_2. To watch that, move W at step 1 only, at step 2
-# only, and at both.
+# If we move W, both copies move, so dW = dW_1 + dW_2. To see this, we move W at step 1 only, at
+# step 2 only, and at both.
 
 
 # %%
@@ -168,7 +180,8 @@ check_gradient("dW_2", dW_2, lambda: loss_with(W, moved), moved)
 check_gradient("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
 
 # %% [markdown]
-# The same holds for U, but look at the states: dU_t pairs da_t with the state *before* step t.
+# The gradients of U and b are sums over the steps, too. In dU, look at the states: dU_t pairs da_t
+# with h_{t−1}, the state *before* step t.
 
 # %%
 dU = np.outer(h0, da1) + np.outer(h1, da2)
@@ -177,17 +190,20 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# That is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
+# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
 # the upstream gradient of h_t, and dlast the gradient that the last state receives from whatever
-# comes after. Then go from the last step to the first:
+# comes after it. Then go from the last step to the first:
 #
 #     dh_t = dy_t + da_{t+1} Uᵀ                          for t = T: dh_T = dy_T + dlast
 #     da_t = dh_t ∘ (1 − h_t²)
 #     dW  += x_tᵀ da_t        dx_t = da_t Wᵀ
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
 #
-# In a batch of B sequences x_t is (B, I), and db is summed over the batch too. The backward pass
-# returns every dx_t and the gradient of the first state, dh_0 = da_1 Uᵀ.
+# For a batch of B sequences, x_t has the shape (B, I), and db is summed over the batch, too. The
+# backward pass returns every dx_t, and the gradient of the initial state, dh_0 = da_1 Uᵀ.
+#
+# So a gradient goes back by one step in two operations: a multiplication by 1 − h_t², element by
+# element, and a product with Uᵀ.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start bptt`.
 
@@ -229,8 +245,9 @@ class PlainRNN(Module):
 # %% [markdown]
 # ## Check
 #
-# We check six steps of three sequences, with sizes that all differ, and then compare with the
-# library's RNN, which computes x W for all steps in one product, and dU in another.
+# Is the derivation right? We check it on six steps of three sequences, with sizes that all differ.
+# Then we compare it with the library's RNN, which takes a different route: it computes x_t W for
+# all steps in one product, and dU in another. (In the report, input[0] is xs, and input[1] is h_0.)
 
 # %%
 rng = np.random.default_rng(2)
@@ -255,7 +272,7 @@ print(check(create(PlainRNN)))
 
 # %%
 def passes(cell, xs, first, dys, dlast):
-    """→ all states, the last one, dxs, ∂L/∂h_0, the gradient of all weights as one vector."""
+    """→ all states, the last one, dxs, ∂L/∂h_0, the gradient of all parameters as one vector."""
     ys, last, cache = cell.forward(xs, first)
     grads = cell.zeros_like()
     dxs, dfirst = cell.backward(dys, dlast, cache, grads)
@@ -270,12 +287,14 @@ for one, other in zip(full, theirs):
 print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
-# `numpy-attention step 2` shows every array of this network, one time step after another.
+# The derivation is right. `numpy-attention step 2` shows every array of this network, one time step
+# after another.
 #
 # ## A bug
 #
-# The classic bug is a wrong index. Although dU needs the state *before* the step, nothing crashes
-# if we take the state after it, because the shapes agree.
+# What happens if one index is wrong? dU needs the state *before* each step. If we take the state
+# *after* the step, nothing crashes, because the two have the same shape. That makes it the classic
+# bug in a recurrent network.
 
 
 # %%
@@ -298,16 +317,17 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Four of five gradients are right. Since dW, db and dxs are computed from the same da, da is right
-# at every step, and so is its path from one step to the next. That leaves the line of dU, and in it
-# only the array `after`. The check tried other variables in its place: one fits.
+# Only dU is wrong. The other gradients are computed from the same da, so da is right at every step,
+# and so is its path from one step to the next. That leaves the line of dU, and in it only `after`.
+# The check tried other variables in its place, and one of them makes dU right.
 #
 # ## Cutting the gradient
 #
-# A book has millions of steps, too many to keep in memory, so it is read in windows. In *truncated*
-# back-propagation through time the *state* is carried from one window to the next, whereas the
-# gradient is cut at the border: da Uᵀ of a window's first step is thrown away. What is lost?
-# Compare two windows of three steps with six steps at once:
+# How can we train on a text of a million letters? The backward pass needs the state of every step,
+# and a long text has too many steps to keep them all in memory. So the text is read in windows. In
+# *truncated* back-propagation through time, the *state* is carried from one window to the next, but
+# the gradient is cut at the border: the da Uᵀ of a window's first step is thrown away. What do we
+# lose? We compare two windows of three steps with all six steps at once:
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -320,36 +340,42 @@ show(plotting.diagram(boxes, arrows, title="the state crosses the border, the gr
                                            "does not"), "02_truncated")
 
 # %%
-nothing = np.zeros((3, 5))                      # arrives from the right of the first window
+nothing = np.zeros((3, 5))                      # no gradient enters the first window
 states_1, border, _, _, grad_1 = passes(plain, xs[:3], first, dys[:3], nothing)
 states_2, _, _, thrown_away, grad_2 = passes(plain, xs[3:], border, dys[3:], dlast)
 *_, grad_lost = passes(plain, xs[:3], first, np.zeros((3, 3, 5)), thrown_away)
 states, *_, grad_whole = full
 assert np.allclose(np.concatenate([states_1, states_2]), states)
 assert np.allclose(grad_1 + grad_2 + grad_lost, grad_whole)
-print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops a part of norm "
-      f"{np.linalg.norm(grad_lost):.2f}")
+print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the part that truncation "
+      f"drops has norm {np.linalg.norm(grad_lost):.2f}")
 
 # %% [markdown]
-# The states are the same, but the gradients of the two windows do not add up to the whole, because
-# the gradient that the second window would have sent through the state at the border is missing.
-# The forward pass remembers further back than the backward pass can reach.
+# The states are the same, because they are carried across the border. But the gradients of the two
+# windows do not add up to the whole gradient. What is missing is the part that the second window
+# would have sent back through h_3, the state at the border.
+#
+# So the window is the first limit to how far back the network can learn: the forward pass remembers
+# further back than the backward pass can reach.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start truncated`.
 #
 # ## Two tools for training
 #
+# What else do we need for training? Two tools, which later lessons use too.
+#
 # **Clipping** (Pascanu et al. 2013). Now and then a gradient is a hundred times longer than usual,
-# and one such step can spoil what was learnt. So if the *whole* gradient, of all parameters
-# together, is longer than a limit, it is shortened to the limit and keeps its direction.
+# and a single step along it can spoil what was learnt. So we take the norm of the *whole* gradient,
+# of all parameters together. If it is above a limit, the gradient is scaled down to that limit and
+# keeps its direction.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
 #
-# **Adam** (Kingma & Ba 2015). One learning rate for all parameters is too large for some and too
-# small for others. So for each element x with gradient g, Adam keeps running means m of g and v of
-# g², and moves x by the rate times m / √v. While g keeps its sign, this quotient is about 1,
-# whatever the size of g; if the sign keeps changing, the quotient is smaller. (Usually β₁ = 0.9 and
-# β₂ = 0.999; below, ε avoids 0 / 0.)
+# **Adam** (Kingma & Ba 2015). A learning rate that suits some parameters is too large or too small
+# for others. So Adam keeps two running means for each element x of the parameters: m, the mean of
+# its gradient g, and v, the mean of g². It moves x by the rate times m / √v. While g keeps its
+# sign, this quotient is about 1 or −1, whatever the size of g. If the sign keeps changing, m is
+# small, and so is the step. (Usually β₁ = 0.9 and β₂ = 0.999. The tiny ε prevents 0 / 0.)
 #
 #     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
 #     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
@@ -357,9 +383,9 @@ print(f"of a gradient of norm {np.linalg.norm(grad_whole):.2f}, truncation drops
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start adam`.
 #
-# Why the hats? Because m and v begin at 0, after one step m is 0.1 g and v is 0.001 g². Both are
-# too small, but not by the same factor, so m / √v is not 1. Guess what it is, if the gradient is
-# always the same.
+# Why the hats? Both means begin at 0, so at first both are too small: after one step m is 0.1 g,
+# and v is 0.001 g². They are not too small by the same factor, so m / √v is not 1. Guess what it is
+# after one step. In the code below the gradient is always 5.
 
 # %%
 m = 0.0
@@ -373,16 +399,20 @@ for t in range(1, 4):
     print(f"step {t}: without the hats {plain_step:.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
 
 # %% [markdown]
-# Without the hats the first steps would be several times too long, just when the model knows the
+# Without the hats, the first steps would be several times too long, just when the model knows
 # least.
 #
 # ## A model of letters
 #
-# `LanguageModel`, which is an embedding, this cell and the softmax of lesson 01, reads the Bible as
-# letters, from 16 places at once, in windows of 50. The loss is the mean over all letters
-# (`average="token"`). *Bits per letter* are log2 of the perplexity. We measure them on held-out
-# text in windows of 20, once with the state carried from one to the next, and once with zeros at
-# the start of each. The number to beat comes from counting pairs, as in lesson 01.
+# Is the network's memory worth having? We train a `LanguageModel`, which consists of an embedding,
+# the cell of this lesson and the softmax of lesson 01. It reads the Bible as letters, from 16
+# places in the text at once, in windows of 50. The loss is the mean over all letters
+# (`average="token"`), and we train with Adam and clipping.
+#
+# We measure *bits per letter*, which is log2 of the perplexity, on held-out text. To see what the
+# memory contributes, we read this text in windows of 20 letters in two ways: first with the state
+# carried from one window to the next, then with a state of zeros at the start of each window. The
+# number to beat comes from counting pairs, as in lesson 01.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -408,33 +438,41 @@ print(f"  {pairs:.2f} by counting pairs")
 assert carried < reset < pairs
 
 # %% [markdown]
-# The model knows more than pairs, and saves half a bit by carrying the state. Lesson 01's model
-# wrote pairs that exist, but words that do not. What will this one write, if we draw letter by
-# letter from its predictions?
+# The memory is worth having. Even if it is emptied every 20 letters, the model beats the counted
+# pairs, and carrying the state saves another half bit.
+#
+# Lesson 01's model wrote pairs that exist, but words that do not. What will this model write, if we
+# draw letter after letter from its predictions?
 
 # %% tags=["training"]
 print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(10)))
 
 # %% [markdown]
 # Many of these are words, and most of the others could be: you can pronounce them. Sense is another
-# matter.
+# matter. Spelling needs a memory of a few letters, but sense needs much more.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start perplexity`.
 #
 # ## How much of the gradient arrives
 #
-# From how far back can the model learn? Put a loss on the last state only, and follow its gradient
-# back. In the trained model, less than a hundredth arrives 20 letters back. Why? Each step back
-# multiplies the gradient by its Jacobian (the matrix of all ∂h_t/∂h_{t−1}):
+# From how far back did this model learn? Its windows let the gradient go back up to 50 steps, but
+# how much of it arrives? We put a loss on the last state only, and follow its gradient back. Guess
+# first: what share of it is left after 20 letters?
+#
+# Each step back multiplies the gradient by the Jacobian of that step (the matrix of all
+# ∂h_t/∂h_{t−1}). It combines the two operations that we found above:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
-# A product of many matrices usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al.
-# 1994). Since 1 − h² ≤ 1, no step lengthens the gradient by more than a factor of s, the largest
-# singular value of U (the most by which U lengthens any vector). So if s < 1, the gradient must
-# vanish (Pascanu et al. 2013). But s bounds one step. Over many steps, U's factor per step nears
-# U's *spectral radius* ρ, the largest absolute value of an eigenvalue (a number λ with U v = λ v
-# for some vector v ≠ 0).
+# A product of many such matrices usually shrinks or grows exponentially with their number
+# (Hochreiter 1991; Bengio et al. 1994). If it shrinks, the gradient *vanishes*; if it grows, the
+# gradient *explodes*. Two numbers tell us what U contributes:
+#
+# - Its largest *singular value* s is the most by which U lengthens any vector. Since 1 − h² ≤ 1, no
+#   single step lengthens the gradient by more than a factor of s. So if s < 1, the gradient must
+#   vanish (Pascanu et al. 2013).
+# - Its *spectral radius* ρ is the largest absolute value of an eigenvalue (a number λ with
+#   U v = λ v for some vector v ≠ 0). Over many steps, U's factor per step approaches ρ.
 
 
 # %% tags=["training"]
@@ -452,9 +490,10 @@ def backward_norms(cell, xs, start, dlast):
 
 
 # %% [markdown]
-# We compare the trained model (its own loss, on the last letter) with networks whose random U has
-# larger and larger ρ. All read the same held-out letters through the trained embedding: T to warm
-# up the state, then T for the gradient's path back.
+# We compare the trained model with networks that have a random U, scaled to larger and larger ρ.
+# All read the same held-out letters through the trained embedding: T letters to warm up the state,
+# and T more, along which the gradient goes back. In the trained model, this gradient comes from the
+# model's own loss on the letter that follows. In the random networks, it is a random vector.
 
 # %% tags=["training"]
 T = 60
@@ -489,7 +528,7 @@ def measure(name, cell, dlast):
 
 
 # %% tags=["training"]
-print("             mean 1 − h²    share that arrives after", places, "steps")
+print("             mean 1 − h²    share of the gradient left after", places, "steps")
 for radius in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * radius / radius_of(random_U), np.zeros(H))
     share = measure(f"random, ρ = {radius}", cell, from_above)
@@ -503,28 +542,38 @@ last = plain.forward(read, np.zeros((B, H)))[1]
 output = model.output
 _, dlast_true = output.loss_and_grad(last, windows[-1], 1.0, output.zeros_like())
 share = measure(f"trained, ρ = {radius_of(trained.U):.1f}", plain, dlast_true)
-title = f"20 letters back, {share[20]:.0e} of the trained model's gradient arrives"
+title = f"20 letters back, {share[20]:.0e} of the trained model's gradient is left"
 ax = plotting.gradient_flow(curves, title=title)
 ax.set_ylabel("share of the last state's gradient (log scale)")
 show(ax, "02_gradient_flow")
 assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 
 # %% [markdown]
-# With a small U the gradient vanishes, and with a large U it explodes. And in the trained model?
-# Although its U is large, with ρ above 1, the gradient vanishes, because the units are nearly
-# *saturated*, so 1 − h² is small. ρ alone does not decide.
+# In the random networks ρ decides: if it is small, the gradient vanishes, and if it is large, the
+# gradient explodes. The trained model breaks this rule. Its ρ is well above 1, yet less than a
+# hundredth of its gradient is left after 20 letters. The reason is the other factor of the
+# Jacobian. The units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
+# flat, so 1 − h² is small (see the column "mean 1 − h²"). So ρ does not decide by itself.
 #
-# Can clipping help? It helps against an explosion, because it shortens a step that is too long. But
-# if the gradient vanishes, the total dU = Σ_t dU_t is not too short, since its near terms have
-# their full length. Only its far terms are short, and scaling the total does not change their
-# share.
+# Can clipping help? It helps if the gradient explodes, because it shortens a step that is too long.
+# But it cannot bring back a gradient that has vanished, and lengthening the gradient would not help
+# either. The total dU = Σ_t dU_t is not too short, because the terms of the last few steps have
+# their full length. Only the terms of distant steps are short, and scaling the total does not
+# change their share of it.
 #
-# ## What it cannot learn
+# So the second limit is much closer than the first: the windows allow 50 steps, but a distant
+# letter has almost no say in what is learnt.
 #
-# The task: the first symbol is one of four, and after n symbols of noise a question mark asks for
-# it, so that guessing is right a quarter of the time. Each n gets a new network of 32 units and 400
-# training steps. U starts either *small*, uniform between −0.1 and 0.1, or *orthogonal* (Saxe et
-# al. 2014), so that it changes no vector's length. How far will the network get with each start?
+# ## What the network cannot learn
+#
+# What does the vanished gradient cost? We test it with a task in which only a distant symbol
+# counts. The network first reads one of four symbols, then n symbols of noise, and then a question
+# mark, where it has to answer with the first symbol. Guessing is right a quarter of the time.
+#
+# For each n we train two new networks of 32 units, for 400 steps each. They differ only in the
+# initial U: it is either *small*, uniform between −0.1 and 0.1, or *orthogonal* (Saxe et al. 2014),
+# so that it changes no vector's length. Guess first: up to which n will each of them learn the
+# task?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -543,10 +592,10 @@ for place, (start, right) in enumerate(accuracy.items()):
 ax.axhline(0.25, color="grey", linewidth=1, label="guessing")
 ax.set_xscale("log", base=2)
 ax.set_xticks(DISTANCES, DISTANCES)
-ax.set_xlabel("n, symbols of noise in between (log scale)")
+ax.set_xlabel("n, number of symbols of noise (log scale)")
 ax.set_ylabel("share of correct answers")
 far = max(n for n, right in zip(DISTANCES, accuracy["U orthogonal"]) if right > 0.9)
-ax.set_title(f"with this seed, an orthogonal U learns up to n = {far}")
+ax.set_title(f"with this seed, an orthogonal start learns up to n = {far}")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "02_recall")
 
@@ -560,17 +609,24 @@ assert small[-1] < 0.35 and straight[-1] < 0.35
 assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
-# In 400 steps near symbols are learnt, whereas far ones are guessed. If the gradient reaches
-# further, the network learns more. How far depends on the seed (with two others the orthogonal
-# start learns n = 16, too) and on the training steps (question 6). The same Jacobians carry the
-# trace of the first symbol *forward*, so where the gradient is faint, the memory is, too. Lesson 03
-# builds a path on which nothing is multiplied away.
+# Both networks learn the task when the first symbol is near, and both only guess when it is far
+# away. In between, the orthogonal start wins, because its gradient reaches further. How far it gets
+# depends on the seed (with two others the orthogonal start learns n = 16, too) and on the number of
+# training steps (question 6).
+#
+# The same Jacobians carry the trace of the first symbol *forward*, so where the gradient is faint,
+# the memory is faint, too.
+#
+# How far back, then, can a recurrent network learn? In principle as far as its window reaches, but
+# in practice only as far as a product of Jacobians neither vanishes nor explodes. Lesson 03 builds
+# a path on which nothing is multiplied away.
 
 # %% [markdown]
 # ## What others call it
 #
 # | here | elsewhere |
 # |---|---|
+# | the recurrent network of this lesson | Elman network, simple or vanilla RNN |
 # | windows of text | chunks, segments, BPTT length |
 # | orthogonal start of U | orthogonal initialization |
 # | the state is carried | stateful training, carried hidden state |
@@ -591,20 +647,21 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # | `RNN` | the library's recurrent cell, for comparison |
 # | `LanguageModel` | embedding, cell and softmax in one |
 # | `TextBatches` | cuts a long text into windows, in order |
-# | `Adam` | the optimizer, which this lesson explains |
+# | `Adam` | the optimizer that this lesson explains |
 # | `Trainer` | the training loop |
-# | `plotting` | diagrams, colours, pictures as files |
+# | `plotting` | draws diagrams and curves, and saves figures |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Put L on h_2 alone, r_1 = 0. Which of the gradients above change, and is dW_1 then 0?
-# 2. The first step contributes nothing to dU here. Why? When would it contribute something?
-# 3. In 1990 Elman cut his gradient after a single step. What does our model of letters lose with
-#    `TextBatches(text, batch_size=16, steps=1)`, on the same number of letters?
+# 1. Set r_1 = 0, so that L reads h_2 only. Which of the gradients in the section "Backward" change?
+#    Is dW_1 then 0?
+# 2. In our example, step 1 contributes nothing to dU. Why? When would it contribute?
+# 3. Elman (1990) cut his gradient after a single step. Train our model of letters like this, on the
+#    same number of letters, with `TextBatches(text, batch_size=16, steps=1)`. What does it lose?
 # 4. Let the random networks read numbers that are ten times larger, `read = 10 * read`. Which
-#    curves sink, and which of the two factors of J_t causes it?
-# 5. Let the recall task draw its noise from the same four symbols as its first symbol. Why is it
-#    harder?
-# 6. Give the orthogonal start ten times as many steps at n = 16 and 32. Is only the gradient to
-#    blame?
+#    curves sink, and which of the two factors of J_t is the cause?
+# 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
+#    task harder?
+# 6. Give the networks with the orthogonal start ten times as many training steps, at n = 16 and at
+#    n = 32. Is only the gradient to blame for what they had not learnt?

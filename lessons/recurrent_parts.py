@@ -48,7 +48,7 @@ def write(model, vocabulary, begin, length, rng, temperature=1.0):
     for _ in range(length):
         log_p, _, state = model.next(np.array(written[-1:]), state)
         p = np.exp(log_p[0].astype(float) / temperature)
-        p[:4] = 0                               # ids below 4 are special, no letters
+        p[:4] = 0                               # ids below 4 are special, not letters
         written.append(int(rng.choice(len(p), p=p / p.sum())))
     return "".join(vocabulary.decode(written)).replace("\n", " / ")
 
@@ -75,10 +75,10 @@ class Recall:
 
 
 def recall_model(n, is_orthogonal):
-    """A network of 32 units, and the Generator that it was drawn with."""
+    """A network of 32 units, and the Generator that drew its parameters."""
     rng = np.random.default_rng([8, n])
     model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, cell="rnn", embedding=16)
-    model.embedding.E *= 10             # U(−1, 1): symbols that can be heard
+    model.embedding.E *= 10             # U(−1, 1): large enough to move the state
     cell = model.cells.cells[0]
     if is_orthogonal:
         cell.U[...] = orthogonal(rng, cell.U.shape)
@@ -86,7 +86,7 @@ def recall_model(n, is_orthogonal):
 
 
 def train_recall(model, n, rng, steps=400):
-    """Train; → the share of new sequences that are answered with the right key."""
+    """Train; → the share of new sequences for which the model answers with the right key."""
     test = Recall(n, 1, rng, size=1000).batch(0)
     trainer = Trainer(model, Adam(3e-3), Recall(n, steps, rng), rng=rng, average="token", clip=1.0,
                       progress=False)
