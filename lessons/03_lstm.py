@@ -4,7 +4,7 @@
 # **You will be able to** derive the LSTM and its backward pass, explain what its gates do for the
 # gradient, and tell whether a comparison of two networks is fair.
 #
-# **Needs:** lesson 02. **Time:** 45 minutes to read, 1 minute to run.
+# **Needs:** lesson 02. **Time:** 50 minutes to read, 1 minute to run.
 #
 # Lesson 02's network forgot. After 32 symbols of noise it could not say which symbol had come
 # first. On its way back in time the gradient was multiplied by one matrix after another, and almost
