@@ -9,9 +9,9 @@
 # Lesson 02's network forgot. After 32 symbols of noise it could not say which symbol had come
 # first. On its way back in time the gradient was multiplied by one matrix after another, and almost
 # nothing of it arrived. The famous cure is the **LSTM**, long short-term memory (Hochreiter &
-# Schmidhuber 1997). Its state has a second part, the **cell state**, to which each step adds
-# instead of rewriting it. **Gates** decide what enters the cell state, what stays in it and what is
-# shown.
+# Schmidhuber 1997). Its state has a second part, the **cell state**. Each step adds to the cell
+# state instead of rewriting it. **Gates** decide what enters the cell state, what stays in it and
+# what is shown.
 #
 # Make two guesses now. We take the LSTM's equations, start all biases at 0, and train it on lesson
 # 02's task. Will it do better than lesson 02's network, or worse? And at the end, two networks
@@ -134,9 +134,9 @@ print("h_1 =", h1)
 #
 # We begin with the gradients that arrive from outside the step. The layer above and the next step
 # read h_1. The sum of what they send back is the **upstream gradient** of h_1, which we call r. The
-# next step also reads c_1, and sends back its upstream gradient, s. The loss L = r · h_1 + s · c_1
-# has exactly these upstream gradients. As in lesson 02, `L(i=…)` is this loss with something added
-# to i, so that we can measure the gradient of i.
+# next step also reads c_1, and what it sends back is the upstream gradient of c_1, which we call s.
+# The loss L = r · h_1 + s · c_1 has exactly these upstream gradients. As in lesson 02, `L(i=…)` is
+# this loss with something added to i, so that we can measure the gradient of i.
 
 # %%
 r = np.array([1.0, -2.0])
@@ -181,8 +181,8 @@ check_gradient("do", do, lambda: L(o=more), more)
 check_gradient("dc", dc, lambda: L(c=more), more)
 
 # %% [markdown]
-# The equation before that, c_t = f ∘ c_{t−1} + i ∘ g, is a sum of two products. Each factor gets dc
-# times the factor that it is multiplied by:
+# The equation before it, c_t = f ∘ c_{t−1} + i ∘ g, is a sum of two products. The gradient of each
+# factor is dc times the other factor of its product:
 #
 #     df = dc ∘ c_{t−1}      di = dc ∘ g      dg = dc ∘ i
 #     dc_{t−1} = dc ∘ f                                           (1)
@@ -224,10 +224,10 @@ check_gradient("dx", da @ W.T, L, x)
 check_gradient("dh_0", da @ U.T, L, h0)
 
 # %% [markdown]
-# So there are **two paths back in time**. Path (2) is that of lesson 02's network, Elman's: each
-# step multiplies the gradient by a matrix and by slopes of σ and tanh. Path (1) is new: along c, f
-# is the only factor. If f = 1, the gradient is passed on unchanged, step after step, so the
-# inventors called this path the **constant error carousel**.
+# So there are **two paths back in time**. Path (2) is the one that lesson 02's network (Elman's
+# network) has too: each step multiplies the gradient by a matrix and by slopes of σ and tanh. Path
+# (1) is new: along c, f is the only factor. If f = 1, the gradient is passed on unchanged, step
+# after step, so the inventors called this path the **constant error carousel**.
 #
 # ## Many steps
 #
@@ -324,7 +324,7 @@ print(check(create(PlainLSTM), xs))
 
 # %% [markdown]
 # The library's LSTM computes x W for all steps in one product, and the four gates of a step in one
-# compiled loop. It must give the same numbers all the same.
+# compiled loop. But its numbers must be the same as ours.
 
 
 # %%
@@ -378,8 +378,7 @@ four_steps = caught(check, create(HalfModern), xs)
 # that computes it, and says what is missing there: a local derivative. (Which one? From
 # c_1 = f ∘ c_0 + …, it is f.) With four steps everything is wrong, because each step hands its
 # error to the step before it. So if a report ever says "right: none", **shorten the sequence**. And
-# check the gradient of the first state too: with a single step, all gradients of weights were
-# right.
+# check the gradient of the first state too: with a single step, no other gradient reveals this bug.
 #
 # ## A memory by hand
 #
@@ -398,8 +397,8 @@ for bias in (0, 1, 3, 5):
 # guess?
 #
 # A memory needs no training. One unit is enough, if we choose its weights. It reads pairs (value,
-# flag). When the flag is 1, the unit stores the value, and it keeps it until the next flag,
-# whatever values come in between:
+# flag). When the flag is 1, the unit stores the value, and keeps it until the next flag, whatever
+# values come in between:
 #
 #     a_i = 12 flag − 6           input gate: open at a flag, closed otherwise
 #     a_f = b_f − 12 flag         forget gate: keeps the past, except at a flag
@@ -434,10 +433,10 @@ title = (f"b_f = 6 still holds {curves['c with b_f = 6'][24]:.2f} after 20 steps
 show(memory_picture(values, flags, curves, title), "03_memory")
 
 # %% [markdown]
-# The bars are the values that the unit reads, black where the flag is 1, and the lines are its cell
-# state. With b_f = 6 the unit still holds its value after twenty steps of noise, and with b_f = 1
-# it has lost it. An Elman unit has no gates, so everything that it reads changes its state. The
-# gates i and f let a unit choose *when*.
+# In the figure, the bars are the values that the unit reads, black where the flag is 1, and the
+# lines are its cell state. With b_f = 6 the unit still holds its value after twenty steps of noise,
+# and with b_f = 1 it has lost it. An Elman unit has no gates, so everything that it reads changes
+# its state, at every step. The gates i and f let a unit choose *when* its state changes.
 #
 # ## How much of the gradient arrives
 #
@@ -571,17 +570,17 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # and with an orthogonal U it is worse.
 #
 # *The bias, with everything else equal.* With b_f = 5 the LSTM recalls keys over 32 symbols, which
-# no other network in the figure does. (With an orthogonal U as well, which the figure does not
-# show, all three seeds do.) So the gates alone are not a cure. What helps is a forget gate that
+# no other network in the figure does. (If its U starts orthogonal too, all three seeds do. The
+# figure does not show this.) So the gates alone are not a cure. What helps is a forget gate that
 # starts open, as Gers et al. advised in 2000. (Question 5 repeats the figure with other seeds.)
 #
 # The lower number of a field is the share of the gradient that arrives, before training, at the
-# state that has just read the key. Does it predict what is learnt? Among the LSTMs with a small U
-# it does: with a larger b_f, more of the gradient arrives, and larger distances are learnt. But
-# there are exceptions. Elman's network with a small U learns n = 4 although only 3.7e-03 arrives.
-# (Training changes the weights, and this share with them.) And with b_f = 3, more than half arrives
-# at n = 32, but that network still guesses. It is not enough that the gradient of the key arrives.
-# It must also stand out among the gradients of the 32 symbols that do not matter.
+# state that has just read the key. Does this share predict what is learnt? Among the LSTMs with a
+# small U it does: with a larger b_f, more of the gradient arrives, and larger distances are learnt.
+# But there are exceptions. Elman's network with a small U learns n = 4 although only 3.7e-03
+# arrives. (Training changes the weights, and this share with them.) And with b_f = 3, more than
+# half arrives at n = 32, but that network still guesses. It is not enough that the gradient of the
+# key arrives. It must also stand out among the gradients of the 32 symbols that do not matter.
 #
 # ## Dropout, but not along time
 #
@@ -596,7 +595,7 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 #
 # With one layer, what is stored about a word passes through D twice, once on the way in and once on
 # the way out, no matter how long it is stored. If D were applied to c at every step, it would pass
-# through D 32 times in 32 steps, and little of it would be left. (Question 7 tries this.)
+# through D 32 times in 32 steps, until little of it was left. (Question 7 tries this.)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
@@ -606,11 +605,11 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # once without and once with dropout. After each epoch we measure its perplexity on this training
 # text and on other parts of the Bible, the held-out text.
 #
-# One trap first. A word that occurs only once in the training text, or never, becomes `<unk>`,
-# unknown. That would be the easiest word of all to guess, so the models only read it, and never
-# predict it. This removes far more words from the held-out text than from the training text. The
-# words that remain are common ones, easier to guess even for a model that only counts words. So the
-# held-out curve will begin *below* the training curve.
+# There is one trap. A word that occurs only once in the training text, or never, becomes `<unk>`,
+# unknown. This word is so frequent that it would be the easiest of all to guess, so the models only
+# read it, and never predict it. This removes far more words from the held-out text than from the
+# training text. The words that remain are common ones, easier to guess even for a model that only
+# counts words. So the held-out curve will begin *below* the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -674,10 +673,10 @@ assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 # %% [markdown]
 # Without dropout (left), the held-out perplexity rises after four epochs, and ends at more than one
 # and a half times its best value. All the while, the model gets better on its own training text,
-# until it predicts 59 % of the next words. That is *by heart*: after the fourth epoch it still
-# learnt this text, but no longer English. With dropout (right), the model predicts only 45 % of its
-# own text, but more of the held-out text. The held-out perplexity falls lower, and then hardly
-# rises. (Question 6 repeats this with three seeds.)
+# until it predicts 59 % of the next words. That is *by heart*: what it learnt after the fourth
+# epoch was this text, not English. With dropout (right), the model predicts only 45 % of its own
+# text, but more of the held-out text. The held-out perplexity falls lower, and then hardly rises.
+# (Question 6 repeats this with three seeds.)
 #
 # Now for your second guess. Both models are given the first five words of the training text, and
 # continue with the most likely word each time. (A slash is the end of a verse.) Which of them knows
@@ -694,7 +693,7 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
 # leads away from the text. From there, both go on in phrases of the Bible, and sound alike. Only a
 # text that neither has seen tells them apart.
 #
-# What helped in this lesson is a forget gate that starts open. Lesson 04 asks next: can fewer
+# What helped in this lesson was a forget gate that starts open. Lesson 04 asks next: can fewer
 # gates, and no cell state, do the same?
 
 # %% [markdown]

@@ -10,9 +10,9 @@
 #
 #     god said , “ let there be light , ” and there was light .
 #
-# You know it at once, because you saw a quotation mark some time ago and have *held* on to that
-# ever since. The network of lesson 02 cannot hold on to anything, because it rewrites all of its
-# state at every letter. Lesson 03's LSTM can, with three gates and a cell state. So can the **gated
+# You know at once, because you saw a quotation mark some time ago and have *held* on to that ever
+# since. The network of lesson 02 cannot hold on to anything, because it rewrites all of its state
+# at every letter. Lesson 03's LSTM can, with three gates and a cell state. So can the **gated
 # recurrent unit**, GRU (Cho et al. 2014), with only two gates and no cell state. At each step, each
 # unit chooses: *keep* the number you have, or *take* a new one.
 #
@@ -271,8 +271,8 @@ report = caught(check, forgetful)
 # %% [markdown]
 # Only `input[3]`, the gradient of h, is wrong. The report names the line that adds up dh. That line
 # has two terms, but h is used four times: the gates read it too, and term (3) is missing. In
-# training nothing would crash. The last step would still get the correct gradients of its weights,
-# and every earlier step would get slightly wrong ones.
+# training nothing would crash. The last step would still add correct gradients to those of the
+# weights, and every earlier step would add slightly wrong ones.
 #
 # ## Four conventions, two lines
 #
@@ -536,9 +536,9 @@ assert loud > 2 * quiet > 0
 
 # %% [markdown]
 # If U_n starts random, the reset gate seems to be worth almost half a bit. But if U_n starts at 0,
-# only about a fifth of that gain is left. (With three other seeds, it is at most a third.) So most
-# of the gain in the first column came from a quieter past. Only the rest is what choosing *when* is
-# worth. The first column alone would have credited the choice with both effects.
+# only about a fifth of that gain is left. (With three other seeds, at most a third is left.) So
+# most of the gain in the first column came from a quieter past. Only the rest comes from choosing
+# *when* to hide it. The first column alone would have credited the choice with both effects.
 #
 # You have now derived a cell that can hold what it has read. In lesson 05, one such network reads a
 # sentence, and a second one writes the translation.
