@@ -1,23 +1,25 @@
 # %% [markdown]
 # # Lesson 03: long short-term memory
 #
-# **You will be able to** derive the LSTM with its backward pass, say what its gates do for the
-# gradient, and test what a comparison of two networks really compares.
+# **You will be able to** derive the LSTM and its backward pass, explain what its gates do for the
+# gradient, and tell whether a comparison of two networks is fair.
 #
-# **Needs:** lesson 02. **Time:** 45 minutes to read, 1 minute to run.
+# **Needs:** lesson 02. **Time:** 50 minutes to read, 1 minute to run.
 #
-# After 32 symbols of noise, lesson 02's network could not say which symbol had come first, because
-# on its way back in time the gradient was multiplied by one matrix after another, and little
-# arrived. The **LSTM**, long short-term memory (Hochreiter & Schmidhuber 1997), famous as the cure,
-# gives the state a second part, the **cell state**, to which each step adds without rewriting it.
-# **Gates** decide what enters the cell state, what stays and what is shown.
+# Lesson 02's network forgot. After 32 symbols of noise it could not say which symbol had come
+# first. On its way back in time the gradient was multiplied by one matrix after another, and almost
+# nothing of it arrived. The famous cure is the **LSTM**, long short-term memory (Hochreiter &
+# Schmidhuber 1997). Its state has a second part, the **cell state**. Each step adds to the cell
+# state instead of rewriting it. **Gates** decide what enters the cell state, what stays in it and
+# what is shown.
 #
-# So guess now. We take its equations, start all biases at 0, and give it the same task with the
-# same training. Will it do better than lesson 02's network, or worse? And at the end, two networks
-# continue a text of the Bible, which one of them has learnt by heart: will its words give it away?
+# Make two guesses now. We take the LSTM's equations, start all biases at 0, and train it on lesson
+# 02's task. Will it do better than lesson 02's network, or worse? And at the end, two networks
+# continue a text of the Bible that one of them has learnt by heart. Can you tell which one from
+# what they write?
 #
-# (`course.py`, `recurrent_parts.py` with lesson 02's task, and `lstm_parts.py` are next to the
-# lessons.)
+# (Helper functions are in `course.py`, `lstm_parts.py` and `recurrent_parts.py`, in the same
+# folder.)
 
 # %%
 print("Lesson 03: long short-term memory", flush=True)
@@ -46,9 +48,10 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## Forward
 #
-# One step reads x_t and the previous state, which is now a pair: the **hidden state** h_{t−1},
-# which the network shows, and the cell state c_{t−1}, which it keeps. σ(a) = 1 / (1 + e^{−a}), the
-# **sigmoid**, lies between 0 and 1, and ∘ multiplies number by number.
+# One step reads the input x_t and the previous state, which has two parts: the **hidden state**
+# h_{t−1}, which the rest of the network sees, and the cell state c_{t−1}, which stays inside the
+# LSTM. In the equations, σ(a) = 1 / (1 + e^{−a}) is the **sigmoid**, which lies between 0 and 1,
+# and ∘ multiplies element by element.
 #
 #     a   = x_t W + h_{t−1} U + b         four blocks side by side: a_i, a_f, a_g, a_o
 #     i   = σ(a_i)                        input gate: how much of the candidate to add
@@ -63,12 +66,12 @@ np.set_printoptions(precision=3, suppress=True)
 # | x_t | (I,) | the input at step t |
 # | h_t | (H,) | the hidden state, read by the layer above and by the next step |
 # | c_t | (H,) | the cell state, one number per unit |
-# | i, f, g, o | (H,) | three gates and a candidate; each unit has its own |
+# | i, f, g, o | (H,) | three gates (i, f, o) and the candidate (g), one number per unit |
 # | W, U, b | (I, 4H), (H, 4H), (4H,) | parameters, the same at every step |
 #
-# This is the form in Zaremba et al. 2014, section 3. In 1997 there was no f: c_t = c_{t−1} + i ∘ g.
-# Because a cell that can only add keeps growing and can never start again, the forget gate was
-# added (Gers et al. 2000).
+# This is the form in Zaremba et al. 2014, section 3. In 1997 there was no forget gate:
+# c_t = c_{t−1} + i ∘ g. Such a cell can grow without limit, and can never start again from 0. That
+# is why Gers et al. (2000) added the forget gate.
 
 # %%
 boxes = {
@@ -82,13 +85,13 @@ boxes = {
 arrows = [("c0", "c", "∘ f"), ("h0", "a"), ("x", "a"), ("a", "f"), ("a", "i"), ("a", "g"),
           ("a", "o"), ("f", "c"), ("i", "c"), ("g", "c"), ("o", "h"), ("c", "h", "tanh"),
           ("c", "c2", "∘ f", 0, True), ("h", "h2", "U", 0, True)]
-title = "Along c (blue) f is the only factor; the gates are green"
+title = "Along c (blue), the only factor is f. The gates are green."
 show(plotting.diagram(boxes, arrows, title=title), "03_diagram")
 
 # %% [markdown]
-# Take one step with a pencil: one input, two units. The numbers are chosen so that unit 1 keeps
-# what it has and unit 2 takes in something new. Before you go on, compute a in your head, column by
-# column.
+# Take one step with a pencil, for one input and two units. Each block of W, U and b then has two
+# columns, one per unit. The numbers are chosen so that unit 1 keeps its old number, and unit 2
+# replaces it with a new one. Before you read on, compute a in your head, column by column.
 
 # %%
 #              i         f         g         o
@@ -122,16 +125,18 @@ print("c_1 = f ∘ c_0 + i ∘ g =", f * c0, "+", i * g, "=", c1)
 print("h_1 =", h1)
 
 # %% [markdown]
-# In unit 1, f is nearly 1 and i nearly 0: f keeps 1.905 of its 2, and i ∘ g happens to add 0.091,
-# which makes 1.996. Unit 2 is the opposite: its −1 is gone, and a new number has replaced it.
-# Because σ(0) = 1/2, the gate o shows one half of tanh(1.996) in unit 1.
+# In unit 1, f is nearly 1 and i is nearly 0: f keeps 1.905 of the 2 in the cell, and i ∘ g adds
+# 0.091, which makes 1.996. Unit 2 does the opposite: its −1 is almost gone, and a new number has
+# replaced it. The output gate of unit 1 is half open, because σ(0) = 1/2, so the unit shows half of
+# tanh(1.996).
 #
 # ## Backward
 #
-# Who reads the new state? The layer above and the next step read h_1, and the next step's cell
-# state reads c_1. So each has an **upstream gradient** from its readers: we call it r for h_1, and
-# s for c_1. The loss L = r · h_1 + s · c_1 has just these gradients, and `L(i=…)` is this loss with
-# something added to i, as in lesson 02.
+# We begin with the gradients that arrive from outside the step. The layer above and the next step
+# read h_1. The sum of what they send back is the **upstream gradient** of h_1, which we call r. The
+# next step also reads c_1, and what it sends back is the upstream gradient of c_1, which we call s.
+# The loss L = r · h_1 + s · c_1 has exactly these upstream gradients. As in lesson 02, `L(i=…)` is
+# this loss with something added to i, so that we can measure the gradient of i.
 
 # %%
 r = np.array([1.0, -2.0])
@@ -139,7 +144,7 @@ s = np.array([0.5, -1.0])
 
 
 def L(i=0, f=0, g=0, o=0, c=0, a=0):
-    """r · h_1 + s · c_1, with the given amount added to an intermediate; L() adds nothing."""
+    """r · h_1 + s · c_1, with the arguments added to the intermediates of these names."""
     a_i, a_f, a_g, a_o = np.split(x @ W + h0 @ U + b + a, 4)
     kept = (sigmoid(a_f) + f) * c0
     added = (sigmoid(a_i) + i) * (np.tanh(a_g) + g)
@@ -150,7 +155,7 @@ def L(i=0, f=0, g=0, o=0, c=0, a=0):
 
 # %%
 def check_gradient(name, ours, loss, array):
-    """Print our gradient and the measured one; loss() reads the array."""
+    """Print our gradient and the measured one; the array is what loss() depends on."""
     numeric = numeric_gradient(loss, array)
     print(f"{name:>5} by hand  {ours.ravel()[:8]}")
     print(f"      measured {numeric.ravel()[:8]}")
@@ -158,11 +163,14 @@ def check_gradient(name, ours, loss, array):
 
 
 # %% [markdown]
-# We go from the last line to the first. The last, h_1 = o ∘ tanh(c_1), is a product. Since c_1 is
-# used twice, by h_1 and by the next step, dc has two terms:
+# We go from the last equation to the first, and write dX for ∂L/∂X. The last equation,
+# h_t = o ∘ tanh(c_t), is a product, so do is dh times the other factor. Because c_t is used twice,
+# dc has two terms: the upstream gradient, and what comes back through h_t.
 #
 #     do = dh ∘ tanh(c_t)
 #     dc = (upstream)  +  dh ∘ o ∘ (1 − tanh²(c_t))
+#
+# In our example, dh is r, and the upstream gradient of c_1 is s.
 
 # %%
 dh = r
@@ -173,7 +181,8 @@ check_gradient("do", do, lambda: L(o=more), more)
 check_gradient("dc", dc, lambda: L(c=more), more)
 
 # %% [markdown]
-# Since c_t = f ∘ c_{t−1} + i ∘ g is a sum of two products, each factor gets dc times the other one:
+# The equation before it, c_t = f ∘ c_{t−1} + i ∘ g, is a sum of two products. The gradient of each
+# factor is dc times the other factor of its product:
 #
 #     df = dc ∘ c_{t−1}      di = dc ∘ g      dg = dc ∘ i
 #     dc_{t−1} = dc ∘ f                                           (1)
@@ -189,15 +198,17 @@ check_gradient("dg", dg, lambda: L(g=more), more)
 check_gradient("dc_0", dc0, L, c0)
 
 # %% [markdown]
-# Compare dc_0 with dc. Unit 1, which kept its number, passes nearly all of its gradient back,
-# whereas unit 2, which overwrote its number, passes back next to nothing. That is as it should be,
-# and the same f does both: **what keeps the value keeps the gradient.**
+# Compare dc_0 with dc. Unit 1 kept its number, and passes nearly all of its gradient back. Unit 2
+# overwrote its number, and passes back almost nothing. That is as it should be, because the same f
+# multiplies the value on its way forward and the gradient on its way back: **what keeps the value
+# keeps the gradient.**
 #
-# Next come the gates. σ has the slope σ (1 − σ), tanh has 1 − tanh²:
+# Next come σ and tanh, which have the derivatives σ (1 − σ) and 1 − tanh²:
 #
 #     da_i = di ∘ i ∘ (1 − i), likewise f and o          da_g = dg ∘ (1 − g²)
 #
-# and a is the linear layer of lesson 02, with its path back to h_{t−1}:
+# Side by side, these four blocks are da. The rest is the linear layer of lesson 02, with its path
+# back to h_{t−1}:
 #
 #     dW = x_tᵀ da      dU = h_{t−1}ᵀ da      db = da
 #     dx_t = da Wᵀ      dh_{t−1} = da Uᵀ                          (2)
@@ -213,15 +224,17 @@ check_gradient("dx", da @ W.T, L, x)
 check_gradient("dh_0", da @ U.T, L, h0)
 
 # %% [markdown]
-# So there are **two paths back in time**. Path (2), through a matrix and the slopes of σ and tanh,
-# is Elman's, but path (1) is new: along c, f is the only factor. If f = 1, the gradient is passed
-# on unchanged, step after step, so the inventors called this path the **constant error carousel**.
+# So there are **two paths back in time**. Path (2) is the one that lesson 02's network (Elman's
+# network) has too: each step multiplies the gradient by a matrix and by slopes of σ and tanh. Path
+# (1) is new: along c, f is the only factor. If f = 1, the gradient is passed on unchanged, step
+# after step, so the inventors called this path the **constant error carousel**.
 #
 # ## Many steps
 #
-# T steps need nothing new. Each step runs the lines above on B sequences. The forward pass takes
-# the steps in order, whereas the backward pass takes them in reverse, handing dh and dc to the step
-# before. dys holds the upstream gradient of every h_t, dstate that of the last state.
+# T steps need nothing new. Each step runs the equations above on B sequences at once. The forward
+# pass takes the steps in order. The backward pass takes them in reverse, and each step hands dh and
+# dc to the step before it. In the code, `dys` holds the gradient that each h_t gets from the layer
+# above, and `dstate` holds the upstream gradients of the last h and c.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start lstm`.
 
@@ -236,7 +249,7 @@ class PlainLSTM(Module):
     b: Array  # (4H,)
 
     def step(self, x, h, c):
-        """x (B, I), the state before h, c (B, H) → the state after, what backward needs."""
+        """x (B, I), the previous h, c (B, H) → the new h and c, what the backward pass needs."""
         a_i, a_f, a_g, a_o = np.split(x @ self.W + h @ self.U + self.b, 4, axis=1)
         i = sigmoid(a_i)
         f = sigmoid(a_f)
@@ -247,7 +260,7 @@ class PlainLSTM(Module):
         return o * tanh_c, c_next, (x, h, c, i, f, g, o, tanh_c)
 
     def step_backward(self, dh, dc, kept, grads):
-        """From the gradient of the next state to dx and the gradient of the previous state."""
+        """From the gradients of the new h and c to dx and the gradients of the previous h, c."""
         x, h, c, i, f, g, o, tanh_c = kept
         do = dh * tanh_c
         dc = dc + dh * o * (1 - tanh_c**2)
@@ -286,7 +299,8 @@ class PlainLSTM(Module):
 # %% [markdown]
 # ## Check
 #
-# Four steps, three sequences, all sizes different. `input[0]` is xs, `input[1]` the first state.
+# We check four steps of three sequences, with sizes that all differ. In the report, `input[0]` is
+# xs, `input[1][0]` is h_0 and `input[1][1]` is c_0.
 
 # %%
 rng = np.random.default_rng(2)
@@ -309,8 +323,8 @@ def check(cell, xs):
 print(check(create(PlainLSTM), xs))
 
 # %% [markdown]
-# The library's LSTM must give the same numbers, although it computes x W of all steps in one
-# product, and the four gates of a step in one compiled loop.
+# The library's LSTM computes x W for all steps in one product, and the four gates of a step in one
+# compiled loop. But its numbers must be the same as ours.
 
 
 # %%
@@ -333,7 +347,8 @@ print("the library's LSTM gives the same states and gradients")
 # ## A bug
 #
 # Suppose you have read both papers, and combine the forward pass of 2000 with the backward pass of
-# 1997, which had no forget gate. Check a single step first. Which gradients will be wrong?
+# 1997, when there was no forget gate. One line below differs from `PlainLSTM`. We check a single
+# step first, and then four. Which gradients will be wrong with a single step?
 
 
 # %%
@@ -359,18 +374,17 @@ one_step = caught(check, create(HalfModern), xs[:1])
 four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
-# With one step the gradients of all weights are correct. Only `input[1][1]`, which is c_0, is
-# wrong, and the report names the line that computes it, dc_before, and what is missing there: a
-# local derivative. (Which one? c_1 = f ∘ c_0 + …, so it is f.) With four steps everything is wrong,
-# because each step hands its error to the step before. So if a report ever says "right: none",
-# **shorten the sequence**, and check the gradient of the first state, too: without it, one step
-# would have passed.
+# With a single step, only `input[1][1]`, the gradient of c_0, is wrong. The report names the line
+# that computes it, and says what is missing there: a local derivative. (Which one? From
+# c_1 = f ∘ c_0 + …, it is f.) With four steps everything is wrong, because each step hands its
+# error to the step before it. So if a report ever says "right: none", **shorten the sequence**. And
+# check the gradient of the first state too: with a single step, no other gradient reveals this bug.
 #
 # ## A memory by hand
 #
-# How far does the carousel carry? If a forget gate gets nothing from x and h, its bias b_f alone
-# decides: f = σ(b_f). Then σ(b_f)^k of the value is left after k steps, and the same share of its
-# gradient, so that half is left after ln ½ / ln σ(b_f) steps:
+# How many steps can the carousel bridge? If the forget gate gets nothing from x and h, its bias b_f
+# decides: f = σ(b_f) at every step. After k steps, the share σ(b_f)^k of the value is left, and the
+# same share of the gradient arrives k steps back. Half is left after ln ½ / ln σ(b_f) steps:
 
 # %%
 for bias in (0, 1, 3, 5):
@@ -379,16 +393,17 @@ for bias in (0, 1, 3, 5):
     print(f"b_f = {bias}: f = {open_by:.3f}, half is left after {half:5.1f} steps")
 
 # %% [markdown]
-# At b_f = 0 the forget gate halves the gradient at every step. Do you want to change your guess?
+# At b_f = 0 the forget gate halves the gradient at every step. Do you want to change your first
+# guess?
 #
-# A memory needs no training: one unit is enough, with weights that we choose. It reads pairs
-# (value, flag), takes in the value when the flag is 1, and keeps it until the next flag, whatever
+# A memory needs no training. One unit is enough, if we choose its weights. It reads pairs (value,
+# flag). When the flag is 1, the unit stores the value, and keeps it until the next flag, whatever
 # values come in between:
 #
-#     a_i = 12 flag − 6           open at the flag, closed otherwise
-#     a_f = b_f − 12 flag         keeps the past, except at the flag
-#     a_g = value                 the candidate, tanh(value)
-#     a_o = 6                     always shown
+#     a_i = 12 flag − 6           input gate: open at a flag, closed otherwise
+#     a_f = b_f − 12 flag         forget gate: keeps the past, except at a flag
+#     a_g = value                 the candidate is tanh(value)
+#     a_o = 6                     output gate: always open
 
 # %%
 rng = np.random.default_rng(5)
@@ -401,7 +416,7 @@ pairs = np.stack([values, flags], axis=1)[:, None]              # (T, 1, 2)
 
 
 def memory(b_f):
-    """c_0, c_1, … of the unit above."""
+    """c_0, c_1, … of this unit with the bias b_f."""
     W = np.array([[0, 0, 1, 0], [12, -12, 0, 0]])
     b = np.array([-6, b_f, 0, 6])
     unit = PlainLSTM(W.astype(float), np.zeros((1, 4)), b.astype(float))
@@ -412,26 +427,34 @@ def memory(b_f):
 # %%
 curves = {f"c with b_f = {b_f}": memory(b_f) for b_f in (1, 3, 6)}
 for name, c in curves.items():
-    print(f"{name}: {c[4]:.2f} at the flag, {c[24]:.2f} twenty steps later")
+    print(f"{name}: {c[4]:.2f} is stored at the flag, {c[24]:.2f} is left twenty steps later")
 title = (f"b_f = 6 still holds {curves['c with b_f = 6'][24]:.2f} after 20 steps of noise, "
          f"b_f = 1 holds {curves['c with b_f = 1'][24]:.2f}")
 show(memory_picture(values, flags, curves, title), "03_memory")
 
 # %% [markdown]
-# An Elman unit has no such gates, so whatever it reads goes into its state, at every step, whereas
-# i and f let a unit choose *when*.
+# In the figure, the bars are the values that the unit reads, black where the flag is 1, and the
+# lines are its cell state. With b_f = 6 the unit still holds its value after twenty steps of noise,
+# and with b_f = 1 it has lost it. An Elman unit has no gates, so everything that it reads changes
+# its state, at every step. The gates i and f let a unit choose *when* its state changes.
 #
 # ## How much of the gradient arrives
 #
-# Now take untrained networks of 32 units, with both paths open, which read the inputs of lesson
-# 02's recall task. We vary two things: the bias b_f of the LSTM, and the start of U. It is small,
-# between −0.1 and 0.1, or **orthogonal** (it changes no vector's length), which served Elman's
-# network better in lesson 02. If a name does not mention U, U is small. The loss reads only the
-# last state: h of Elman's network, and c of the LSTMs, where the carousel ends. `way_back` is the
-# backward pass, and keeps every ∂L/∂(state).
+# How much of the gradient arrives in a whole network, where path (2) is open as well? We take
+# untrained networks of 32 units, which read the inputs of lesson 02's recall task. They differ in
+# three ways:
+#
+# - The cell is Elman's or an LSTM.
+# - In the LSTM, the bias of the forget gates starts at b_f = 0, 1, 3 or 5.
+# - U starts *small*, between −0.1 and 0.1, or **orthogonal**, so that it changes no vector's
+#   length. In lesson 02, networks with an orthogonal U learnt more. If a name does not mention U, U
+#   is small.
+#
+# The loss reads only the last state: c in an LSTM, where the carousel ends, and h in Elman's
+# network, which has no c. `way_back` runs the backward pass and keeps the gradient of every state.
 
 # %% tags=["training"]
-NETWORKS = {                                    # b_f (None: Elman), whether U starts orthogonal
+NETWORKS = {                            # b_f (None in an Elman network), is U orthogonal?
     "Elman": (None, False),
     "LSTM, b_f = 0": (0.0, False),
     "Elman, U orthogonal": (None, True),
@@ -459,6 +482,7 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
     arrives[name] = lengths / lengths[0]
 
 # %% tags=["training"]
+print("share of the last state's gradient that arrives:")
 for name, (bias, _) in NETWORKS.items():
     print(f"{name:<22}", *(f"  {k} steps back {arrives[name][k]:.1e}" for k in (5, 40)))
     if bias is not None:
@@ -478,17 +502,21 @@ assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["LSTM, b_f = 3"]
 assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orthogonal"]
 
 # %% [markdown]
-# At first the LSTMs follow σ(b_f)^k: that is the carousel. Farther back they stay above it, because
-# path (2) is open as well, and with b_f = 5 the gradient even grows. But look at the order of the
-# curves: Elman's network with an orthogonal U is *above* the LSTMs with b_f = 0 and b_f = 1. Is the
-# network the cause, or how U starts? Only two networks with the same start can answer that.
+# After 5 steps, the LSTMs with a small U have about as much of the gradient left as the carousel
+# predicts, σ(b_f)^k. Farther back they have more, because path (2) contributes too, and with
+# b_f = 5 the gradient even grows.
+#
+# But look at the order of the curves. Elman's network with an orthogonal U is *above* the LSTMs
+# with b_f = 0 and b_f = 1. Is the cell the cause, or the start of U? Compare networks that start
+# alike. With a small U, more arrives in the LSTM with b_f = 0 than in Elman's network. With an
+# orthogonal U, more arrives in Elman's network. So the start of U matters, and not only the cell.
 #
 # ## Recall
 #
-# Lesson 02's task: the first symbol, the **key**, is one of four, and after n symbols of noise a
-# question mark asks for it, so that guessing is right a quarter of the time. Each n gets a new
-# network and 400 training steps. For each of the seven networks, write down the largest n that you
-# think it learns.
+# If more of the gradient arrives, does a network also learn more? The task is lesson 02's: the
+# first symbol, the **key**, is one of four, and after n symbols of noise a question mark asks for
+# it. Guessing is right a quarter of the time. Each n gets a new network and 400 training steps. For
+# each of the seven networks, write down the largest n that you think it learns.
 
 # %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
@@ -500,15 +528,15 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
         right.append(train_recall(model, n, rng))
     accuracy[name] = right
     listed = [f"n = {n}: {one:.2f}" for n, one in zip(DISTANCES, right)]
-    print(f"{name:<22} keys correct,", "   ".join(listed), flush=True)
-# the seeds 8, 9, 10, n = 8: Elman 0.29, 1.00, 0.25; LSTM, b_f = 0: 0.51, 0.54, 0.53; with U
-# orthogonal, Elman 1.00, 1.00, 1.00; LSTM 1.00, 0.76, 1.00
-# n = 16, U orthogonal: Elman 0.26, 1.00, 1.00; LSTM, b_f = 0: 0.27, 0.25, 0.24; b_f = 1: 0.27,
-# 0.74, 0.24; b_f = 5: 1.00, 1.00, 1.00, and at n = 32 1.00, 1.00, 1.00 as well
+    print(f"{name:<22} keys recalled:", "   ".join(listed), flush=True)
+# Keys recalled with the seeds 8, 9 and 10. At n = 8, U small: Elman 0.29, 1.00, 0.25; LSTM,
+# b_f = 0: 0.51, 0.54, 0.53. At n = 8, U orthogonal: Elman 1.00, 1.00, 1.00; LSTM, b_f = 0: 1.00,
+# 0.76, 1.00. At n = 16, U orthogonal: Elman 0.26, 1.00, 1.00; LSTM, b_f = 0: 0.27, 0.25, 0.24;
+# b_f = 1: 0.27, 0.74, 0.24; b_f = 5: 1.00, 1.00, 1.00, and at n = 32 also 1.00, 1.00, 1.00.
 
 # %% tags=["training"]
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
-title = (f"Share recalled: b_f = 0 learns {learnt['LSTM, b_f = 0']} of 5 distances, "
+title = (f"Share of keys recalled: b_f = 0 learns {learnt['LSTM, b_f = 0']} of 5 distances, "
          f"b_f = 5 learns {learnt['LSTM, b_f = 5']}")
 below = [[f"grad × {curve[n + 1]:.1g}" for n in DISTANCES] for curve in arrives.values()]
 shares = np.array(list(accuracy.values()))
@@ -519,77 +547,83 @@ assert learnt["LSTM, b_f = 0, U orth."] <= learnt["Elman, U orthogonal"]
 assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 
 # %% [markdown]
-# Take one change at a time.
+# Each row of the figure is a network, and each column is a distance n. The upper number of a field,
+# and its colour, is the share of keys recalled. We call a distance learnt if this share is more
+# than 0.9. Let us compare networks that differ in one thing only.
 #
-# *How U starts.* At n = 8 the LSTM with b_f = 0 recalls half of the keys, whereas Elman's network
-# with an orthogonal U recalls all of them. It would be easy to call the LSTM worse. But with the
-# same start the LSTM recalls all of them, too, so the start made that difference.
+# *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys, and Elman's network with
+# an orthogonal U recalls all of them. It would be easy to call the LSTM worse. But with an
+# orthogonal U, the LSTM recalls all of them, too. So the start of U made the difference, not the
+# cell.
 #
-# *The network, with equal starts.* How many of three seeds learn it?
+# *The cell, with equal starts.* The figure shows one seed. This table counts how many of three
+# seeds learn the distance:
 #
 # | | n = 8 | n = 16 |
 # |---|---|---|
 # | Elman, U small | 1 | 0 |
 # | LSTM, b_f = 0, U small | 0 | 0 |
-# | Elman, U orthogonal | 3 | 2 (not this run's) |
+# | Elman, U orthogonal | 3 | 2 (not the figure's seed) |
 # | LSTM, b_f = 0, U orthogonal | 2 | 0 |
 #
-# So with biases of 0 the LSTM is *no better* than Elman's network, and with an orthogonal U it is
-# behind.
+# That settles your first guess. With all biases at 0, the LSTM is *no better* than Elman's network,
+# and with an orthogonal U it is worse.
 #
 # *The bias, with everything else equal.* With b_f = 5 the LSTM recalls keys over 32 symbols, which
-# no other network here does, and with an orthogonal U it does so with all three seeds, too. So the
-# gates alone are not a cure: what helps is a forget gate that starts open, as Gers et al. advised
-# in 2000. (Question 5 has other seeds of the small start.)
+# no other network in the figure does. (If its U starts orthogonal too, all three seeds do. The
+# figure does not show this.) So the gates alone are not a cure. What helps is a forget gate that
+# starts open, as Gers et al. advised in 2000. (Question 5 repeats the figure with other seeds.)
 #
-# In the figure, the lower number of each field is the share of the gradient that arrives, before
-# training, at the state that has just read the key. Among the LSTMs with a small U, this share
-# predicts success: the larger b_f is, the more arrives, and the farther they recall. But the share
-# does not decide. Elman's network with a small U learns n = 4 although only 3.7e-03 arrives
-# (training changes the weights, and this share with them), and with b_f = 3 more than half arrives
-# at n = 32, yet that network still guesses. Arriving is not enough, because the gradient must also
-# stand out among those of 32 symbols that do not matter.
+# The lower number of a field is the share of the gradient that arrives, before training, at the
+# state that has just read the key. Does this share predict what is learnt? Among the LSTMs with a
+# small U it does: with a larger b_f, more of the gradient arrives, and larger distances are learnt.
+# But there are exceptions. Elman's network with a small U learns n = 4 although only 3.7e-03
+# arrives. (Training changes the weights, and this share with them.) And with b_f = 3, more than
+# half arrives at n = 32, but that network still guesses. It is not enough that the gradient of the
+# key arrives. It must also stand out among the gradients of the 32 symbols that do not matter.
 #
 # ## Dropout, but not along time
 #
-# A network that remembers can learn its text by heart, word by word. That is **overfitting**, and
-# **dropout**, D, works against it (Srivastava et al. 2014). In training, D zeroes each number with
-# probability p, so that a network cannot rely on any single unit, and divides the others by 1 − p,
-# which keeps the expectation. *Where* does dropout belong? On the connections that lead upwards,
-# and on no others (Zaremba et al. 2014, section 3.2):
+# A network that remembers can learn its text by heart, word by word. This is **overfitting**, and
+# **dropout**, D, works against it (Srivastava et al. 2014). In training, D sets each number to zero
+# with probability p, so that a network cannot rely on any single unit. It divides the others by
+# 1 − p, which keeps the expected value of each. *Where* does dropout belong? On the connections
+# that lead upwards, from layer to layer, and on no others (Zaremba et al. 2014, section 3.2):
 #
 #     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
 #     a softmax above it reads       D(h_t), and so does a second layer
 #
-# With one layer, the trace of a word then meets D twice, no matter how long ago the word was read,
-# whereas if D were applied to c, a trace that must last for 32 steps would meet it 32 times.
-# (Question 7 tries it.)
+# With one layer, what is stored about a word passes through D twice, once on the way in and once on
+# the way out, no matter how long it is stored. If D were applied to c at every step, it would pass
+# through D 32 times in 32 steps, until little of it was left. (Question 7 tries this.)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
 # ## By heart
 #
-# We train a language model on 10,000 words of the Bible for 14 epochs, once without and once with
-# dropout, and watch its perplexity on other parts of the Bible, the held-out text.
+# What does dropout change? We train a language model on 10,000 words of the Bible for 14 epochs,
+# once without and once with dropout. After each epoch we measure its perplexity on this training
+# text and on other parts of the Bible, the held-out text.
 #
-# One trap first. A word that occurs only once in the 10,000, or never, becomes `<unk>`, unknown.
-# That would be the easiest word of all to guess, so the models only read it. That removes far more
-# words from the held-out text, and the rest are easier to guess, even from word counts. So the
-# held-out curve will begin below the training curve.
+# There is one trap. A word that occurs only once in the training text, or never, becomes `<unk>`,
+# unknown. This word is so frequent that it would be the easiest of all to guess, so the models only
+# read it, and never predict it. This removes far more words from the held-out text than from the
+# training text. The words that remain are common ones, easier to guess even for a model that only
+# counts words. So the held-out curve will begin *below* the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14
 vocabulary, ids, others = bible_words(10_000, 8_000)
 learn = known_words(ids)
 held_out = known_words(others)
-for name, text in (("to learn from", ids), ("held out", others)):
-    print(f"{name:<13} <unk> is {(text == UNK).mean():.1%}, perplexity by counts of words "
-          f"{count_perplexity(text, ids):.0f}")
+for name, text in (("training text", ids), ("held-out text", others)):
+    print(f"{name}: {(text == UNK).mean():.1%} of the words are <unk>; on the others, word counts "
+          f"have a perplexity of {count_perplexity(text, ids):.0f}")
 
 
 # %% tags=["training"]
 def train_words(p, seed=7):
-    """→ a model, and for each epoch its perplexity, without dropout, on both texts."""
+    """→ a trained model, and its perplexity on both texts after each epoch, dropout off."""
     rng = np.random.default_rng(seed)
     model = LanguageModel.create(rng, len(vocabulary), hidden=128, layers=1, dropout=p,
                                  forget_bias=1.0)
@@ -621,7 +655,8 @@ assert best[0.5] < best[0.0] and last[0.5] < 0.8 * last[0.0]
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")
 for ax, p in zip(axes, models):
     plotting.learning_curves(histories[p], ax=ax)
-    _, other_text, *_ = ax.get_lines()
+    training_text, other_text, *_ = ax.get_lines()
+    training_text.set_label("training text")
     other_text.set_label("held-out text")
     ax.legend()
     ax.set_title(f"dropout p = {p}: the held-out perplexity ends at {last[p]:.0f}")
@@ -631,31 +666,35 @@ show(figure, "03_dropout")
 by_heart = {p: share_right(model, learn) for p, model in models.items()}
 elsewhere = {p: share_right(model, held_out) for p, model in models.items()}
 for p in models:
-    print(f"p = {p}: next words predicted: {by_heart[p]:.0%} of its own text, "
+    print(f"p = {p}: it predicts {by_heart[p]:.0%} of the words of the training text, "
           f"{elsewhere[p]:.0%} of the held-out text")
 assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 
 # %% [markdown]
-# Without dropout the held-out curve rises after four epochs. While the model gets better and better
-# on its own text, until it predicts 59 % of the next words, its perplexity on the held-out text
-# ends at more than one and a half times its best value. That is *by heart*: what it went on to
-# learn was this text, not English. With dropout the model predicts only 45 % of its own text, but
-# more of the held-out text, whose curve sinks lower and hardly turns (question 6: three seeds).
+# Without dropout (left), the held-out perplexity rises after four epochs, and ends at more than one
+# and a half times its best value. All the while, the model gets better on its own training text,
+# until it predicts 59 % of the next words. That is *by heart*: what it learnt after the fourth
+# epoch was this text, not English. With dropout (right), the model predicts only 45 % of its own
+# text, but more of the held-out text. The held-out perplexity falls lower, and then hardly rises.
+# (Question 6 repeats this with three seeds.)
 #
-# Can you hear it? Given the first five words of the text, both models continue with the most likely
-# word each time. Which of them knows its text by heart?
+# Now for your second guess. Both models are given the first five words of the training text, and
+# continue with the most likely word each time. (A slash is the end of a verse.) Which of them knows
+# the text by heart?
 
 # %% tags=["training"]
-print("the text", in_words(vocabulary, ids[:30]))
-for p in (0.5, 0.0):
-    print("a model ", recite(models[p], vocabulary, ids[:5], 29))
+print("the text:", in_words(vocabulary, ids[:30]))
+for name, p in {"model A": 0.5, "model B": 0.0}.items():
+    print(f"{name}: ", recite(models[p], vocabulary, ids[:5], 29))
 
 # %% [markdown]
-# The second one, but you cannot hear it: neither recites. Both speak in phrases of the Bible and
-# sound alike, because a model that predicts 59 % of the next words soon writes a wrong one, which
-# leads away from the text. Only a text that neither has seen tells the two apart.
+# Model B does. It was trained without dropout. But you can hardly tell, because neither model
+# recites the text. A model that predicts 59 % of the next words soon writes a wrong one, which
+# leads away from the text. From there, both go on in phrases of the Bible, and sound alike. Only a
+# text that neither has seen tells them apart.
 #
-# Next, lesson 04: can fewer gates, and no cell state, do the same?
+# What helped in this lesson was a forget gate that starts open. Lesson 04 asks next: can fewer
+# gates, and no cell state, do the same?
 
 # %% [markdown]
 # ## What others call it
@@ -666,9 +705,9 @@ for p in (0.5, 0.0):
 # | candidate g | cell input, cell gate (PyTorch), block input; c̃ |
 # | constant error carousel | CEC; today: the additive path through time |
 # | b_f | forget gate bias; `unit_forget_bias=True` (Keras) is b_f = 1 |
-# | dropout upwards | non-recurrent dropout; `dropout`, as opposed to `recurrent_dropout` (Keras) |
+# | dropout upwards | non-recurrent dropout; `dropout`, not `recurrent_dropout`, in Keras |
 # | by heart | overfitting, memorization |
-# | path back in time | gradient flow, back-propagation through time |
+# | path back in time | gradient flow |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -692,25 +731,25 @@ for p in (0.5, 0.0):
 # %% [markdown]
 # ## Questions
 #
-# 1. In the pencil step, shut unit 1 off: a_i = −30, a_f = 30. What is dc_0 now, in terms of dc? And
-#    what does the unit itself learn at this step?
-# 2. In 1997 f was 1. Which lines of `step_backward` go away? A network with b_f = 100 amounts to
-#    that: does it learn to recall over 32 symbols?
-# 3. If f is 1 and each step adds i ∘ g = 0.1, c is 3 after 30 steps. How much of dh then reaches
-#    dc, and why is that a second reason for a forget gate?
-# 4. Suppose `step_backward` has `dc = dh * o * (1 - tanh_c**2)`, and the loss does not read the
-#    last c. Which gradients are wrong with one step? With four? Can the network still learn to
-#    recall? (Write this line in exercise `lstm`, and check.)
-# 5. With b_f = 5 the task was not learnt at n = 64. Is it impossible, or only slow? And how much
-#    does chance decide? Repeat the table with the seeds 9 and 10.
-# 6. Predict `<unk>` like any other word, in both texts. What happens to the held-out curve, and
-#    when does it cross the training curve? (And is the lesson's own result chance? Try other
-#    seeds.)
-# 7. Put D on h_{t−1} after all: h ∘ m_t / (1 − p) with a fresh mask m_t for each step. Derive the
-#    backward pass and check it. What does it change on path (1)? Then take the trained networks
-#    with b_f = 5, and apply D while they recall: upwards, to h, to c, or to both. Where is the key
-#    stored?
+# 1. In the pencil step, shut off unit 1: set its a_i to −30 and its a_f to 30. What is its dc_0
+#    then, in terms of its dc? And what can the unit itself still learn from this step?
+# 2. In 1997 there was no forget gate, which is the same as f = 1. Which lines of `step_backward` go
+#    away? A network with b_f = 100 behaves like that. Does it learn to recall keys over 32 symbols?
+# 3. Suppose f is 1 and each step adds i ∘ g = 0.1, so that c is 3 after 30 steps. How much of dh
+#    then reaches dc, and why is that a second reason for a forget gate?
+# 4. Suppose `step_backward` has the line `dc = dh * o * (1 - tanh_c**2)`, without the upstream dc,
+#    and the loss does not read the last c. Which gradients are wrong with one step? With four? Can
+#    the network still learn to recall? (Write this line in exercise `lstm`, and check.)
+# 5. With b_f = 5 the network did not learn n = 64. Is that impossible, or does it only take longer?
+#    And how much of the figure is chance? Repeat it with the seeds 9 and 10.
+# 6. Let the models predict `<unk>` like any other word, in both texts. What happens to the held-out
+#    curve, and when does it cross the training curve? (And is the lesson's own result chance? Try
+#    other seeds.)
+# 7. Apply D to h_{t−1} after all: the step reads h ∘ m_t / (1 − p), with a fresh mask m_t of zeros
+#    and ones at each step. Derive the backward pass and check it. What changes on path (1)? Then
+#    take the trained networks with b_f = 5, and apply D while they recall: upwards, to h, to c, or
+#    to both h and c. Where is the key stored?
 # 8. Lesson 04's cell will have h_t = (1 − z) ∘ n + z ∘ h_{t−1}. Where is its carousel, and which
 #    bias plays the part of b_f?
-# 9. Close path (2) with U = 0, and let the loss read only c_T. What is ∂L/∂c_0, in terms of
-#    ∂L/∂c_T? Show it to the last digit.
+# 9. Close path (2) by setting U = 0, and let the loss read only c_T. What is ∂L/∂c_0, in terms of
+#    ∂L/∂c_T? Show that your formula is right to the last digit.

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 04: the gated recurrent unit
 #
-# **You will be able to** derive the GRU with its backward pass, recognize its four conventions, set
+# **You will be able to** derive the GRU and its backward pass, recognize its four conventions, set
 # a unit by hand, find the same unit in a trained network, and measure what the reset gate is worth.
 #
 # **Needs:** lessons 02 and 03. **Time:** 35 minutes to read, 1 minute to run.
@@ -10,15 +10,16 @@
 #
 #     god said , “ let there be light , ” and there was light .
 #
-# You know it at once, because you saw a quotation mark some time ago and have *held* that ever
-# since. The network of lesson 02 cannot hold, because it rewrites all of its state at every letter.
-# Lesson 03's LSTM can, with three gates and a cell state, and so can the **gated recurrent unit**,
-# GRU (Cho et al. 2014), with two gates and no cell state. At each step each unit chooses: *keep*
-# the number you have, or *take* a new one.
+# You know at once, because you saw a quotation mark some time ago and have *held* on to that ever
+# since. The network of lesson 02 cannot hold on to anything, because it rewrites all of its state
+# at every letter. Lesson 03's LSTM can, with three gates and a cell state. So can the **gated
+# recurrent unit**, GRU (Cho et al. 2014), with only two gates and no cell state. At each step, each
+# unit chooses: *keep* the number you have, or *take* a new one.
 #
-# You will set one unit by hand so that it holds, and then derive the step. In the end 128 units
-# learn English letters, and nothing in their training says what a quotation is. Guess now: will one
-# of them learn to do what your unit did?
+# First you will set one unit by hand so that it holds the answer. Then you will derive the whole
+# step. At the end, a network of 128 units learns to predict the letters of English verses, and
+# nothing in its training says what a quotation is. Guess now: will one of its units learn to do
+# what your unit did?
 
 # %%
 print("Lesson 04: the gated recurrent unit", flush=True)
@@ -42,14 +43,16 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## A unit that holds
 #
-# One unit has one number h. At each letter it gets an offer, the **candidate** n, between −1 and 1,
-# and its **gate** z, between 0 and 1, decides how much of the old number to keep:
+# One unit has one number, h. At each letter it is offered a new number, the **candidate** n,
+# between −1 and 1. Its **gate** z, between 0 and 1, decides how much of the old number to keep:
 #
 #     h' = (1 − z) n + z h
 #
-# At z = 1 the offer is ignored; at z = 0 nothing of the past is left. A gate is the sigmoid of some
-# number, σ(a) = 1 / (1 + e^{−a}). Let a be −6 at a quotation mark and 6 at every other letter. The
-# offer is +1 at an opening mark, −1 at a closing one, and 0 elsewhere.
+# If z is 1, the unit keeps its old number and ignores the candidate. If z is 0, it takes the
+# candidate, and nothing of the past is left. A gate is the sigmoid of some number a,
+# σ(a) = 1 / (1 + e^{−a}). We choose a = −6 at a quotation mark, which makes the unit take, and
+# a = 6 at every other letter, which makes it keep. The candidate is +1 at an opening mark, −1 at a
+# closing mark, and 0 elsewhere.
 
 # %%
 VERSE = "god said , “ let there be light , ” and there was light ."
@@ -72,38 +75,39 @@ for letter in VERSE:
 # %%
 left = states[VERSE.index("”") - 1]
 show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and keeps in between "
-               f"({left:.3f} is left before the closing mark)"), "04_hold")
+               f"({left:.3f} is left just before the closing mark)"), "04_hold")
 
 # %% [markdown]
-# With one number and one gate the unit knows at every letter whether it is inside, although it
-# leaks a little, since z is not quite 1. The gradient takes the same path back: ∂h'/∂h = z, so the
-# gradient of the last letter arrives at the mark nearly whole.
+# With one number and one gate, this *hold unit* knows at every letter whether it is inside. It
+# leaks a little, because z is not quite 1. The gradient takes the same path back: because
+# ∂h'/∂h = z, the gradient from a later letter arrives at the mark nearly whole.
 #
 # ## The whole unit
 #
-# Now let a network find the gates: H units read x and h, and a layer computes each gate. The
-# candidate reads the past as well, but sometimes it must not: a unit that counts the letters of a
-# word has to start again at a space. So there is a second gate, the **reset gate** r, which hides
-# the past from the candidate if r = 0. ∘ multiplies element by element.
+# Now a network should find such gates itself. It has H units, and each gate is computed from x and
+# h. The candidate reads the past as well, but sometimes it should not: a unit that counts the
+# letters of a word has to start again at a space. So there is a second gate, the **reset gate** r.
+# Where r = 0, the past is hidden from the candidate. ∘ multiplies element by element.
 #
-#     a_r, a_z, a_n = x W + b             the input's part of all three
+#     a_r, a_z, a_n = x W + b             the input's part of r, z and n
 #     r  = σ(a_r + h U_r)                 reset gate
 #     z  = σ(a_z + h U_z)                 update gate
-#     s  = h U_n + b_n                    the past, as the candidate could see it
+#     s  = h U_n + b_n                    the past, as the candidate sees it if r = 1
 #     n  = tanh(a_n + r ∘ s)              candidate
 #     h' = (1 − z) ∘ n + z ∘ h            keep where z is 1, take where it is 0
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x, h, h' | (I,), (H,), (H,) | the input, the state before and the state after |
+# | x, h, h' | (I,), (H,), (H,) | the input, the state before the step and the state after it |
 # | r, z | (H,) | reset gate and **update gate**, between 0 and 1 |
 # | W, b | (I, 3H), (3H,) | three blocks of H columns, for r, z, n |
-# | U | (H, 3H) | likewise U_r, U_z, U_n |
-# | b_n | (H,) | a bias that r multiplies |
+# | U | (H, 3H) | three blocks of H columns: U_r, U_z, U_n |
+# | b_n | (H,) | a second bias of the candidate, which r multiplies |
 #
-# Compared with lesson 03: z is the forget gate f, and 1 − z takes the place of the input gate i, so
-# h is a weighted mean of old and new and cannot grow as c could. All of h is shown, without an
-# output gate, so three blocks of weights replace the LSTM's four.
+# Compare this with the LSTM. Here z plays the part of the forget gate, and 1 − z that of the input
+# gate. So h is a weighted mean of an old and a new number, and cannot grow without limit as c
+# could. There is no output gate, and all of h is shown. That leaves three blocks of weights, where
+# the LSTM has four.
 
 # %%
 boxes = {
@@ -123,7 +127,8 @@ show(plotting.diagram(boxes, arrows, title="h is used four times: it is kept, an
 # %% [markdown]
 # ## Forward
 #
-# One step of two units, with numbers; a_r, a_z, a_n are given. (`more` is for the checks below.)
+# Here is one step of two units in numbers. The input's parts a_r, a_z and a_n are given. (The
+# arguments of `step` that end in `more` are for the checks below.)
 
 # %%
 a_r = np.array([0.5, -1.0])
@@ -137,7 +142,7 @@ b_n = np.array([0.1, -0.2])
 
 # %%
 def step(a_r, a_z, a_n, h, U_r, U_z, U_n, b_n, r_more=0, z_more=0, s_more=0, n_more=0):
-    """All (H,), the matrices (H, H) → h' (H,), cache."""
+    """Vectors (H,) and matrices (H, H) → h' (H,), cache."""
     r = sigmoid(a_r + h @ U_r) + r_more
     z = sigmoid(a_z + h @ U_z) + z_more
     s = h @ U_n + b_n + s_more
@@ -150,19 +155,19 @@ for name, value in {"r": r, "z": z, "s": s, "n": n, "h": h, "h'": after}.items()
     print(f"  {name:<2} = {value}")
 
 # %% [markdown]
-# The first unit's z is 0.94, so its state moves a little from 0.9 towards its candidate, whereas
-# the second, with z = 0.35, goes most of the way.
+# The first unit has z = 0.94, so its state moves only a little, from 0.9 towards its candidate. The
+# second has z = 0.35, so its state moves most of the way.
 #
 # ## Backward
 #
-# Given the **upstream gradient** dh' = ∂L/∂h', we take the lines in reverse and check each with a
-# central difference. The last line has three arrays:
+# Given the **upstream gradient** dh' = ∂L/∂h', we go from the last equation to the first, and check
+# each gradient with a central difference. The last equation contains z, n and h, so it gives three
+# gradients:
 #
 #     h' = (1 − z) ∘ n + z ∘ h        dz = dh' ∘ (h − n)      dn = dh' ∘ (1 − z)
 #                                     dh = dh' ∘ z                                        (1)
 #
-# Term (1) is what the unit was invented for: a path back through time on which z is the only
-# factor.
+# Term (1) is what the GRU was invented for: a path back through time on which z is the only factor.
 
 # %%
 dafter = np.array([1.0, -2.0])
@@ -178,7 +183,7 @@ def check_gradient(name, ours, array, **more):
     """Print our gradient and the measured one, for a change of this array."""
     measured = numeric_gradient(partial(loss, **more), array)
     assert np.allclose(ours, measured, rtol=1e-7, atol=1e-9), name
-    print(f"  {name:<5} {ours.ravel()}   as measured: {measured.ravel()}")
+    print(f"  {name:<5} {ours.ravel()}   measured: {measured.ravel()}")
 
 
 # %%
@@ -189,20 +194,21 @@ check_gradient("dz", dz, more, z_more=more)
 check_gradient("dn", dn, more, n_more=more)
 
 # %% [markdown]
-# Next comes the candidate, with tanh' = 1 − tanh². da_n is the gradient of the argument of tanh:
+# Next comes the candidate, with tanh' = 1 − tanh². The gradient of the argument of tanh is da_n:
 #
 #     n = tanh(a_n + r ∘ s)       da_n = dn ∘ (1 − n²)    dr = da_n ∘ s    ds = da_n ∘ r
 #     s = h U_n + b_n             dU_n = hᵀ ds            db_n = ds
 #                                 dh  += ds U_nᵀ                                          (2)
 #
-# Then the two gates, with σ' = σ (1 − σ):
+# Then come the two gates, with σ' = σ (1 − σ):
 #
 #     r = σ(a_r + h U_r)          da_r = dr ∘ r ∘ (1 − r)         dU_r = hᵀ da_r
 #     z = σ(a_z + h U_z)          da_z = dz ∘ z ∘ (1 − z)         dU_z = hᵀ da_z
 #                                 dh  += da_r U_rᵀ + da_z U_zᵀ                            (3)
 #
-# Because z (1 − z) is small for a gate close to 0 or 1, it gets hardly any gradient: it is
-# **saturated**, and training does not move it. (Question 5 has a unit that locks itself this way.)
+# If a gate z is close to 0 or 1, then z (1 − z) is small, and the gate gets hardly any gradient. We
+# say that it is **saturated**, and training hardly moves it. (In question 5 a unit locks itself in
+# this way.)
 
 # %%
 da_n = dn * (1 - n**2)
@@ -217,8 +223,8 @@ check_gradient("da_r", da_r, a_r)
 check_gradient("da_z", da_z, a_z)
 
 # %% [markdown]
-# h is used four times, so dh is a sum of four terms: h is kept, the candidate sees it, and each
-# gate reads it. Which term will be the largest?
+# The state h is used four times: it is kept, the candidate reads it, and so does each of the two
+# gates. So dh is a sum of four terms. Which of them will be the largest?
 
 # %%
 uses = {"kept": dafter * z, "s": ds @ U_n.T, "r": da_r @ U_r.T, "z": da_z @ U_z.T}
@@ -227,15 +233,15 @@ for name, part in uses.items():
 check_gradient("dh", sum(uses.values()), h)
 check_gradient("dU_z", np.outer(h, da_z), U_z)
 check_gradient("dU_n", np.outer(h, ds), U_n)
-print("one step: every gradient is what the central difference measures")
+print("one step: every gradient equals its central difference")
 
 # %% [markdown]
-# The kept term (1) is by far the largest in both units, even where z is only 0.35.
+# In both units the kept term, (1), is by far the largest, even in the second, where z is only 0.35.
 #
 # ### How a bug looks
 #
-# Here is the whole backward pass as a function, with a planted bug. Before you look for the bug,
-# read the report.
+# Here is the whole backward pass as a function, with a planted bug. Read the report first, and only
+# then look for the bug.
 
 
 # %%
@@ -263,16 +269,17 @@ def check(backward):
 report = caught(check, forgetful)
 
 # %% [markdown]
-# Only `input[3]`, which is h, is wrong. The report names the line that adds up dh, which has two
-# terms, but h has four uses: both gates read it, and term (3) is missing. In training nothing would
-# crash: the last step's share of the weights' gradients stays correct, while that of every earlier
-# step is slightly wrong.
+# Only `input[3]`, the gradient of h, is wrong. The report names the line that adds up dh. That line
+# has two terms, but h is used four times: the gates read it too, and term (3) is missing. In
+# training nothing would crash. The last step would still add correct gradients to those of the
+# weights, and every earlier step would add slightly wrong ones.
 #
 # ## Four conventions, two lines
 #
-# Papers and libraries differ in two lines. *Reset*: r multiplies the past **after** the product
-# with U_n, as above, or **before** it. *Update*: z is the share of the **old** state, as above, or
-# of the **new** one.
+# Not every GRU has the equations above. Papers and libraries differ in two lines. *Reset*: r
+# multiplies the past either **after** the product with U_n, as above, or **before** it. *Update*: z
+# is either the share of the **old** state, as above, or the share of the **new** one, the
+# candidate.
 #
 # | who | reset | z is the share of the |
 # |---|---|---|
@@ -280,19 +287,20 @@ report = caught(check, forgetful)
 # | Bahdanau et al. 2015, A.1.1 | before | new |
 # | cuDNN, PyTorch; Keras with `reset_after=True` | after | old |
 #
-# Old or new is a matter of taste: since 1 − σ(a) = σ(−a), changing the sign of z's weights turns
-# one into the other. Before or after is not: because U_n mixes the units, r ∘ (h U_n) is not
-# (r ∘ h) U_n. The backward pass of *before*:
+# Old or new is a matter of taste. Because 1 − σ(a) = σ(−a), changing the sign of z's weights turns
+# one into the other. But before and after are different cells. Because U_n mixes the units,
+# r ∘ (h U_n) is not (r ∘ h) U_n. With *before*, these lines replace (2):
 #
 #     n = tanh(a_n + s U_n)       ds = da_n U_nᵀ      dU_n = sᵀ da_n
 #     s = r ∘ h                   dr = ds ∘ h         dh  += ds ∘ r                       (2')
 #
 # ## Any number of steps
 #
-# Over a sequence, dh of step t + 1 is added to the upstream gradient of h_t, as in lesson 02.
-# Because a batch has B sequences of different lengths, a **mask** (T, B) is False where a sequence
-# has ended. There the state must not change: the share of the old state, `keep`, is 1 whatever z
-# is, so dz is 0.
+# Over a sequence, the dh that comes back from step t + 1 is added to the upstream gradient of h_t,
+# as in lesson 02. One thing is new: the B sequences of a batch may have different lengths. A
+# **mask** (T, B) is False where a sequence has ended, and there its state must not change. In the
+# code, `keep` is the share of the old state. Where the mask is False, `keep` is 1 whatever z is,
+# and so dz is 0.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start masks`, then
 # > `gru`. In `find-in-masks` one line is wrong; find it from the report.
@@ -376,7 +384,8 @@ class PlainGRU(Module):
 # %% [markdown]
 # ## Check
 #
-# We check sequences of 4, 2 and 3 steps in all four conventions, and against the library's GRU.
+# We check all four conventions on sequences of 4, 2 and 3 steps, first with central differences,
+# then against the library's GRU.
 
 # %%
 rng = np.random.default_rng(4)
@@ -399,19 +408,20 @@ for reset in ("after", "before"):
         report = gradcheck(plain, xs, first, mask, rng=np.random.default_rng(6))
         library = create(GRU, reset, update)
         check_same(plain, library, xs, first, mask, np.random.default_rng(7))
-        print(f"  reset={reset:<6} update={update}   worst error {report.worst:.0e}, and the same "
-              "as the library's")
+        print(f"  reset={reset:<6} update={update}   worst error {report.worst:.0e}; the library's "
+              "GRU gives the same")
 
 # %% [markdown]
 # `numpy-attention step 4` shows every array of the cell, one time step after another.
 #
 # ## A model of letters
 #
-# The model is lesson 02's, with a GRU: it reads the Bible as letters, in windows of 100, with the
-# state carried. b_z, the part of b that belongs to z, starts evenly spread from −1 to 5, so that
-# some units start by taking, some by keeping, and none is saturated. (Question 6 starts with all
-# b_z = 0.) Lesson 03 asked whether fewer gates and no cell state can do the same, so we also train
-# an LSTM with as many units.
+# Lesson 03 ended with a question: can fewer gates, and no cell state, do the same? To find out, we
+# train a model of letters with a GRU, and another with an LSTM of as many units. As in lesson 02,
+# the model reads the Bible as letters. It reads windows of 100 letters, and its state is carried
+# from one window to the next. In the GRU, b_z is the part of b that belongs to z. It starts evenly
+# spread from −1 to 5, so that some units start by taking, some start by keeping, and none is
+# saturated. (Question 6 starts with all b_z = 0.)
 
 # %% tags=["training"]
 UNITS = 128
@@ -434,30 +444,35 @@ lstm = LanguageModel.create(np.random.default_rng(7), V, hidden=UNITS, layers=1,
                             embedding=32, init=0.3, forget_bias=1.0)
 for name, one in {"GRU": model, "LSTM": lstm}.items():
     reached = train(one, ids, 700, held_out)
-    print(f"{name:<4} {one.size:,} parameters: {reached:.2f} bits per letter, held out", flush=True)
+    print(f"{name:<4} {one.size:,} parameters: {reached:.2f} bits per held-out letter", flush=True)
     assert reached < 2.1
-print(f"by counting pairs of letters {bigram_bits(ids, held_out, V):.2f}")
-# with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
+print(f"by counting pairs of letters: {bigram_bits(ids, held_out, V):.2f} bits")
+# bits with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# The GRU can. With fewer parameters, it differs from the LSTM little more than two seeds do.
+# The GRU can. It has fewer parameters, and its result differs from the LSTM's by little more than
+# the results of two seeds differ.
 #
 # ## Did it find your unit?
 #
-# Look for a unit whose *state* distinguishes inside (+1) from outside (−1), as yours did:
+# Is one of the 128 units a hold unit? We mark each letter with +1 inside a quotation and −1
+# outside, and search like this:
 #
-# - Choose the unit whose state correlates most with these ±1, with either sign.
-# - Choose it in the first half of 60,000 held-out letters, and measure it in the second. (The best
-#   of 128 is partly chance.)
-# - Count only verses that close every quotation they open.
-# - Leave its *gate* out of the choice.
-# - Take the lower z of two, at the mark and one letter later: some units react late.
+# - We choose the unit that has the strongest correlation, positive or negative, between its *state*
+#   and these ±1.
+# - We choose it in the first half of 60,000 held-out letters, and measure it in the second half,
+#   because the best of 128 units may be the best by chance.
+# - We count only verses that close every quotation they open.
+# - We do not look at the *gate* of a unit when we choose it. So the gate can still confirm the
+#   choice or refute it.
+# - At each mark, we take the lower of two values of z, at the mark and one letter later, because
+#   some units react late.
 #
-# If this is a hold unit, what must z do?
+# If the chosen unit is a hold unit, what must its z be at the marks, and what elsewhere?
 
 # %% tags=["training"]
 def knows(states, letters):
-    """Correlation of each unit's state with inside or outside, over these letters (H,)."""
+    """Correlation of each unit's state with ±1, inside or outside, over these letters (H,)."""
     return np.array([np.corrcoef(unit[letters], inside[letters])[0, 1] for unit in states.T])
 
 
@@ -472,13 +487,13 @@ unit = np.abs(knows(states, counts & in_first_half)).argmax()
 found = knows(states, scored)
 print(f"unit {unit}: correlation {abs(found[unit]):.2f}; "
       f"the median unit has {np.median(np.abs(found)):.2f}")
-# with the seeds 1 to 5 of `start`: correlation 0.94, 0.90, 0.79, 0.92, 0.92
+# correlation with the seeds 1 to 5 of `start`: 0.94, 0.90, 0.79, 0.92, 0.92
 z = update[:, unit]
 at_mark = np.isin(list(book), ["“", "”"]) & scored
 after_mark = np.roll(at_mark, 1)
 lowest = np.minimum(z[at_mark], z[after_mark]).mean()
 elsewhere = z[scored & ~at_mark & ~after_mark].mean()
-print(f"its z: {lowest:.2f} at the marks, {elsewhere:.3f} elsewhere")
+print(f"its mean z: {lowest:.2f} at the marks, {elsewhere:.3f} elsewhere")
 assert abs(found[unit]) > 0.8 and lowest < 0.3 and elsewhere > 0.95
 
 # %% tags=["training"]
@@ -490,19 +505,21 @@ show(draw_unit(book[verse], sign * states[verse, unit], z[verse], f"Unit {unit}:
 
 # %% [markdown]
 # That is your unit: it takes at the marks and keeps elsewhere. Models from five other seeds each
-# have one, too. Although the loss asks only for the next letter, the network must remember the
-# opening mark to predict the closing one.
+# have one, too. Why? The loss asks only for the next letter, but to predict the closing mark, the
+# network must remember the opening one.
 #
 # ## What is the reset gate worth?
 #
-# Take it away: b_r = 30 saturates the gate on purpose, so that r stays at 1. But there is a catch:
-# because a gate that can learn starts near r = 1/2, it makes the past *quieter* in every candidate,
-# even before it learns to choose *when* to show it. To separate the two effects, we train both
-# models again with U_n = 0 at the start, so that the past starts quiet in both. Which of the four
-# will be best, and which worst?
+# We take the gate away and see how much worse the model becomes. A bias of b_r = 30 saturates the
+# gate on purpose, so that r stays at 1. But there is a catch: this changes two things at once. A
+# gate that can learn starts near r = 1/2, so it makes the past *quieter* in every candidate, even
+# before it learns *when* to hide the past. To separate the two effects, we train both models once
+# more with U_n = 0 at the start. Then the past starts quiet in both. Which of the four models will
+# be best, and which worst?
 
 # %% tags=["training"]
-print("bits per letter after 250 windows, from U_n random and from U_n = 0:")
+print("bits per letter after 250 windows:")
+print("  U_n starts     random   at 0")
 worth = {}
 for name, b_r in {"r learns": 0, "r = 1": 30}.items():
     for scale in (1, 0):
@@ -510,18 +527,21 @@ for name, b_r in {"r learns": 0, "r = 1": 30}.items():
         model.cells.cells[0].b[:UNITS] += b_r
         model.cells.cells[0].U[:, 2 * UNITS:] *= scale
         worth[name, scale] = train(model, ids, 250, held_out)
-    print(f"  {name:<9} {worth[name, 1]:.2f}   {worth[name, 0]:.2f}", flush=True)
+    print(f"  {name:<14} {worth[name, 1]:.2f}     {worth[name, 0]:.2f}", flush=True)
 loud, quiet = (worth["r = 1", scale] - worth["r learns", scale] for scale in (1, 0))
-print(f"  without r {loud:.2f}   {quiet:.2f} more")
+print(f"  r is worth     {loud:.2f}     {quiet:.2f}")
 assert loud > 2 * quiet > 0
-# U_n = 0, the seeds 1, 2, 3: 2.18, 2.21, 2.19 where r learns, 2.27, 2.27, 2.32 where r = 1;
-# U_n random: 2.23, 2.22, 2.20 where r learns, 2.55, 2.70, 2.60 where r = 1
+# bits with the seeds 1, 2, 3. From U_n = 0: 2.18, 2.21, 2.19 if r learns, 2.27, 2.27, 2.32 if
+# r = 1. From a random U_n: 2.23, 2.22, 2.20 if r learns, 2.55, 2.70, 2.60 if r = 1.
 
 # %% [markdown]
-# From a random U_n the reset gate seems to be worth almost half a bit, but most of that comes from
-# making the past quieter: if the past starts quiet, about a fifth of the gain is left (with three
-# other seeds, at most a third). *That* is what the choice of *when* is worth here. The first column
-# alone would have credited it with both effects.
+# If U_n starts random, the reset gate seems to be worth almost half a bit. But if U_n starts at 0,
+# only about a fifth of that gain is left. (With three other seeds, at most a third is left.) So
+# most of the gain in the first column came from a quieter past. Only the rest comes from choosing
+# *when* to hide it. The first column alone would have credited the choice with both effects.
+#
+# You have now derived a cell that can hold what it has read. In lesson 05, one such network reads a
+# sentence, and a second one writes the translation.
 
 # %% [markdown]
 # ## What others call it
@@ -530,7 +550,7 @@ assert loud > 2 * quiet > 0
 # |---|---|
 # | update gate z, share of the old state | z in Cho et al. and PyTorch; 1 − z in Bahdanau et al. |
 # | candidate n | new gate (PyTorch), candidate activation, h̃ |
-# | reset after, before | `reset_after=True`, `False` (Keras); v1 and v3 of the paper |
+# | reset after, before | `reset_after=True`, `False` (Keras); versions 1 and 3 of the paper |
 # | hold unit | latch; quote detection cell (Karpathy et al. 2015) |
 # | bits per letter | bits per character, BPC |
 #
@@ -554,13 +574,13 @@ assert loud > 2 * quiet > 0
 #
 # 1. The hold unit leaks. Which number must replace the 6 if half of h should be left after 1,000
 #    letters?
-# 2. With which values of the gates is this cell the network of lesson 02?
+# 2. With which values of its gates is this cell the network of lesson 02?
 # 3. Let r be 1 everywhere. Are reset="after" and reset="before" then the same cell?
-# 4. A friend checks `forgetful` for one step and compares only the weights' gradients. Does the
-#    check find the bug? And with two steps?
-# 5. Give the hold unit one more weight u, from its state to its gate: z = σ(a_z + u h). With u > 0
-#    a unit that holds +1 wants to keep it, which seems useful. Let u be 32 and read the verse
+# 4. A friend checks `forgetful` with one step, and compares only the gradients of the weights. Does
+#    the check find the bug? Would it find the bug with two steps?
+# 5. Give the hold unit one more weight u, from its state to its gate: z = σ(a_z + u h). With u > 0,
+#    a unit that holds +1 tends to keep it, which seems useful. Let u be 32 and read the verse
 #    again. What happens at the closing mark? Then train the unit (`hold_unit` and `learn` in
-#    `gru_parts.py`): does SGD or Adam make u smaller?
+#    `gru_parts.py`). Does SGD make u smaller? Does Adam?
 # 6. Train the model of letters with all b_z = 0 at the start. What happens to its bits per letter,
 #    and to the hold unit?

@@ -30,9 +30,9 @@ def last_marks(text):
 
 
 def quoted(text):
-    """Where a text quotes, verse by verse; only verses that close what they open count.
+    """Whether each letter is inside a quotation; only verses that close what they open count.
 
-    → +1 inside of a quotation, else −1 (T,); whether the letter's verse counts (T,)
+    → +1 inside a quotation, −1 outside (T,); whether the letter's verse counts (T,)
     """
     inside = []
     counts = []
@@ -45,7 +45,7 @@ def quoted(text):
 
 
 def train(model, ids, windows, held_out):
-    """Train on 16 streams of this many windows of 100 letters; → bits per letter, held out."""
+    """Train on 16 streams of this many windows of 100 letters; → bits per held-out letter."""
     batches = TextBatches(ids[:16 * 100 * windows + 1], batch_size=16, steps=100)
     trainer = Trainer(model, Adam(8e-3), batches, rng=np.random.default_rng(8), average="token",
                       clip=1.0, threads=1, progress=False)
@@ -54,7 +54,7 @@ def train(model, ids, windows, held_out):
 
 
 def short_verse(text, scored):
-    """The slice of the first verse of 80 to 110 letters that all are scored."""
+    """The slice of the first verse that has 80 to 110 letters, all of them scored."""
     begin = 0
     for verse in text.splitlines(keepends=True):
         here = slice(begin, begin + len(verse))
@@ -86,7 +86,7 @@ def draw_unit(text, states, gates, title, label="h"):
 
 
 def one_hot(text):
-    """Which of three each letter is: opening mark, closing mark, any other → (T, 1, 3)."""
+    """Each letter as one of three: opening mark, closing mark, any other → (T, 1, 3)."""
     kinds = [[letter == OPENING, letter == CLOSING, letter not in OPENING + CLOSING]
              for letter in text]
     return np.array(kinds, float)[:, None]
@@ -95,7 +95,7 @@ def one_hot(text):
 def hold_unit(kind, u):
     """Lesson 04's hold unit as a GRU of this kind, with the weight u from its state to its gate.
 
-    Its offers are tanh(3) and tanh(−3), not quite +1 and −1; it reads `one_hot`.
+    Its candidates are tanh(3) and tanh(−3), not quite +1 and −1. It reads `one_hot`.
     """
     W = np.array([[0.0, -6.0, 3.0],             # columns r, z, n
                   [0.0, -6.0, -3.0],

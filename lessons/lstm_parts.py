@@ -32,7 +32,7 @@ def recall_network(n, forget_bias, seed=8, is_orthogonal=False):
 
 
 def way_back(cell, xs, dlast):
-    """xs (T, B, I), ∂L/∂(last state) → ∂L/∂(the state 0, 1, … T steps before it)."""
+    """xs (T, B, I), ∂L/∂(last state) → ∂L/∂(the state 0, 1, … T steps earlier)."""
     state = None
     caches = []
     for x in xs:
@@ -47,7 +47,7 @@ def way_back(cell, xs, dlast):
 
 
 def table_picture(shares, below, rows, columns, xlabel, title):
-    """Numbers from 0 to 1 as a coloured table (rows, columns), a text below each; → Axes."""
+    """Shares from 0 to 1 as a coloured table (rows, columns), with a text below each; → Axes."""
     _, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
     ax.imshow(shares, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
@@ -74,9 +74,9 @@ def memory_picture(values, flags, curves, title):
 
 
 def bible_words(read, held_out):
-    """The first words of the Bible to learn from, and as many as asked that are held out.
+    """The first `read` words of the Bible as a training text, and `held_out` words of other parts.
 
-    → the vocabulary of the words that occur twice in the first text, both texts as ids.
+    → the vocabulary of the words that occur at least twice in the training text, both texts as ids.
     """
     texts = [list(_words(split))[:size] for split, size in (("train", read), ("valid", held_out))]
     vocabulary = Vocabulary.build([texts[0]], min_count=2)
@@ -97,14 +97,14 @@ def known_words(ids):
 
 
 def count_perplexity(ids, counted):
-    """Perplexity of a text's known words by how often each occurs in the counted text."""
+    """Perplexity of a text's known words, predicted by their counts in another text."""
     counts = np.bincount(counted[counted != UNK])
     known = ids[ids != UNK]
     return np.exp(-np.log(counts[known] / counts.sum()).mean())
 
 
 def share_right(model, batches):
-    """The share of next words that get the largest probability."""
+    """The share of next words that the model predicts: they get the largest probability."""
     state = None
     hits = []
     for place in batches.order():
@@ -123,7 +123,7 @@ def in_words(vocabulary, ids):
 
 
 def recite(model, vocabulary, given, length):
-    """The first words of a text, as ids, and the most likely ones after them, one line of text."""
+    """Continue the given ids with the most likely words; → one line of text."""
     state = None
     said = list(given)
     for place in range(length):

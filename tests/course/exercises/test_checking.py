@@ -115,7 +115,8 @@ def test_a_line_that_was_given_is_reported_as_such(line, change, note):
     assert with_given(message, Given(one, ast.parse(text))).splitlines() == lines
 
 
-OF_STEP = '"""x (B, I), the state before h, c (B, H) → the state after, what backward needs."""'
+OF_STEP = (
+    '"""x (B, I), the previous h, c (B, H) → the new h and c, what the backward pass needs."""')
 
 
 @pytest.mark.parametrize("right, wrong, note", [
