@@ -4,7 +4,7 @@
 # **You will be able to** derive the encoder-decoder with its backward pass, find the one line that
 # everything passes through, and measure at what length a fixed vector fails, and how.
 #
-# **Needs:** lesson 04. **Time:** 50 minutes to read, 1 minute to run.
+# **Needs:** lesson 04. **Time:** 55 minutes to read, 1 minute to run.
 #
 # How can a network write a sentence that is longer or shorter than the one it has read? With two
 # recurrent networks (Cho et al. 2014; Sutskever, Vinyals & Le 2014). The **encoder** reads the
@@ -120,11 +120,10 @@ print(f"  c = {c:.3f}   L = {L:.3f}")
 #
 # ## Backward
 #
-# How does L change with each state? We go from the last word to the first and count, for each
-# state, how often it is used, because each use adds one term to the gradient. s_2 is used once, in
-# the loss. s_1 is used twice, in the loss and by s_2. But c is used *three* times, by s_2, s_1 and
-# s_0, because every step of the decoder reads it. With da_i = ds_i (1 − s_i²), the gradient before
-# the tanh:
+# How does L change with each state? We go from the last word to the first, and each use of a state
+# adds one term to its gradient. s_2 is used once, in the loss. s_1 is used twice, in the loss and
+# by s_2. But c is used *three* times, by s_2, s_1 and s_0, because every step of the decoder reads
+# it. With da_i = ds_i (1 − s_i²), the gradient before the tanh:
 #
 #     ds_2 = g_2
 #     ds_1 = g_1 + v da_2
@@ -178,8 +177,7 @@ check_intermediate("h1", dh_1)
 print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 
 # %% [markdown]
-# Two steps back, most of dc is lost. What is left after eleven steps? We will return to this
-# question with the whole model.
+# Two steps back, most of dc is lost. What would be left after eleven?
 #
 # ## The whole model
 #
@@ -202,8 +200,8 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # the true y_{i−1}, even if the model would have written another word. This is **teacher forcing**.
 # (Bahdanau et al. 2015 call this model RNNenc and compare their own with it.)
 #
-# Our functions take one source sentence and one target sentence. We write the two passes ourselves,
-# but take the parameters from `model`, the library's `EncoderDecoder`. Before you read the code:
+# Our two passes take one source sentence and one target sentence, and the parameters of `model`,
+# the library's `EncoderDecoder`. Before you read the code:
 #
 # - The first argument of `gru` is a, what the input adds to gates and candidate. For the encoder it
 #   is E[x_j] W + b, for the decoder F[y_{i−1}] W + b + c C.
@@ -517,8 +515,7 @@ print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.
 # embeddings.
 #
 # At each position of the source we measure the norm of ∂L/∂(embedded word), before training and
-# after one epoch. For the untrained model you know what to expect. What will training do to the
-# curve of the fixed vector? Draw your guess.
+# after one epoch. What will training do to the curve of the fixed vector? Draw your guess.
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -661,10 +658,10 @@ for length in (4, 8, 12):
 # All three copy four symbols. At eight symbols both fixed vectors begin correctly and go wrong
 # after five. At twelve the one with 32 numbers is wrong from the first symbol.
 #
-# How often is a *whole* copy right? We can count this in two ways. One is to let the model write.
-# The other is to feed it the true symbols, and see whether the true next symbol is the most likely
-# each time. If it always is, greedy search writes exactly the true symbols. Otherwise greedy search
-# goes wrong at the first place where it is not. So both ways must give the same count.
+# How often is a *whole* copy right? We can let the model write, and count. Or we can feed it the
+# true symbols, and see whether the true next symbol is the most likely each time. If it always is,
+# greedy search writes exactly the true symbols. Otherwise greedy search goes wrong at the first
+# place where it is not. So both ways must give the same count.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -681,11 +678,11 @@ for name, translator in copiers.items():
 # The counts are equal. We continue with the second way, because it also shows which symbols are
 # right.
 #
-# Why would long copies fail? Suppose that every symbol were right with probability ρ, independently
-# of its neighbours. Then n symbols and the `</s>` would all be right with probability ρ^(n+1), so
-# even a small share of wrong symbols would ruin long copies. To test this, we sort the sequences
-# into buckets by length. In each bucket we measure ρ as the share of symbols that are right, and
-# compare ρ^(n+1) with the share of whole copies that are right.
+# Why would long copies fail? If every symbol were right with probability ρ, independently of its
+# neighbours, n symbols and the `</s>` would all be right with probability ρ^(n+1). So even a small
+# share of wrong symbols would ruin long copies. To test this, we sort the sequences into buckets by
+# length. In each bucket we measure ρ, the share of symbols that are right, and compare ρ^(n+1) with
+# the share of whole copies that are right.
 
 # %% tags=["training"]
 EDGES = np.arange(SHORTEST, LONGEST + 4, 3)         # three lengths each; the last: past training
