@@ -159,9 +159,8 @@ assert words[alpha_then.argmax()] == "white"
 
 # %% [markdown]
 # The decoder looked at *house* first, then at *white*. That is Spanish order out of English words,
-# and nothing was moved. It works only because of the tanh. In the sum q W_a + h_j U_a the query's
-# term is the same for all words, so without the bend of the tanh it would not change any weight
-# (question 3).
+# and nothing was moved. It works only because of the tanh: in the sum q W_a + h_j U_a the query's
+# term is the same for all words, and only the bend of the tanh makes it matter (question 3).
 #
 # ## Backward
 #
@@ -254,8 +253,8 @@ check_intermediate("a", da)
 #     dq = (Σ_j da_j) W_aᵀ        dW_a = qᵀ (Σ_j da_j)        dU_a = Σ_j h_jᵀ da_j
 #     dh_j = α_j dc + da_j U_aᵀ
 #
-# The two terms of dh_j teach different things. Through the first h_j learns, as a value, *what to
-# say*. Through the second it learns, as a key, *when to be found*.
+# Two terms, because h_j learns two things: as a value *what to say*, and as a key *when to be
+# found*.
 
 # %%
 total = da.sum(0)                   # (A,)
@@ -282,18 +281,18 @@ print("one word: every gradient is what the central difference measures")
 # - In the backward pass the gradients of the keys are first summed over all target words. Then the
 #   sum goes through U_a, once.
 #
-# The library therefore has four methods, two forward and two backward. Every attention of this
-# course follows this protocol:
+# So every attention of this course follows the library's protocol of four methods, two forward and
+# two backward:
 #
 #     read            once per sentence: the keys
 #     step            once per target word: score, softmax, sum
 #     step_backward   adds ∂L/∂h and ∂L/∂k of this target word to dmemory
 #     read_backward   once per sentence: the sum for the keys goes through U_a
 #
-# Four names need a word. `memory` holds values, keys and mask. `dmemory` begins as zeros of the
-# same shapes, and every `step_backward` adds to it. `t` is the position of the target word, which
-# only lesson 07 needs. `dweights` is ∂L/∂α for a loss that reads α itself. The loss of the gradient
-# check does, but in training `dweights` is mostly None.
+# `memory` holds values, keys and mask. `dmemory` begins as zeros of the same shapes, and every
+# `step_backward` adds to it. `t` is the position of the target word, which only lesson 07 needs.
+# `dweights` is ∂L/∂α for a loss that reads α itself. The loss of the gradient check does, but in
+# training `dweights` is mostly None.
 #
 # > **Exercise.** Before you read on, write the backward pass of additive attention:
 # > `numpy-attention exercise start additive`.
@@ -662,18 +661,18 @@ before, after, alone = looks
 # some seeds worse). How good was your guess? *After*, the largest number is right for about four
 # links of five. So the model knew which words belong together, but not which word would come next.
 #
-# Here is an example from the shipped model. The source is *the holy ghost came on them*, but the
-# reference begins with its end: *vino sobre ellos*, "came on them". At *vino*, "came" (printed with
-# its heatmap below):
+# An example from the shipped model (printed with its heatmap below): the source is *the holy ghost
+# came on them*, but the reference begins with its end, *vino sobre ellos*, "came on them". At
+# *vino*, "came":
 #
 # - *before*, the model expects "the holy ghost", and its largest weight is on *the*;
 # - *the word alone* points at *came*, because no other annotation makes *vino* likely;
 # - *after*, nearly all of the weight is on *came*.
 #
-# How did the model know? *The word alone* does not use α, and still it points as well as *after*,
-# which does. So α does not help to find the right word. (It does help to come near it: question 8.)
-# The knowledge is in the annotations as *values*, in the words that they make likely. It is not in
-# the annotations as *keys*, in how they are found.
+# How did the model know? *The word alone* points as well as *after* without using α, so α does not
+# help to find the right word. (It does help to come near it: question 8.) The knowledge is in the
+# annotations as *values*, in the words that they make likely, and not in the annotations as *keys*,
+# in how they are found.
 #
 # ### A test that cannot fail
 #
