@@ -2,20 +2,21 @@
 # # Lesson 05: the encoder-decoder and its fixed vector
 #
 # **You will be able to** derive the encoder-decoder with its backward pass, find the one line that
-# everything passes through, and measure at which length a fixed vector fails, and how.
+# everything passes through, and measure at what length a fixed vector fails, and how.
 #
-# **Needs:** lesson 04. **Time:** 50 minutes to read, 1 minute to run.
+# **Needs:** lesson 04. **Time:** 55 minutes to read, 1 minute to run.
 #
-# One recurrent network, the **encoder**, reads a sentence and ends in a state, from which a second
-# one, the **decoder**, starts to write the translation (Cho et al. 2014; Sutskever, Vinyals & Le
-# 2014). For the first time a network could write sentences that are longer or shorter than what it
-# read. But everything that the source says must pass through *one vector*, the **fixed vector**,
-# which has the same size for three words and for thirty.
+# How can a network write a sentence that is longer or shorter than the one it has read? With two
+# recurrent networks (Cho et al. 2014; Sutskever, Vinyals & Le 2014). The **encoder** reads the
+# source sentence and ends in a state. From that state the **decoder** starts to write the
+# translation, word by word. There is a catch: everything that the source says must pass through
+# *one vector*, the **fixed vector**, which has the same size for three words and for thirty.
 #
 # You will derive the model, find the line where this happens, and train the model to do nothing
-# except remember: it reads a sequence of symbols, drawn from 20, and writes it again from 64
-# numbers. Guess now: how long must a sequence be before most of its copies are wrong? And when a
-# copy fails, which part of it survives, the beginning or the end?
+# except remember: it reads a sequence of symbols and writes the same sequence again. There are 20
+# different symbols, and the fixed vector has 64 numbers. Guess now: how long must a sequence be
+# before most copies are wrong? And when a copy fails, which part of it survives, the beginning or
+# the end?
 
 # %%
 print("Lesson 05: the encoder-decoder and its fixed vector", flush=True)
@@ -39,19 +40,20 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One vector
 #
-# The source is x_1 … x_S and the target y_1 … y_T; both end with `</s>`, and y_0 is `<s>`. The
-# arrows of the diagram cross from the encoder to the decoder in one place only.
+# Where do encoder and decoder meet? The source is x_1 … x_S and the target y_1 … y_T. Both end with
+# `</s>`, and y_0 is `<s>`, which the decoder reads before its first word. In the diagram, every
+# path from the encoder to the decoder leads through the box of c.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x_j, y_i | ids | words of the source and of the target |
-# | E, F, O | (V, ·) | tables with a row for each word: source, target, output; V words |
+# | E, F, O | (V, ·) | tables with a row for each of V words: source, target, output |
 # | h_j | (H,) | the encoder's state after word j |
 # | c | (H,) | the fixed vector, c = h_S |
 # | s_i | (H,) | the decoder's state when it writes word i |
 # | o_i, t_i | (2d,), (d,) | last layer before the output; t_i is the larger of each pair in o_i |
 # | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | c enters the decoder through these three matrices |
-# | L | () | −Σ_i log P(y_i) |
+# | L | () | the loss, −Σ_i log P(y_i) |
 
 # %%
 boxes = {
@@ -74,10 +76,11 @@ show(plotting.diagram(boxes, arrows, title="Everything that the source says goes
 # %% [markdown]
 # ## Forward
 #
-# We begin with numbers that you can follow: every state is *one* number, the cells are Elman's
-# (lesson 02), and the source has three words, already turned into numbers. The decoder writes two
-# words, and the loss of a word is g_i s_i. The number w plays the role of the matrix W_s, and k
-# that of C (C_o comes later).
+# What does the model compute? We begin with a version that is small enough for a pencil. Every
+# state is *one* number, and both networks have Elman's cell (lesson 02), with the recurrent weights
+# u and v. The source has three words, each already turned into a number x_j. The decoder writes two
+# words, and the loss is simply g_1 s_1 + g_2 s_2, with two given numbers g_1 and g_2. The number w
+# plays the role of the matrix W_s, and k that of C. (C_o comes later.)
 #
 #     h_j = tanh(x_j + u h_{j−1})         h_0 = 0
 #     c   = h_3
@@ -95,7 +98,7 @@ k = 0.4
 
 
 def small(h1=0, h2=0, c=0, s0=0, s1=0):
-    """→ h (3,), s (3,), L; each argument is added to the intermediate of that name."""
+    """→ h (3,), s (3,), L; each argument is added to the number of that name."""
     first = np.tanh(x[0]) + h1
     second = np.tanh(x[1] + u * first) + h2
     last = np.tanh(x[2] + u * second) + c           # h_3, which is c
@@ -113,10 +116,13 @@ print("  s_0, s_1, s_2 =", s)
 print(f"  c = {c:.3f}   L = {L:.3f}")
 
 # %% [markdown]
+# All that the decoder knows about the three words is the one number c.
+#
 # ## Backward
 #
-# We go from the last word to the first. s_2 is used once, by its own word, and s_1 twice, by its
-# word and by s_2, but c *three* times, by s_2, s_1 and s_0, because every step of the decoder reads
+# How does L change with each state? We go from the last word to the first, and each use of a state
+# adds one term to its gradient. s_2 is used once, in the loss. s_1 is used twice, in the loss and
+# by s_2. But c is used *three* times, by s_2, s_1 and s_0, because every step of the decoder reads
 # it. With da_i = ds_i (1 − s_i²), the gradient before the tanh:
 #
 #     ds_2 = g_2
@@ -124,7 +130,8 @@ print(f"  c = {c:.3f}   L = {L:.3f}")
 #     ds_0 = v da_1
 #     dc   = k da_2 + k da_1 + w da_0         a sum, one term for each use
 #
-# Each line is checked with a central difference. In `small(s1=d)` d is added to s_1.
+# We check each line with a central difference: `small(s1=d)` computes the same model with d added
+# to s_1.
 
 
 # %%
@@ -152,14 +159,15 @@ dc = k * da_2 + k * da_1 + w * da_0
 check_intermediate("c", dc)
 
 # %% [markdown]
-# Now the encoder. c = h_3, so dh_3 = dc, and from there each step back multiplies by its slope:
+# Now the encoder. c = h_3, so dh_3 is dc. Each step further back multiplies the gradient by the
+# slope of the tanh and by u:
 #
 #     dh_3 = dc
 #     dh_2 = dh_3 (1 − h_3²) u
 #     dh_1 = dh_2 (1 − h_2²) u
 #
-# No target word has a direct path to x_1: everything arrives as *one* dc at the last step of the
-# encoder, and travels back from there. Guess what share of dc reaches h_1.
+# No target word has a direct path to x_1. The gradients of all target words arrive as *one* dc at
+# the last step of the encoder, and travel back from there. Guess what share of dc reaches h_1.
 
 # %%
 dh_2 = dc * (1 - h[2]**2) * u
@@ -169,15 +177,15 @@ check_intermediate("h1", dh_1)
 print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 
 # %% [markdown]
+# Two steps back, most of dc is lost. What would be left after eleven?
+#
 # ## The whole model
 #
-# The model has vectors and matrices in place of these numbers, and its gradient takes the same
-# path. Two things are new. The cell is lesson 04's GRU, and before the softmax there is one more
-# layer, the **deep output**, which combines the state, the previous word, and c. It ends in
-# **maxout**, which keeps the larger number of each pair: like tanh this makes the layer nonlinear,
-# but it passes the whole gradient to the number that it keeps. The source and the target are one
-# sentence each. The parameters are those of `model`, the library's `EncoderDecoder`; the passes are
-# ours.
+# What changes when these numbers become vectors and matrices? The path of the gradient stays the
+# same, but two parts are new. The cell is lesson 04's GRU, and before the softmax there is one more
+# layer, the **deep output**, which combines the decoder's state, the previous word, and c. It ends
+# in **maxout**, which keeps the larger number of each pair. Like tanh, maxout makes the layer
+# nonlinear. Unlike tanh, it passes the whole gradient to the number that it keeps.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
@@ -188,17 +196,22 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 #     p_i = softmax(t_i Oᵀ + b_O)
 #     L   = −Σ_i log p_i[y_i]
 #
-# t_i Oᵀ + b_O are the **logits**. (Bahdanau et al. 2015 call this model RNNenc and compare theirs
-# with it.) In training, step i reads the true y_{i−1}, whatever the model would have written. This
-# is **teacher forcing**.
+# The numbers that enter the softmax, t_i Oᵀ + b_O, are the **logits**. In training, step i reads
+# the true y_{i−1}, even if the model would have written another word. This is **teacher forcing**.
+# (Bahdanau et al. 2015 call this model RNNenc and compare their own with it.)
 #
-# The first argument of `gru` is the input's term a = x W + b, to which the decoder adds c C. The
-# backward pass of `gru` is lesson 04's, line by line, with the name m for lesson 04's s. In the
-# library E and F are `source_embedding.E` and `target_embedding.E`; U_o, V_o and C_o are in
-# `deep_output`, and O and b_O are `words.E` and `b` in `output`.
+# Our two passes take one source sentence and one target sentence, and the parameters of `model`,
+# the library's `EncoderDecoder`. Before you read the code:
 #
-# > **Exercise.** Write the backward pass of a small decoder with all three paths of c, before you
-# > read on: `numpy-attention exercise start fixed-vector`.
+# - The first argument of `gru` is a, what the input adds to gates and candidate. For the encoder it
+#   is E[x_j] W + b, for the decoder F[y_{i−1}] W + b + c C.
+# - `gru_backward` is lesson 04's backward pass, line by line. Lesson 04's s is named m here,
+#   because s is the decoder's state.
+# - In `model`, E and F are `source_embedding.E` and `target_embedding.E`. U_o, V_o, C_o and b are
+#   in `deep_output`. O and b_O are `words.E` and `b` in `output`.
+#
+# > **Exercise.** Before you read on, write the backward pass of a small decoder with all three
+# > paths of c: `numpy-attention exercise start fixed-vector`.
 
 
 # %%
@@ -235,8 +248,8 @@ def gru_backward(dnext, cache, cell, grads):
 
 
 # %% [markdown]
-# Between the state and the loss of one word, maxout passes the gradient to the larger number of a
-# pair, and 0 to the other.
+# The next two functions lead from the decoder's state to the loss of one word, and back. On the way
+# back, maxout passes the gradient to the larger number of each pair, and 0 to the other.
 
 
 # %%
@@ -261,7 +274,7 @@ def read_out_backward(cache, model, grads):
     grads.output.words.E += np.outer(dscores, t)
     grads.output.b += dscores
     dt = dscores @ model.output.words.E
-    # t = the larger of each two neighbours
+    # t = the larger of each pair of neighbours
     do = np.repeat(dt, 2) * (o == np.repeat(t, 2))
     # o = s U_o + word V_o + c C_o + b
     grads.deep_output.U_o += np.outer(s, do)
@@ -272,11 +285,13 @@ def read_out_backward(cache, model, grads):
 
 
 # %% [markdown]
-# Now the whole model. c enters the decoder through C_o and C at every word, and through W_s once,
-# so look for these three terms of dc as you read. Then find the line dh = dc: it is the
-# **bottleneck**, the only connection between the two halves. `word_backward`, the backward pass of
-# one target word, is a separate function, so that we can plant a bug in it later. The parameters'
-# gradients are added up in `grads`; dc is handed from word to word, and each word adds to it.
+# Now the whole model. As you read, look for the three terms of dc: c enters the decoder through C_o
+# and C at every word, and through W_s once. Then find the line `dh = dc`. It is the **bottleneck**,
+# the only connection between the two halves.
+#
+# The backward pass of one target word is a separate function, `word_backward`, so that we can plant
+# a bug in it later. It adds the gradients of the parameters to `grads`. It also receives dc, adds
+# the terms of its word, and hands the sum on to the word before.
 
 
 # %% tags=["plain"]
@@ -304,7 +319,7 @@ def forward(source, target, model):
 
 
 def word_backward(ds, dc, write, c, model, grads):
-    """One target word → ds of the state before it, and dc with the terms of this word."""
+    """One target word → ds of the state before it, and dc with the terms of this word added."""
     before, word, step, read = write
     ds_read, dword, dc_read = read_out_backward(read, model, grads)
     da, ds = gru_backward(ds + ds_read, step, model.decoder, grads.decoder)
@@ -318,7 +333,7 @@ def word_backward(ds, dc, write, c, model, grads):
 def backward(cache, model, grads, one_word=word_backward):
     """Adds ∂L/∂ of every parameter to grads; → dc, the encoder's only gradient."""
     reads, c, s_0, writes = cache
-    ds, dc = np.zeros((2, len(c)))      # no gradient from after the last word
+    ds, dc = np.zeros((2, len(c)))      # nothing comes after the last word
     for write in reversed(writes):
         ds, dc = one_word(ds, dc, write, c, model, grads)
     da = ds * (1 - s_0**2)
@@ -335,8 +350,8 @@ def backward(cache, model, grads, one_word=word_backward):
 
 
 # %% [markdown]
-# The check moves every parameter of a tiny model, on two sentences of different lengths that both
-# repeat a word.
+# Is it right? The check moves every parameter of a tiny model. The source and the target have
+# different lengths, and each has one word twice, so that this word's gradients must add up.
 
 # %%
 model = EncoderDecoder.create(np.random.default_rng(0), 6, 8, embedding=2, hidden=3, maxout=2,
@@ -367,9 +382,9 @@ print(check(word_backward))
 # %% [markdown]
 # ## The same as the library
 #
-# The library works on batches, with compiled kernels, and treats the fixed vector as an attention
-# that always attends to the last word (`attention/fixed.py`). Lesson 06 will put another attention
-# in its place.
+# Does the library compute the same? It works on batches, with compiled kernels. It treats the fixed
+# vector as an attention, one that always attends to the last word (`attention/fixed.py`). Lesson 06
+# will put another attention in its place.
 
 # %%
 L, cache = forward(source, target, model)
@@ -385,8 +400,9 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradient
 # %% [markdown]
 # ### How a bug looks
 #
-# c is used by every word, so dc is a sum. A common mistake is `=` for `+=`: each word *sets* dc,
-# and the terms of the later words, which the backward pass reaches first, are lost. Which gradients
+# How would you notice a mistake in dc? Every word uses c, so dc is a sum over the words. A common
+# mistake is to write `=` in place of `+=`: then each word *sets* dc and erases what was there. The
+# backward pass starts at the last word, so the terms of the later words are lost. Which gradients
 # will be correct even so?
 
 
@@ -407,15 +423,16 @@ def overwriting(ds, dc, write, c, model, grads):
 report = caught(check, overwriting)
 
 # %% [markdown]
-# The gradients of the decoder's own parameters and those of W_s and b_s are correct, because none
-# of them is computed from dc, whereas all gradients of the encoder's parameters are wrong. So the
-# mistake is in dc, where the two halves meet, and that is where the report points.
+# The gradients of all the decoder's parameters are correct, including W_s and b_s, because none of
+# them is computed from dc. The gradients of all the encoder's parameters are wrong, because every
+# one of them is computed from dc. So the mistake is in dc, where the two halves meet, and that is
+# where the report points.
 #
-# What still reaches the encoder? The terms of the first word do, because it is the last to set dc.
-# But the later words are not lost entirely, since their gradients come back along the decoder's
-# states to s_1, from where they still reach dc through the first step's C and through W_s. To
-# measure this we let the sentence grow word by word. How much does each word add to dc, without and
-# with the bug?
+# Do the later words reach the encoder at all, then? They do, by a detour. Their gradients come back
+# along the decoder's states to s_1, and from there they reach dc in two ways. One is C in the first
+# step, because the first word is the last to set dc. The other is s_0, through W_s. How much does
+# the detour carry? We let the target grow word by word, and measure how much dc changes with each
+# new word, without and with the bug.
 
 # %%
 def added_by_each(one_word):
@@ -432,8 +449,8 @@ def added_by_each(one_word):
 
 right = added_by_each(word_backward)
 wrong = added_by_each(overwriting)
-print("each word of the target adds to dc:", right)
-print("                      with the bug:", wrong)
+print("each word of the target adds to dc (norm):", right)
+print("                         and with the bug:", wrong)
 
 # %%
 share = wrong / right
@@ -442,30 +459,37 @@ assert share[-1] > 0.01 and (np.diff(share) < 0).all()
 figure, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
 places = np.arange(1, len(target) + 1)
 ax.bar(places - 0.2, right, 0.4, color=plotting.COLOURS[0], label="correct")
-ax.bar(places + 0.2, wrong, 0.4, color=plotting.COLOURS[1], label="each word sets dc")
+ax.bar(places + 0.2, wrong, 0.4, color=plotting.COLOURS[1], label="with the bug")
 ax.set_xticks(places)
 ax.set(xlabel="word of the target", ylabel="what it adds to dc (norm)",
-       title=f"With the bug, {share[-1]:.0%} of the last word's gradient is left")
+       title=f"With the bug, {share[-1]:.0%} of what the last word adds is left")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "05_heard")
 
 # %% [markdown]
-# The first word counts fully; the later a word, the less it counts. Nothing crashes and every shape
-# is right, so without a check the model would just look like a mediocre idea.
+# Even with the bug, the first word counts fully. The later a word comes, the less it counts.
+# Nothing crashes and every shape is right, so without a check the model would just look like a
+# mediocre idea.
 #
 # ## What reaches the first word
 #
-# How much of dc reaches x_1, in a GRU that has not learnt anything? The **Jacobian** of its step,
-# the matrix of all derivatives of h' with respect to h, is
+# How much of dc reaches the first word? We begin with a GRU that has not learnt anything. The
+# **Jacobian** of its step, the matrix of all derivatives of h' with respect to h, is
 #
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
-# At the start sigmoids and tanh read small numbers, so z and r are about 1/2, and n and the last
-# term are about 0. Since U_n begins as a rotation, which keeps the length of every vector, a
-# gradient is multiplied by about ½ + ¼ · (a rotation). For a random vector the two terms are nearly
-# at right angles, and the factor is √(½² + ¼²). For a vector that the rotation hardly turns, it is
-# up to ½ + ¼. A gradient is a sum of both kinds. The second kind shrinks more slowly, so the factor
-# should creep up, step by step, from the first value to the second:
+# Before training, sigmoids and tanh read small numbers, so z and r are about 1/2, and n and the
+# last term are about 0. What is left is ½ + ¼ U_nᵀ. U_n begins as a rotation, which keeps the
+# length of every vector. So one step back multiplies a gradient by about ½ + ¼ · (a rotation). By
+# how much does that shorten it?
+#
+# - A random vector is turned by roughly a right angle. The two terms are then nearly at right
+#   angles, and the factor is √(½² + ¼²).
+# - A vector that the rotation hardly turns has nearly the same direction in both terms, and the
+#   factor is up to ½ + ¼.
+#
+# A gradient is a sum of both kinds. The second kind shrinks more slowly, so its share grows with
+# every step. The factor should therefore creep up, from the first value to the second:
 
 # %%
 rng = np.random.default_rng(6)
@@ -476,18 +500,22 @@ for _ in range(11):
     before = sent
     sent = sent / 2 + rotation @ sent / 4
     factors.append(np.linalg.norm(sent) / np.linalg.norm(before))
-print("at right angles × %.2f, at best × %.2f" % (np.hypot(0.5, 0.25), 0.5 + 0.25))
-print("eleven steps:", np.array(factors))
-print(f"what arrives: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
+print("derived: at right angles × %.2f, at best × %.2f" % (np.hypot(0.5, 0.25), 0.5 + 0.25))
+print("computed, eleven steps: ×", np.array(factors))
+print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# With twelve words, that is from `</s>` to the second word. Now we train three models to copy: one
-# with a fixed vector of 64 numbers, one with 32, and one with lesson 06's attention, which gives
-# each target word a direct path to each source word. They have nearly the same number of
-# parameters, since the model with the smaller vector gets larger embeddings. We measure
-# ∂L/∂(embedded word) at each position, before training and after one epoch. Does the derivation
-# hold for the untrained model? And what will training do to the curve of the fixed vector? Draw
-# your guess.
+# So in eleven steps nearly everything is lost. In a sequence of twelve words, eleven steps lead
+# from `</s>` back to the second word, and the first gets even less.
+#
+# Does this derivation hold in a real model, and does it still hold once the model has learnt? We
+# train three models to copy: one with a fixed vector of 64 numbers, one with 32, and one with
+# lesson 06's attention, which gives each target word a direct path to each source word. All three
+# have nearly the same number of parameters, because the model with the smaller vector gets larger
+# embeddings.
+#
+# At each position of the source we measure the norm of ∂L/∂(embedded word), before training and
+# after one epoch. What will training do to the curve of the fixed vector? Draw your guess.
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -504,8 +532,8 @@ SETTINGS = {
 
 
 # %% [markdown]
-# We also look inside the encoder: how much of dc reaches h_1, and what is the update gate z at the
-# first word, and at the last?
+# We also look inside the encoder with 64 numbers. How much of dc reaches h_1? And how large is the
+# update gate z at the first word, and at the last?
 
 
 # %% tags=["training"]
@@ -559,14 +587,15 @@ for name in SETTINGS:
 before = norms["fixed vector, 64", "before training"]
 after = norms["fixed vector, 64", "after one epoch"]
 factors = before[:-1] / before[1:]
-print(f"the fixed vector before training: first : last = 1 : {before[-1] / before[0]:.0f}; from "
-      f"position to position × {factors.min():.2f} to × {factors.max():.2f}")
-print(f"after one epoch: first : last = {after[0] / after[-1]:.1f} : 1")
+print("fixed vector, 64, gradient of the first word to that of the last:")
+print(f"before training: 1 to {before[-1] / before[0]:.0f}; each step towards the first word × "
+      f"{factors.min():.2f} to × {factors.max():.2f}")
+print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
 for when, (z_first, z_last, share) in ways.items():
     print(f"{when}: {share:.0%} of dc reaches h_1; z is {z_first:.2f} at the first word, "
           f"{z_last:.2f} at the last")
-# the seeds 0 to 3, after one epoch: first : last = 3.3, 2.4, 3.3, 2.9; of dc reaches h_1 54, 42,
-# 49, 51 %; z from 0.52, 0.52, 0.51, 0.52 to 0.87, 0.88, 0.88, 0.88
+# the seeds 0 to 3, after one epoch: first to last 3.3, 2.4, 3.3, 2.9 to 1; share of dc that reaches
+# h_1 54, 42, 49, 51 %; z from 0.52, 0.52, 0.51, 0.52 to 0.87, 0.88, 0.88, 0.88
 assert 0.55 < factors.min() and factors.max() < 0.76
 assert after[0] > after[-1]
 assert 0.3 < share < 1 and z_last > z_first + 0.2
@@ -583,7 +612,7 @@ for when, ax in zip(("before training", "after one epoch"), axes):
     ax.grid(alpha=0.3)
 
 # %% tags=["training"]
-axes[0].set_ylabel("share of Σ ‖∂L/∂(embedded word)‖ (log scale)")
+axes[0].set_ylabel("share of the gradient (norm, log scale)")
 axes[0].set_title("Fixed vector, before training:\n"
                   f"the first word's gradient is 1/{before[-1] / before[0]:.0f} of the last one's")
 axes[1].set_title("Fixed vector, after one epoch:\n"
@@ -592,27 +621,30 @@ axes[1].legend()
 show(figure, "05_gradient")
 
 # %% [markdown]
-# Before training everything is as derived: the first word gets very little, while through attention
-# all words get nearly the same. (The smallest of the factors printed above, from `</s>` back to the
-# last word, is not in this curve.) But one epoch reverses the curve of the fixed vector! Two things
-# have been learnt.
+# Each curve shows how the gradient is shared among the twelve positions. Before training everything
+# is as derived: with the fixed vector the first word gets very little, while with attention all
+# words get nearly the same. (The derivation's smallest factor is not in this curve: it belongs to
+# the step from `</s>` back to the last word.) But one epoch reverses the curve of the fixed vector!
+# The model has learnt two things.
 #
 # First, less is lost on the way back: half of dc reaches h_1. It is tempting to say that the update
-# gates now carry it, as they were invented to do. Question 8 tests that.
+# gates carry it, as they were invented to do. Question 8 tests that.
 #
-# Second, z is 0.52 at the first word and 0.87 at the last, and the new word enters the state with
-# the factor 1 − z: an empty state takes what comes, whereas a full one keeps what it has. Since a
-# word that hardly enters the state gets hardly any gradient either, the gradient of the *state*
-# still falls on its way to the front, but that of the *word* does not. (Attention's curve falls as
-# well, because its encoder also consists of GRUs.)
+# Second, the encoder has learnt when to take and when to keep. A new word enters the state with the
+# factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So a state that is still empty
+# takes in the new word, and a full one keeps what it has. But a word that hardly enters the state
+# gets hardly any gradient either, and these are the late words. That is why the curve is reversed:
+# the gradient of the *state* still falls towards the first word, but that of the *word* does not.
+# (Attention's curve is also highest at the first word, because its encoder consists of GRUs, too.)
 #
-# "The gradient does not reach the first words" is true of a model that has not learnt yet, but not
-# of one that has.
+# So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
+# not of one that has.
 #
 # ## Failing with length
 #
-# After four epochs, here is what the three write, taking the most likely symbol each time (**greedy
-# search**), for the first sequence of 4, of 8 and of 12 symbols. Where do the copies go wrong?
+# At which length do copies fail? Here is what the three models write after four epochs, for the
+# first test sequence of 4, of 8 and of 12 symbols. They take the most likely symbol each time
+# (**greedy search**). Where do the copies go wrong?
 
 # %% tags=["training"]
 for length in (4, 8, 12):
@@ -624,11 +656,12 @@ for length in (4, 8, 12):
 
 # %% [markdown]
 # All three copy four symbols. At eight symbols both fixed vectors begin correctly and go wrong
-# after five; at twelve the one with 32 numbers is wrong from the first symbol. How often is a whole
-# copy right? We can count that without decoding, if we feed the true symbols and see whether the
-# true next one is the most likely each time. If it always is, greedy search writes exactly these
-# symbols; otherwise greedy search goes wrong at the first place where it is not. So both ways must
-# give the same count.
+# after five. At twelve the one with 32 numbers is wrong from the first symbol.
+#
+# How often is a *whole* copy right? We can let the model write, and count. Or we can feed it the
+# true symbols, and see whether the true next symbol is the most likely each time. If it always is,
+# greedy search writes exactly the true symbols. Otherwise greedy search goes wrong at the first
+# place where it is not. So both ways must give the same count.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -637,17 +670,22 @@ for name, translator in copiers.items():
     exact = [all(one) for one in fed[name]]
     written = translator.translate([pair.source for pair in test], beam=1)
     copied = [found.target == list(pair.target) for found, pair in zip(written, test)]
-    print(f"  {name:<17} {sum(exact)} copies right when fed, {sum(copied)} when written")
+    print(f"  {name:<17} {sum(exact)} of {len(test)} copies right when fed the true symbols, "
+          f"{sum(copied)} when written")
     assert exact == copied
 
 # %% [markdown]
-# If every symbol were right with probability ρ, independently of its neighbours, n symbols and the
-# `</s>` would all be right with probability ρ^(n+1). So even a small share of errors must ruin long
-# copies. We measure ρ in each bucket of lengths, and compare ρ^(n+1) with the share of whole copies
-# that are right.
+# The counts are equal. We continue with the second way, because it also shows which symbols are
+# right.
+#
+# Why would long copies fail? If every symbol were right with probability ρ, independently of its
+# neighbours, n symbols and the `</s>` would all be right with probability ρ^(n+1). So even a small
+# share of wrong symbols would ruin long copies. To test this, we sort the sequences into buckets by
+# length. In each bucket we measure ρ, the share of symbols that are right, and compare ρ^(n+1) with
+# the share of whole copies that are right.
 
 # %% tags=["training"]
-EDGES = np.arange(SHORTEST, LONGEST + 4, 3)         # buckets of three lengths; one past training
+EDGES = np.arange(SHORTEST, LONGEST + 4, 3)         # three lengths each; the last: past training
 curves = {}
 for name in SETTINGS:
     print(f"{name}:")
@@ -712,40 +750,49 @@ figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", nc
 show(figure, "05_by_length")
 
 # %% [markdown]
-# **Claim.** At equal parameters and equal steps the fixed vector fails first, and it fails with
-# length.
+# **Claim.** With equal numbers of parameters and training steps, the fixed vector fails before
+# attention does, and it fails with length.
 #
 # **Evidence.** Compare with your guess: with 64 numbers most copies are wrong from 8 symbols on
-# (also with the seeds 1 and 2). Although ρ falls slowly, whole copies fall off a cliff, and ρ^(n+1)
-# predicts it within a few points, as if each symbol were lost independently. With 32 numbers, at
-# equal parameters, most copies are wrong from 6 symbols on: at 6 to 8 symbols about one whole copy
-# in seven is right, and with 64 numbers every second one. So the size of the vector matters by
-# itself, but twice the epochs help as much as twice the numbers (question 3). Attention makes
-# almost no errors at any length that it was trained on. Bahdanau et al. (2015, figure 2) found the
-# same two shapes for sentences.
+# (also with the seeds 1 and 2). Although ρ falls gently with length, the share of whole copies that
+# are right (left panel) falls off a cliff. ρ^(n+1) predicts that share within a few percentage
+# points, as if each symbol were lost independently.
 #
-# **Conjecture**, which no experiment in this lesson tests. Counted in bits there is room: fourteen
-# symbols out of 20 are 14 · log₂ 20, some 61 bits, less than one for each of 64 numbers. But the
-# fixed vector must store all symbols in the same numbers without mixing them up, and find each one
-# again when its turn comes. With attention a symbol stays where it was read, and the decoder only
-# has to point at it.
+# How much does the size of the vector matter? With 32 numbers, and as many parameters, most copies
+# are wrong from 6 symbols on. At 6 to 8 symbols about one whole copy in seven is right with 32
+# numbers, and every second one with 64. So size matters by itself, but twice the epochs help as
+# much as twice the numbers (question 3).
 #
-# At the lengths to the right of the dotted line, which did not occur in training, attention makes
-# errors as well. How many depends on the seed (question 7). Where to attend next is computed from
-# the decoder's state, which never had to count that far.
+# Attention makes almost no errors at any length that it was trained on. Bahdanau et al. (2015,
+# figure 2) found the same two shapes for sentences: without attention the curve falls with length,
+# and with attention it stays level.
 #
-# And the beginning survives best, although the *last* symbol read is the nearest to c in time. Are
-# the first symbols helped by being read first, or by being *written* first? See question 5.
+# **Conjecture**, which no experiment in this lesson tests. Counted in bits, the vector has enough
+# room: fourteen symbols out of 20 are 14 · log₂ 20, some 61 bits, less than one for each of 64
+# numbers. But it must store all symbols in the same numbers without mixing them up, and find each
+# one again when its turn comes. With attention a symbol stays where it was read, and the decoder
+# only has to point at it.
+#
+# To the right of the dotted line are lengths that did not occur in training. There attention makes
+# errors as well, and how many depends on the seed (question 7). The decoder computes where to
+# attend next from its state, and this state never had to count that far.
+#
+# And which part of a copy survives? The right panel shows that the beginning survives best,
+# although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being
+# read first, or by being *written* first? See question 5.
 #
 # ## Attention, or the second direction?
 #
-# The comparison above was not fair: as in the papers, the encoder reads in both directions with
-# attention, but only forwards with the fixed vector. So which of the two differences helps? All
-# four combinations give each difference its control, and the package has records of them
-# (`results/claims.md`; the recipes `clauses-fixed`, `fixed-two-directions`,
-# `additive-one-direction` and `clauses-additive`): BLEU (100 is best) for English to Spanish,
-# clauses of at most 12 tokens, 3 million parameters, six epochs, the mean of three seeds. Guess:
-# how much is a second direction worth, without attention and with it?
+# Was this comparison fair? Not quite. As in the papers, the encoder read in both directions with
+# attention, but only forwards with the fixed vector. So the models differ in two things, and either
+# could have helped. To separate them, we need all four combinations: one direction or two, with and
+# without attention.
+#
+# The package has records of all four (`results/claims.md`; the recipes `clauses-fixed`,
+# `fixed-two-directions`, `additive-one-direction` and `clauses-additive`). The models have 3
+# million parameters and were trained for six epochs to translate clauses of at most 12 tokens from
+# English to Spanish. The figures are BLEU (100 is best), the mean of three seeds. Guess: how much
+# is a second direction worth, without attention and with it?
 
 # %% tags=["training"]
 RECORDED = {
@@ -758,10 +805,10 @@ for name, by_encoder in RECORDED.items():
           + ", ".join(f"{encoder} {bleu}" for encoder, bleu in by_encoder.items()))
 
 # %% [markdown]
-# The second direction is worth about one point, without attention (0.2 to 1.5 for single seeds) and
-# with it. Attention is worth eight points with either encoder, so on these clauses it is attention
-# that helps most, and only now may we say so. (Reading the source in reverse, which helped
-# Sutskever's model, gains nothing for the fixed vector here: the recipe `fixed-reversed`.)
+# The second direction is worth about one point of BLEU, without attention (0.2 to 1.5 for single
+# seeds) and with it. Attention is worth eight points with either encoder. So on these clauses it is
+# attention that helps most, and only now may we say so. (Sutskever's model gained from reading the
+# source in reverse. Our fixed vector gains nothing from it: the recipe `fixed-reversed`.)
 
 # %% [markdown]
 # ## What others call it
@@ -795,19 +842,20 @@ for name, by_encoder in RECORDED.items():
 # %% [markdown]
 # ## Questions
 #
-# 1. Sutskever's decoder gets c through s_0 alone, without C and C_o. Which lines of `word_backward`
+# 1. Sutskever's decoder gets c only through s_0, without C and C_o. Which lines of `word_backward`
 #    change, and how many terms does dc have then?
 # 2. A fixed vector gets each symbol right with `ρ = 0.99`, whatever the length. From which length
 #    on are most copies wrong? Which ρ is needed to get half of the copies of 50 symbols right?
 # 3. Train the fixed vector of 64 for eight epochs, and one of 128 for four. By how many symbols
-#    does the curve move each time?
+#    does the curve of whole copies move to the right each time?
 # 4. The check of `overwriting` calls W_s correct. Why does the gradient of W_s not depend on dc?
 #    Which parameters do notice the bug? Could a bug in dc go unnoticed by *all* parameters?
-# 5. Train the fixed vector on `reverse`. Which symbols survive now, those read first or those
-#    written first? And does it do better or worse than with copying?
+# 5. Train the fixed vector on `reverse`, where the sequence is written from its end. Which symbols
+#    survive, those read first or those written first? Is the task easier or harder than copying?
 # 6. Before training the gradient shrinks by a factor from position to position. What would the
-#    factor be with `z = 0.9` at the start, and U_n and r as before? Which bias does that, and in
-#    which lesson did you see the same trick?
-# 7. Train attention with the seeds 0, 1 and 2. How many copies of 15 to 17 symbols are right?
+#    factor be with `z = 0.9` at the start, and U_n and r as before? Which bias sets z to 0.9, and
+#    in which lesson did you see the same trick?
+# 7. Train attention with the seeds 0, 1 and 2. What share of the copies of 15 to 17 symbols is
+#    right?
 # 8. After one epoch half of dc reaches h_1. Do the update gates carry it? Measure what would arrive
-#    through z alone (lesson 04's term (1)), and through z and the candidate.
+#    through z only (lesson 04's term (1)), and through z and the candidate.

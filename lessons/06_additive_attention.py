@@ -5,20 +5,22 @@
 # it, and explain what its heatmap shows and what it does not.
 #
 # **Needs:** lessons 01 and 05. If you come for attention only, lesson 01 is enough: treat a GRU as
-# a box that takes a state and returns the next one. **Time:** 50 minutes to read, about a minute to
+# a box that takes a state and returns the next one. **Time:** 55 minutes to read, about a minute to
 # run.
 #
 # Lesson 05 pressed a sentence into one vector, and long sentences did not fit. Bahdanau, Cho &
-# Bengio (2015) keep a vector for *every* source word, and let the decoder **attend** to all of them
-# again before it writes a word. Because the model computes where to look, the choice has a gradient
-# and can be learnt from pairs of sentences alone: no one has to mark which word translates which
-# (the **alignment** of the two sentences).
+# Bengio (2015) keep a vector for *every* source word. Before the decoder writes a word, it
+# **attends** to all of these vectors: it gives each one a weight, and reads their weighted average.
+# Because the weights are computed, they have gradients, so the model learns where to look from
+# pairs of sentences. No one has to mark which word translates which (the **alignment** of the two
+# sentences).
 #
 # You will derive attention with three words and a pencil, check each line, and put it into a
-# translator of clauses from the Bible. Scholars have marked which Hebrew or Greek word each English
-# and Spanish word translates; the model never sees these links. Guess now: for how many of the
-# links is the largest weight on the right word? (Always pointing at the same relative position,
-# such as the middle for the middle word, is right for a little more than half.)
+# translator of clauses from the Bible, from English to Spanish. For many words of the Bible,
+# scholars have marked which Hebrew or Greek word they translate. So we know which English and
+# Spanish words are linked, but the model never sees these links. Guess now: for how many of them is
+# the largest weight on the right word? (For comparison, a rule that always points at the same
+# relative position, such as the middle for the middle word, is right for a little more than half.)
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -45,11 +47,12 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One target word
 #
-# The encoder has read a sentence of S words and left an **annotation** h_j for each. It is
-# **bidirectional**: one GRU reads from the left, another from the right, and h_j joins both states
-# at word j, so that it knows what comes before the word and what comes after it. The decoder is
-# about to write word t, and its present state, the **query** q, determines which source words are
-# wanted. (The equations are those of section 3.1 and appendix A.1.2 of the paper.)
+# How does the decoder find what it needs for its next word? The encoder has read a sentence of S
+# words and left an **annotation** h_j for each. It is a **bidirectional** encoder: one GRU reads
+# from the left, another from the right, and h_j joins both states at word j. So h_j knows what
+# comes before the word and what comes after it. The decoder is about to write word t. Its present
+# state, the **query** q, determines which source words are wanted. (The equations are those of
+# section 3.1 and appendix A.1.2 of the paper.)
 #
 #     a_j = q W_a + h_j U_a       (A,)   query and annotation are *added*, hence the name
 #     x_j = tanh(a_j)             (A,)   a hidden layer
@@ -68,7 +71,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | c | (D,) | **context vector**: what was found |
 # | W_a, U_a, v_a | (Q, A), (D, A), (A,) | all that is learnt here |
 #
-# The context c_t then enters the decoder's next step, which makes s_t; s_t predicts the word y_t.
+# The context c_t then enters the decoder's next step, which makes s_t, and s_t predicts the word
+# y_t. The diagram shows that an annotation is used twice: as a **key**, when it is compared with
+# the query, and as a **value**, when the average is taken.
 
 # %%
 boxes = {
@@ -93,9 +98,10 @@ show(plotting.diagram(boxes, arrows, title=title), "06_architecture")
 # %% [markdown]
 # ## Forward
 #
-# Take three words of three numbers each. A real encoder learns what its numbers mean, whereas we
-# choose: how much a word names a *thing*, how much a *quality*, and how much it serves only
-# *grammar*. The query has two numbers: how much a thing is wanted, and how much a quality.
+# What do the five lines do? Let us compute them for *the white house*, with three numbers for each
+# word. A real encoder learns what its numbers mean, but we choose: how much a word names a *thing*,
+# how much a *quality*, and how much it serves only *grammar*. The query has two numbers: how much a
+# thing is wanted, and how much a quality.
 
 # %%
 words = ["the", "white", "house"]
@@ -111,10 +117,10 @@ v_a = np.array([2.0, 2.0])                                  # (A,)
 
 # %% [markdown]
 # The Spanish is *la casa blanca*. Once *la* has been written, a thing is wanted: q = (1, 0). Take a
-# pencil and compute the row of "house", where q W_a is the first row of W_a and h_j U_a is nearly
-# the first row of U_a. Which of the two hidden units is above 0? (All of W_a is negative, so the
-# query pushes both units down, the one for things by 1 and the one for qualities by 3, but a word
-# that names a thing can still lift the first above 0.)
+# pencil and compute a_j for "house": q W_a is the first row of W_a, and h_j U_a is nearly the first
+# row of U_a. Which of the two hidden units is above 0? (The first unit is for things, the second
+# for qualities. All of W_a is negative, so the query pushes both units down, the first by 1 and the
+# second by 3. But a word that names a thing can still lift the first above 0.)
 
 
 # %%
@@ -142,8 +148,8 @@ print("  c =", c, " most of it from", words[alpha.argmax()])
 
 # %% [markdown]
 # Only at "house" is the first unit positive: "a thing is wanted, and here is one". Once *casa* has
-# been written too, a quality is wanted: q = (0, 1). Only the query has changed. The annotations
-# have not, nor have their products with U_a:
+# been written too, a quality is wanted: q = (0, 1). Only the query has changed. The annotations are
+# the same, and so are their products with U_a:
 
 # %%
 _, alpha_then, c_then = attend(np.array([0.0, 1.0]))
@@ -152,22 +158,23 @@ assert words[alpha.argmax()] == "house"
 assert words[alpha_then.argmax()] == "white"
 
 # %% [markdown]
-# The decoder looked at *house* first, then at *white*: Spanish order out of English words, and
-# nothing was moved. This works only because of the tanh: in the sum q W_a + h_j U_a the term of the
-# query is the same for all words, and only the bend of the tanh makes it matter (question 3).
+# The decoder looked at *house* first, then at *white*. That is Spanish order out of English words,
+# and nothing was moved. It works only because of the tanh: in the sum q W_a + h_j U_a the query's
+# term is the same for all words, and only the bend of the tanh makes it matter (question 3).
 #
 # ## Backward
 #
-# Given the **upstream gradient** dc = ∂L/∂c, walk the five lines in reverse. We take dc = w, three
-# numbers, as if L were w · c. After each line a central difference checks that we are still right.
-# So that intermediates can be moved too, `L(alpha=d)` is the loss with d added to α.
+# What are the gradients? Given the **upstream gradient** dc = ∂L/∂c, we walk the five lines in
+# reverse. We take dc = w, three numbers, as if L were w · c. After each line a central difference
+# checks that we are still right. To move an intermediate result, we add to it: `L(alpha=d)` is the
+# loss with d added to α.
 
 # %%
 w = np.array([1.0, -2.0, 0.5])
 
 
 def L(a=0, x=0, e=0, alpha=0):
-    """w · c; each argument is added to the intermediate of that name."""
+    """w · c; each argument is added to the array of that name."""
     hidden = np.tanh(q @ W_a + h @ U_a + a) + x
     weights = softmax(hidden @ v_a + e) + alpha
     return w @ (weights @ h)
@@ -182,19 +189,20 @@ def check_gradient(name, ours, loss, array):
 
 
 def check_intermediate(name, ours):
-    """The same for an intermediate: move it, and nothing before it."""
+    """The same for an intermediate result: move it, and nothing that it was computed from."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
 
 # %% [markdown]
-# **c = Σ_j α_j h_j.** A product of two factors, so two gradients, one for the weights and one for
-# the annotations:
+# **c = Σ_j α_j h_j.** Each product has two factors, so there are two gradients, one for the weights
+# and one for the annotations:
 #
 #     dα_j = h_j · dc
 #     dh_j = α_j dc               its first term; h_j was used in the score, too
 #
-# Here α_j scales the gradient, so the annotation of a word with a small weight hardly changes.
+# In the second line α_j scales the gradient. So the annotation of a word with a small weight hardly
+# changes through this term.
 
 # %%
 dc = w
@@ -203,15 +211,16 @@ dh_as_value = np.outer(alpha, dc)   # (S, D)
 check_intermediate("alpha", dalpha)
 
 # %% [markdown]
-# **α = softmax(e).** All scores move all weights, so the derivative is a matrix, the **Jacobian**
-# J. Lesson 01 derived its elements with the quotient rule ([j = k] is 1 for j = k, otherwise 0):
+# **α = softmax(e).** Every score moves every weight, so the derivative is a matrix, the
+# **Jacobian** J. Lesson 01 derived its elements with the quotient rule. ([j = k] is 1 for j = k,
+# otherwise 0.)
 #
 #     ∂α_j/∂e_k = α_j ([j = k] − α_k)          J = diag(α) − α αᵀ
 #     de_k = Σ_j dα_j ∂α_j/∂e_k = α_k (dα_k − Σ_j α_j dα_j)
 #
-# The last line needs one dot product and no S × S matrix. It says that an update lowers the scores
-# whose dα_k is *above the average* Σ α dα. What must Σ_k de_k be? (A number that is added to all
-# scores changes no weight.)
+# The last line needs one dot product and no S × S matrix. The sum Σ_j α_j dα_j is the average of
+# dα, weighted by α. So an update lowers the scores with a dα_k *above the average*, and raises the
+# others. What must Σ_k de_k be? (A number that is added to all scores changes no weight.)
 
 # %%
 J = np.diag(alpha) - np.outer(alpha, alpha)
@@ -222,8 +231,10 @@ assert np.allclose(dalpha @ J, de)
 check_intermediate("e", de)
 
 # %% [markdown]
-# **e_j = x_j · v_a** and **x_j = tanh(a_j)**, whose slope is 1 − x². Every word used v_a, so its
-# gradient is a sum over the words (∘ multiplies element by element):
+# The de_k add up to 0, because adding the same number to all scores changes nothing.
+#
+# **e_j = x_j · v_a** and **x_j = tanh(a_j)**. The slope of the tanh is 1 − x². Every word used v_a,
+# so dv_a is a sum over the words (∘ multiplies element by element):
 #
 #     dx_j = de_j v_a         dv_a = Σ_j de_j x_j         da_j = dx_j ∘ (1 − x_j²)
 
@@ -236,13 +247,14 @@ check_gradient("dv_a", dv_a, L, v_a)
 check_intermediate("a", da)
 
 # %% [markdown]
-# **a_j = q W_a + h_j U_a.** The query was used S times, once with each word, so its gradients add
-# up. And h_j gets its second term:
+# **a_j = q W_a + h_j U_a.** The query, W_a and U_a were used S times, once with each word, so their
+# gradients are sums over the words. And h_j gets its second term:
 #
 #     dq = (Σ_j da_j) W_aᵀ        dW_a = qᵀ (Σ_j da_j)        dU_a = Σ_j h_jᵀ da_j
 #     dh_j = α_j dc + da_j U_aᵀ
 #
-# Two terms: as a value h_j learns *what to say*, and as a key *when to be found*.
+# Two terms, because h_j learns two things: as a value *what to say*, and as a key *when to be
+# found*.
 
 # %%
 total = da.sum(0)                   # (A,)
@@ -259,30 +271,30 @@ print("one word: every gradient is what the central difference measures")
 # %% [markdown]
 # ## Many words, many sentences
 #
-# In practice there are B sentences at once and T target words with one query each, which changes
-# three things.
+# What changes when there are B sentences at once, and T target words with one query each? Three
+# things do.
 #
-# - Since sentences differ in length, a mask (B, S) says which positions hold a word. The others get
-#   the score −∞, so their weight is exactly 0.
-# - The **keys** k_j = h_j U_a do not depend on the query, so they are computed once per sentence,
-#   not once per target word. (The annotations are also the **values**: what is averaged.)
-# - In the backward pass the gradients of the keys are summed over all target words before the sum
-#   goes through U_a once.
+# - Sentences differ in length, so a mask (B, S) says which positions hold a word. The other
+#   positions get the score −∞, so their weight is exactly 0.
+# - The keys k_j = h_j U_a do not depend on the query, so they are computed once per sentence, not
+#   once per target word. (The values are the annotations themselves.)
+# - In the backward pass the gradients of the keys are first summed over all target words. Then the
+#   sum goes through U_a, once.
 #
-# Hence the library's protocol, two methods forward and two backward, which every attention of this
-# course follows:
+# So every attention of this course follows the library's protocol of four methods, two forward and
+# two backward:
 #
 #     read            once per sentence: the keys
 #     step            once per target word: score, softmax, sum
 #     step_backward   adds ∂L/∂h and ∂L/∂k of this target word to dmemory
 #     read_backward   once per sentence: the sum for the keys goes through U_a
 #
-# `memory` holds values, keys and mask; `dmemory` begins as zeros of the same shapes, and every step
-# adds to it. `t` is the position of the target word, which only lesson 07 needs. `dweights` is
-# ∂L/∂α for a loss that reads α itself, as the gradient check's does (in training it is mostly
-# None).
+# `memory` holds values, keys and mask. `dmemory` begins as zeros of the same shapes, and every
+# `step_backward` adds to it. `t` is the position of the target word, which only lesson 07 needs.
+# `dweights` is ∂L/∂α for a loss that reads α itself. The loss of the gradient check does, but in
+# training `dweights` is mostly None.
 #
-# > **Exercise.** Write its backward pass before you read on:
+# > **Exercise.** Before you read on, write the backward pass of additive attention:
 # > `numpy-attention exercise start additive`.
 
 
@@ -334,9 +346,9 @@ class PlainAttention(Module):
 
 
 # %% [markdown]
-# All sizes differ, so that a transpose cannot hide, and the second sentence is shorter. `protocol`
-# runs T queries in turn; the loss reads contexts and weights. In the report `input[0]` is the
-# queries, `input[1]` the annotations.
+# Are the gradients right? In the check all sizes differ, so that a transpose cannot hide, and the
+# second sentence is shorter than the first. `protocol` runs T queries in turn, and the loss reads
+# both contexts and weights. In the report `input[0]` is the queries and `input[1]` the annotations.
 
 # %%
 rng = np.random.default_rng(0)
@@ -367,8 +379,8 @@ print(check(plain))
 # ### How a bug looks
 #
 # The usual mistake keeps only the first term of the Jacobian J = diag(α) − α αᵀ, so the average is
-# not subtracted. The shapes are right, and a model trained with this even learns something. Before
-# you read the report: which gradients must be wrong? Are any right?
+# not subtracted. The shapes are right, and a model trained with this bug even learns something.
+# Before you read the report: which gradients must be wrong? Are any right?
 
 
 # %%
@@ -380,14 +392,14 @@ class Forgetful(PlainAttention):
 report = caught(check, Forgetful(*weights_of_it))
 
 # %% [markdown]
-# None are right, so the wrong line is one that all five gradients depend on, such as the softmax:
-# all of them are computed from de. The report names the line, and calls it "a part of the
+# None are right, so the wrong line is one that all five gradients depend on. All five are computed
+# from de, which makes the softmax a suspect. The report names its line, and calls it "a part of the
 # Jacobian": diag(α) is there, and − α αᵀ is missing.
 #
 # ## The same as the library
 #
-# The library's `AdditiveAttention`, which shares no code with ours, has compiled loops and computes
-# some products once for all steps.
+# Does the library compute the same? Its `AdditiveAttention` shares no code with ours. It has
+# compiled loops, and computes some products once for all steps.
 
 # %%
 package = AdditiveAttention(*weights_of_it)
@@ -408,8 +420,9 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # %% [markdown]
 # ## Into the translator
 #
-# The whole model is the paper's RNNsearch (`models/rnnsearch.py`). With annotations h_j from the
-# encoder, for each target word t:
+# Where does attention belong in a translator? The whole model is the paper's RNNsearch
+# (`models/rnnsearch.py`). The encoder provides the annotations h_j. Then the decoder computes for
+# each target word t:
 #
 #     c_t  = attention(s_{t−1}; h)               this lesson
 #     s_t  = GRU(y_{t−1}, c_t; s_{t−1})          lesson 04; c_t enters both gates and the candidate
@@ -418,12 +431,15 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # > **Exercise.** Write the last line (maxout takes the larger number of each pair):
 # > `numpy-attention exercise start deep-output`.
 #
-# Our models are small and train for seconds, so three things differ from the paper: the GRU's reset
-# gate comes after the product (lesson 04), P(y_t) is read from s_t (in the paper from s_{t−1}), and
-# the initial values differ. What do the paper's settings cost a small model? We trained four models
-# for six epochs on 75,000 clauses of the Bible: one with the paper's settings, two with a single
-# change, and one with both changes. Their BLEU is recorded in the package (recipes `appendix`,
-# `appendix-init-modern`, `appendix-adam`, one seed; `clauses-additive`, three):
+# Our models are small and train for seconds, so they differ from the paper's. The GRU's reset gate
+# comes after the product (lesson 04), P(y_t) is computed from s_t instead of s_{t−1}, and the
+# initial values and the optimizer are others.
+#
+# What do the paper's settings cost a small model? We trained four models for six epochs on 75,000
+# clauses of the Bible: one with the paper's settings, one with our initial values only, one with
+# our optimizer only, and one with both and dropout. The package has records of their BLEU (100 is
+# best; recipes `appendix`, `appendix-init-modern`, `appendix-adam`, one seed; `clauses-additive`,
+# three):
 
 # %%
 RECORDED = {
@@ -437,10 +453,10 @@ for how, bleu in RECORDED.items():
 
 # %% [markdown]
 # The paper's initial values and its optimizer, Adadelta, were chosen for a thousand units and days
-# of training, so with 128 units and six epochs the model hardly begins to learn. That is not a
+# of training. With 128 units and six epochs, such a model hardly begins to learn. That is not a
 # verdict on its equations.
 #
-# We take the library's attention out and put ours in:
+# Does our attention work in the whole model? We take the library's attention out and put ours in:
 
 # %%
 losses = check_same_translator(PlainAttention, np.random.default_rng(2))
@@ -450,17 +466,20 @@ print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ou
 # %% [markdown]
 # ## How to read a weight
 #
-# When the weights α_t are computed from the query s_{t−1}, y_t is *not yet chosen*. If two words
-# could come next, the best that the decoder can do is to attend to both. So α_t says where word t
-# may come from, before anyone knows which word it will be. Heatmaps in papers are often read as if
-# it said where the written word came from. It does not.
+# What does a large weight mean? When the weights α_t are computed from the query s_{t−1}, the word
+# y_t is *not yet chosen*. If two words could come next, the best that the decoder can do is to
+# attend to both. So α_t says where word t may come from, before anyone knows which word it will be.
+# Heatmaps in papers are often read as if α_t said where the written word came from. It does not.
 #
-# Once the word is written, Bayes' rule answers that. Take α as a prior over positions, and ask the
-# decoder how likely y_t is if all of the weight is on position j (Shankar & Sarawagi 2019):
+# Once the word is written, we can ask where it came from, and Bayes' rule answers. The prior is
+# α_tj, the weight of position j. The likelihood is the probability of y_t if all of the weight is
+# on position j, so that the context is h_j. Their product, divided by its sum over j, is the
+# posterior (Shankar & Sarawagi 2019):
 #
 #     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
 #
-# `given_word` computes it with S more steps of the decoder; `state` holds memory and s_{t−1}.
+# For each target word `given_word` makes S more steps of the decoder, one for each position. In the
+# code `state` holds the memory and s_{t−1}.
 
 
 # %%
@@ -485,13 +504,14 @@ def given_word(translator, pair):
 # %% [markdown]
 # ## Watch it learn
 #
-# First a task about which we know everything: read three to eight digits, write them in reverse.
-# Because the first word of the target *is* the last one of the source, and so on, the right weights
-# form the diagonal from top right to bottom left, but the model sees sequences only. How many steps
-# of 64 sequences will it need until its largest weight is on the right digit? And which comes
-# first, attending to the right digit or writing it?
+# Can attention learn where to look if no one shows it? We begin with a task about which we know
+# everything: read three to eight digits, and write them in reverse. The first word of the target
+# *is* the last word of the source, and so on. So the right weights form the diagonal from top right
+# to bottom left, but the model sees only the sequences. How many steps of 64 sequences will it need
+# until its largest weight is on the right digit? And which comes first, attending to the right
+# digit or writing it?
 #
-# > **Exercise.** Write the measure: `numpy-attention exercise start pointing`.
+# > **Exercise.** Write the measure that counts this: `numpy-attention exercise start pointing`.
 
 # %% tags=["training"]
 DIGITS = dict(vocabulary_size=10, min_length=3, max_length=8)
@@ -538,32 +558,35 @@ assert at_last > 0.99
 #   step 150:  84/84   99/99   71/68   81/93
 
 # %% [markdown]
-# Nothing in the loss mentions a frame, but the loss rewards the right digit, and the shortest way
-# to that is to attend to it. Neither skill is ahead for long: both rise together, and can even fall
-# together for a while. Then the largest weights of later rows are one digit late, to the right of
-# their frames, and many digits are wrong. (Such a fall depends on seed and processor, but by step
-# 350 all seeds 0 to 4 are right.) Whole sequences lag behind, since one wrong digit spoils them.
+# Nothing in the loss mentions the white frames. But the loss rewards the right digit, and the
+# shortest way to write that is to attend to it. Neither skill is ahead for long: both rise
+# together, and can even fall together for a while. During such a fall the largest weights of later
+# rows are one digit too far to the right of their frames, and many digits are wrong. (Whether there
+# is a fall depends on seed and processor, but by step 350 all seeds 0 to 4 are right.) Whole
+# sequences lag behind, because one wrong digit spoils them.
 #
 # ## Real text
 #
-# `bible-en-es` ships with the library: the King James Version and the Reina-Valera of 1909, both
-# tagged with Strong's numbers, one for each Hebrew or Greek word. An English and a Spanish word
-# with the same number translate each other, and these pairs, which only some words have, are the
-# **gold links**. We take clauses of at most eight tokens, all frequent.
+# Is attention as good on real sentences? `bible-en-es` ships with the library. It pairs the King
+# James Version with the Reina-Valera of 1909. Both are tagged with Strong's numbers, one for each
+# Hebrew or Greek word. In a pair of clauses, an English and a Spanish word with the same number
+# translate each other. Such a pair of words is a **gold link**, and only some words have one. We
+# take clauses of at most eight tokens, all frequent.
 
 # %% tags=["training"]
 train, held_out = bible_clauses()
 links = sum(len(pair.sure) for pair in held_out)
-print(f"{len(train):,} clauses to learn from, {len(held_out)} held out, with {links} gold links; "
-      "such as")
+print(f"{len(train):,} clauses to learn from, {len(held_out)} held out, with {links} gold links, "
+      "for example:")
 for pair in [pair for pair in held_out if len(pair.sure) > 3][:3]:
     print(f"  {' '.join(pair.source)}  →  {' '.join(pair.target)}")
     print("     ", ", ".join(f"{pair.source[j]}–{pair.target[t]}" for j, t in sorted(pair.sure)))
 
 # %% [markdown]
 # You train for four epochs, about ten seconds, which is enough to see everything that follows, a
-# bit blurred. The lessons also include a model trained for forty epochs, made by `tools/lessons.py
-# checkpoint`. The figures show its weights, so that they are the same on every machine.
+# bit blurred. The lessons also include the same model trained for forty epochs, the *shipped model*
+# (made by `tools/lessons.py checkpoint`). The figures show its weights, so they are the same on
+# every machine.
 
 # %% tags=["training"]
 EPOCHS = 4
@@ -587,22 +610,29 @@ for pair in held_out[:60:12]:
 # %% [markdown]
 # ## Where it looks
 #
-# Does attention point at the right word, and does it err where the decoder does not know what comes
-# next? We first compare four ways to point. Then we sort the links by how expected their words are,
-# with controls that know nothing of the sentence. Both decoders are fed the **reference
-# translation** (**teacher forcing**). Where is the largest weight of each linked word?
+# Does attention point at the right word? And when it does not, is that because the decoder could
+# not know what comes next?
 #
-# - the *diagonal*, the same relative position, without any model;
-# - *before*: α_t, from the query s_{t−1}, which does not know word t;
-# - *the word alone*: P(y_t | c_t = h_j), a dictionary, without the prior α;
-# - *after*: their product, p(j | y_t).
+# ### Four ways to point
 #
-# Write down your guesses.
+# For each gold link we look at the row of its target word, which has one number for each source
+# word. If the largest number is at the linked source word, the link counts as right. We compare
+# four ways to fill the rows:
+#
+# | way | the row of target word t | knows y_t? |
+# |---|---|---|
+# | *the diagonal* | 1 at the same relative position in the source; needs no model | no |
+# | *before* | the attention weights α_t, computed from s_{t−1} | no |
+# | *the word alone* | the likelihoods P(y_t \| c_t = h_j): which h_j make the word likely? | yes |
+# | *after* | the posterior p(j \| y_t), from the product of the two rows above | yes |
+#
+# Here y_t is always the word of the **reference translation**, and the decoder is fed the
+# reference, too (**teacher forcing**). Guess the share of right links for each way.
 
 
 # %% tags=["training"]
 def measure(name, translator):
-    """Print how well it points; → weights before, after, P(y_t | c_t = h_j): lists of matrices."""
+    """Print how well it points; → before, after, the word alone: lists of matrices."""
     before = translator.attend(held_out)
     both = [given_word(translator, pair) for pair in held_out]
     after = [posterior for posterior, _ in both]
@@ -613,7 +643,7 @@ def measure(name, translator):
     shares = {}
     for way, weights in ways.items():
         shares[way] = metrics.pointing_accuracy(weights, held_out)
-        print(f"  {way:<15} {shares[way]:6.1%} on the right word", flush=True)
+        print(f"  {way:<15} {shares[way]:6.1%} of links right", flush=True)
     assert shares["after"] > shares["before"] + 0.1
     assert abs(shares["after"] - shares["the word alone"]) < 0.05
     return before, after, alone
@@ -621,30 +651,45 @@ def measure(name, translator):
 
 # %% tags=["training"]
 diagonal = metrics.diagonal_pointing(held_out)
-print(f"the diagonal: {diagonal:.1%} on the right word")
+print(f"the diagonal: {diagonal:.1%} of links right")
 own_looks = measure("your four epochs", own)
 looks = measure("the shipped model, forty epochs", shipped)
 before, after, alone = looks
 
 # %% [markdown]
 # *Before*, in the weights that a heatmap shows, attention is hardly better than the diagonal (with
-# some seeds worse). How good was your guess? *After*, the largest weight is right for about four
-# links of five. So the model knew which words belong together, but not what would come next. Here
-# is the shipped model at *vino*, "came", which begins a clause (printed with its heatmap below):
+# some seeds worse). How good was your guess? *After*, the largest number is right for about four
+# links of five. So the model knew which words belong together, but not which word would come next.
 #
-# - *before*: it expects "the holy ghost", and its largest weight is on *the*;
-# - *the word alone*: only attention to *came* makes *vino* likely;
-# - *after*: nearly all of the weight is on *came*.
+# An example from the shipped model (printed with its heatmap below): the source is *the holy ghost
+# came on them*, but the reference begins with its end, *vino sobre ellos*, "came on them". At
+# *vino*, "came":
 #
-# How did it know? *The word alone* points as well as the product, so the prior α does not help to
-# find the right word (it does help to come near it: question 8). The knowledge is in the
-# annotations as *values*, in the words that they make likely, not in how they are *found*.
+# - *before*, the model expects "the holy ghost", and its largest weight is on *the*;
+# - *the word alone* points at *came*, because no other annotation makes *vino* likely;
+# - *after*, nearly all of the weight is on *came*.
 #
-# Now the second question, as a prediction that could fail: where the model is *sure* of the next
-# word, the weights *before* should be right, and where the word is surprising, wrong. So sort the
-# links by P(y_t), the probability of the reference word, and cut them into four equal parts. Guess
-# the share of right links in each, for the model and for the two **controls**. Each puts all its
-# weight on one j, random or diagonal, so its P(y_t) is P(y_t | c_t = h_j).
+# How did the model know? *The word alone* points as well as *after* without using α, so α does not
+# help to find the right word. (It does help to come near it: question 8.) The knowledge is in the
+# annotations as *values*, in the words that they make likely, and not in the annotations as *keys*,
+# in how they are found.
+#
+# ### A test that cannot fail
+#
+# Now the second question. If *before* is wrong because the decoder could not know what comes next,
+# then *before* should be right where the model expects the reference word, and wrong where the word
+# is a surprise. We can test this prediction in three steps:
+#
+# 1. For each gold link take P(y_t), the probability that the model gives to the reference word.
+# 2. Sort the links by P(y_t), and cut them into four equal parts, from surprising to expected.
+# 3. In each quarter, count the share of links for which *before* is right. Does it rise from the
+#    first quarter to the last?
+#
+# A test needs **controls**, for which it should fail. We use two that know nothing about the words:
+# one puts all of its weight on a position drawn at random, the other on the diagonal. They go
+# through the same steps. In step 1 we take the probability that the decoder gives to the word if it
+# attends to the control's position j, which is P(y_t | c_t = h_j). Guess the four shares, for the
+# model and for the two controls.
 
 
 # %% tags=["training"]
@@ -657,13 +702,14 @@ def expects(translator, pair):
 
 # %% tags=["training"]
 def diagonal_place(pair, t):
+    """The source position at the same relative place as target position t."""
     steps = max(len(pair.target) - 1, 1)
     return (2 * t * (len(pair.source) - 1) + steps) // (2 * steps)
 
 
 def links_with(translator, weights, alone, rng):
     """For each gold link and each of three ways to point: P(y_t), and is it right? (links, 3, 2).
-    Also the mean of P(y_t | c_t = h_j) over all positions j (links,), which reads no weight."""
+    Also the mean of P(y_t | c_t = h_j) over all positions j (links,), which uses no weight."""
     rows = []
     means = []
     for pair, matrix, likely in zip(held_out, weights, alone):
@@ -688,22 +734,29 @@ def quarters(name, order, right):
 # %% tags=["training"]
 rows, means = links_with(shipped, before, alone, np.random.default_rng(7))
 print("share of links right in each quarter, surprising to expected; sorted by P(y_t):")
-ways = ("the model's weights", "a position at random", "the diagonal")
+ways = ("shipped, before", "shipped, at random", "shipped, the diagonal")
 circular = [quarters(name, rows[:, n, 0], rows[:, n, 1]) for n, name in enumerate(ways)]
 assert all(shares[3] > 2 * shares[0] for shares in circular)
 
 # %% [markdown]
 # The model passes: from the first quarter to the last its share triples. But **the controls pass as
-# well, and by larger factors**, so this test could not have failed. Since P(y_t) is computed from
-# what attention found, weights that happen to be right make the word likely: the test sorts by its
-# own result.
+# well, and by larger factors**. How can a position drawn at random know what the model expects?
 #
-# A fair test sorts by a probability that does not depend on the weights, such as the mean over all
-# positions, Σ_j P(y_t | c_t = h_j) / S: how likely the word is, wherever the decoder attends. Now
-# the controls should be flat. Guess the model's four shares again.
+# It cannot. The mistake is in step 1: P(y_t) depends on the position that was attended to. When a
+# random position happens to be right, it makes the word likely, and the link is sorted into a late
+# quarter. When it is wrong, the word is unlikely, and the link is sorted into an early one. The
+# model's own weights change P(y_t) in the same way. So the test sorts the links by its own result,
+# and could not have failed.
+#
+# ### A fair test
+#
+# A fair test sorts by a probability that does not depend on the weights. We take the mean over all
+# positions, Σ_j P(y_t | c_t = h_j) / S: how likely the word is, wherever the decoder attends. The
+# model and the controls then share one order of the links, so each control should have about the
+# same share in all quarters. Guess the model's four shares again.
 
 # %% tags=["training"]
-print("sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
+print("the same, sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
 fair = {}
 both_models = ("yours", own, own_looks), ("shipped", shipped, looks)
 for name, translator, (its_before, its_after, its_alone) in both_models:
@@ -718,11 +771,11 @@ for name, translator, (its_before, its_after, its_alone) in both_models:
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
 for n, (name, shares) in enumerate(zip(("before", "at random", "the diagonal"), circular)):
     left.plot(range(4), shares, label=name, **plotting.base.curve_style(n))
-left.set_title("sorted by P(yₜ), which depends on α: all three rise")
+left.set_title("sorted by P(yₜ), which depends on the pointing:\nall three rise")
 names = ("before", "after", "at random", "the diagonal")
 for n, (name, shares) in zip((0, 3, 1, 2), zip(names, fair["shipped"])):
     right.plot(range(4), shares, label=name, **plotting.base.curve_style(n))
-right.set_title("sorted without using α: the diagonal rises most")
+right.set_title("sorted by the mean over all positions:\nthe diagonal rises most")
 
 # %% tags=["training"]
 for ax in (left, right):
@@ -734,22 +787,28 @@ left.set_ylabel("share of links that are right")
 show(figure, "06_surprise")
 
 # %% [markdown]
-# The random control now rises only a little, and the diagonal about twice as much: expected words
-# are easier to find even by position alone. From the first quarter to the last the shipped model's
-# share *before* rises by 12 points, the diagonal's by 15, so this test does **not** show that
-# attention follows the model's expectation. (Five seeds do not show it either: question 8.) Two
-# facts remain. The shipped model's weights point right for three links of five before the word is
-# known, and for four of five after. And since the query s_{t−1} has not read y_t, α_t can only show
-# what the decoder expects.
+# The left panel shows the first test, the right panel the fair one, both for the shipped model.
 #
-# Remember the method: a measure computed from the thing it is meant to explain needs a control that
-# knows nothing. If the control passes too, the test says nothing.
+# In the fair test the random control rises only a little. The diagonal rises about twice as much,
+# because expected words are easier to find even by position. So to pass, *before* has to rise by
+# more than the diagonal, which expects nothing. It does not: from the first quarter to the last,
+# *before* rises by 12 points, and the diagonal by 15. This test does **not** show that attention
+# follows the model's expectation. (Five seeds do not show it either: question 8.)
+#
+# Two facts remain. The shipped model's weights point right for three links of five before the word
+# is known, and for four of five after. And since the query s_{t−1} has not read y_t, α_t can only
+# show what the decoder expects.
+#
+# Remember the method: a measure that is computed from the thing it is meant to explain needs a
+# control that knows nothing. If the control passes too, the test says nothing.
 #
 # ## Three clauses
 #
-# It is easy to choose pictures that please, so we choose by a rule: take the held-out clauses with
-# at least four gold links, rank them by the share of gold cells that are their row's maximum
-# *before* (ties: in the order of the text), and show the first, the middle one and the last.
+# What do good and bad weights look like? It is easy to choose pictures that please, so we choose by
+# a rule. In a heatmap each gold link has a *gold cell*, in the row of its target word. We take the
+# held-out clauses with at least four links, and rank them by the share of gold cells that have the
+# largest weight in their row *before* (ties: in the order of the text). Then we show the first, the
+# middle one and the last.
 
 
 # %% tags=["training"]
@@ -794,17 +853,18 @@ for way, matrices in (("before", before), ("the word alone", alone), ("after", a
     print(f"  at {bad.target[0]}, {way}: {first.max() / first.sum():.0%} on {word}")
 
 # %% [markdown]
-# Look at the bad one, row by row. The reference begins *vino sobre ellos*, "came on them": the end
-# comes first. For *espíritu* and *santo* the gold cell and its neighbour share the weight even
-# *after*: the encoder reads in both directions, so the annotation of *holy* knows *ghost* too, and
-# either can say the word (question 7).
+# Look at the bad one, row by row. The reference begins with *vino sobre ellos*, "came on them".
+# *Before*, most of the weight in these rows is on *the holy ghost*, which the model expects to come
+# first. *After*, it is in the gold cells. Only *espíritu* and *santo* share their weight between
+# the gold cell and its neighbour even *after*. The encoder reads in both directions, so the
+# annotation of *holy* knows *ghost* too, and either can say the word (question 7).
 #
-# Remember two things. Because this decoder computes its weights *without* the word that it then
-# writes, its heatmap does not show how that word is translated. And to find which words translate
-# each other, compute p(j | y_t). Lesson 07's decoder takes its step before it attends, so its query
-# has read the previous word, y_{t−1}, but not y_t either.
+# Remember two things. This decoder computes its weights *without* the word that it then writes, so
+# its heatmap does not show how that word is translated. And to find which words translate each
+# other, compute p(j | y_t). (Lesson 07's decoder takes its step before it attends. So its query has
+# read the previous word, y_{t−1}, but not y_t either.)
 #
-# Your own run is kept, and can translate:
+# Your own run is kept. This command translates with it and saves a heatmap:
 
 # %% tags=["training"]
 sentence = " ".join(held_out[chosen["good"]].source)
@@ -850,10 +910,10 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
-# 5. A position has α = 0.001 before. By what factor must the word be likelier there than elsewhere
-#    for half the weight *after*? Which links can Bayes' rule not correct?
-# 6. A target word with two gold links can be right for one of them only. What is the best pointing
-#    accuracy possible on the held-out clauses?
+# 5. A position has α = 0.001 before. By what factor must the word be more likely there than
+#    elsewhere for half the weight to be there *after*? Which links can Bayes' rule not correct?
+# 6. A target word with two gold links can be right for only one of them. What is the best share of
+#    right links possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. The
 #    largest weight may now miss the right digit by one. On which side will it be?
 # 8. Train the four epochs with seeds 0 to 4. By how much does p(j | y_t) point better than α? And
