@@ -202,7 +202,7 @@ class Written:
 
 
 class Small:
-    """A translator whose p (V,) is a function of all words written so far."""
+    """A translator that gets p (V,) from a function of all words written so far."""
 
     def __init__(self, p):
         self.p = p
