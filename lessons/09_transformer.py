@@ -2,16 +2,18 @@
 # # Lesson 09: the Transformer
 #
 # **You will be able to** write an encoder layer forward and backward, and explain what the mask,
-# the positions, the residual connections and the norm are for.
+# the positional encodings, the residual connections and the norm are for.
 #
 # **Needs:** lesson 08. **Time:** 40 minutes to read, about a minute to run.
 #
-# Vaswani et al. (2017) asked whether a translator that has the heads of lesson 08 still needs
-# recurrence. It does not: every word attends to every other (**self-attention**), and no step waits
-# for the one before. But recurrence also kept the words in order and hid those to come. Positions
-# and a mask now do that.
+# Does a translator that has the heads of lesson 08 still need recurrence? Vaswani et al. (2017)
+# showed that it does not. In their Transformer every word attends to every other word
+# (**self-attention**), so no word has to wait for the word before it. But recurrence also did two
+# other jobs: it kept the words in order, and it hid the words that were still to come. In a
+# Transformer, positional encodings do the first job, and a mask does the second.
 #
-# Guess now: which bug lets a decoder read the answer, while every gradient check passes?
+# Guess now: which bug lets a decoder read the answer during training, while every gradient check
+# passes?
 
 # %%
 print("Lesson 09: the Transformer", flush=True)
@@ -36,25 +38,27 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## A stream and its parts
 #
-# Throughout the model a sentence is a matrix x (T, **d_model**), one row per word, called the
-# stream. A part f reads it and *adds* something: x + f(x), a **residual connection** (or **skip
-# connection**), so that f need not reproduce what x already contains, and the gradient has a path
-# around f. Two kinds of parts take turns:
+# What flows through a Transformer? Everywhere in the model, a sentence is a matrix x (T,
+# **d_model**) with one row per word. We call this matrix the stream. Each part f of a layer reads
+# the stream and *adds* its result to it: x + f(x). This is a **residual connection** (or **skip
+# connection**). It has two advantages: f does not have to reproduce what x already contains, and
+# the gradient has a path around f. There are two kinds of parts, which alternate:
 #
-# - *Heads* carry numbers from word to word, as weighted sums.
-# - *Feed-forward* reads one word at a time. With its max(0, …) it can compute the logical "and": if
-#   a and b are 0 or 1, max(0, a + b − 1) is 1 only if both are. No weighted sum of a and b does
-#   that.
+# - *Heads* carry information from word to word. Each output is a weighted sum over words.
+# - *Feed-forward* parts read one word at a time. Thanks to their max(0, …) they can compute what no
+#   weighted sum can, such as the logical "and": if a and b are 0 or 1, then max(0, a + b − 1) is 1
+#   only if both are 1.
 #
-# The encoder's layer has two parts, the decoder's three, and **N** layers (in code `layers`) are
-# stacked, with **h** heads each. The names are the paper's:
+# An encoder layer has two parts, and a decoder layer has three. The encoder is a stack of **N**
+# layers (`layers` in the code), and so is the decoder. Wherever heads occur, there are **h** of
+# them. Most symbols are the paper's:
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x | (T, d_model) | input of a layer; the first layer's is √d_model E[word] + PE(p) |
 # | y, z | (T, d_model) | the stream after a layer's first part, and after its second |
 # | LN(x) = g ∘ x̂ + b | (T, d_model) | **layer normalization** of each row; g, b (d_model,) |
-# | heads(x, m) | (T, d_model) | lesson 08: queries from x, keys and values from m (S, d_model) |
+# | heads(x, m) | (T, d_model) | lesson 08's: queries from x, keys and values from m (S, d_model) |
 # | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2; W_1 (d_model, d_ff), W_2 (d_ff, d_model) |
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
 # | q, k, v | (T or S, d_k) | query, key and value vectors of one head; d_k = d_model / h |
@@ -89,18 +93,23 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
                       "Curved arrows: residual connections"), "09_architecture")
 
 # %% [markdown]
-# This is Figure 1 of the paper. The next encoder layer reads z as its x, and the next decoder layer
-# reads `out`.
+# The picture follows Figure 1 of the paper: the encoder is on the left, the decoder on the right.
+# Each encoder layer hands its z to the next encoder layer, which reads it as its x. The last z is
+# M. In the decoder, each layer hands on `out` in the same way.
 #
 # ## Forward
 #
-# Only **layer normalization** (Ba, Kiros & Hinton 2016) is new. It subtracts the mean of a word's
-# d_model numbers and divides by their standard deviation:
+# Which piece of this picture have we not seen yet? The heads are those of lesson 08, and the
+# feed-forward part consists of two matrix products and a max. Only **layer normalization** (Ba,
+# Kiros & Hinton 2016) needs a new derivation. Because every part adds something to the stream, its
+# numbers would grow from layer to layer. Layer normalization keeps them at one size: it subtracts
+# the mean of a word's d_model numbers, and divides by their standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
-# (ε = 10⁻⁵ keeps s from being 0.) Here is a word of five numbers with mean 2 and s = 2, so x_1 = 5
-# gives x̂_1 = 1.5. If x_1 rises by a small δ, does x̂_1 rise by δ / 2? Guess before you read on.
+# (ε = 10⁻⁵ keeps s from being 0 if all the numbers are equal.) The next cell has a word of five
+# numbers, with mean 2 and s = 2. Its first number, x_1 = 5, becomes x̂_1 = (5 − 2) / 2 = 1.5. If
+# x_1 rises by a small δ, does x̂_1 rise by δ / 2? Guess before you read on.
 
 # %%
 x = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
@@ -115,24 +124,29 @@ print("x̂ =", x_hat_of(x))
 # %% [markdown]
 # ## Backward
 #
-# It does not, because x_1 moves the mean and s, too. The mean has the slope ∂μ/∂x_i = 1 / d_model.
-# For s, take the derivative of s². The term with μ's slope drops out, as Σ_j (x_j − μ) = 0. ([i =
-# j] is 1 for i = j, otherwise 0.)
+# No. When x_1 rises, the mean and s move, too. How much does each of them move? The derivative of
+# the mean is ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε.
+# Here [i = j] is 1 if i = j, and otherwise 0:
 #
 #     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
 #     ∂s/∂x_i     = x̂_i / d_model
 #
-# Now the quotient rule for x̂_j = (x_j − μ) / s. There are three paths from x_i to x̂_j: the direct
-# one, if i = j, the one through μ, and the one through s. Each gives a term:
+# In the first line, the terms with 1 / d_model add up to 0, because Σ_j (x_j − μ) = 0. Dividing by
+# 2 s gives the second line.
+#
+# Now apply the quotient rule to x̂_j = (x_j − μ) / s. There are three paths from x_i to x̂_j: the
+# direct path (only if i = j), the path through μ, and the path through s. Each path gives one term.
+# The last of the three lines multiplies by the upstream gradient dx̂_j and sums over j:
 #
 #     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# The last two terms remove the gradient's components along the all-ones vector and along x̂. To
-# move x in these directions is to shift it or to stretch it, and LN ignores both (except for ε).
+# The last two terms of dx_i remove two components of the gradient: the component along the vector
+# of ones, and the component along x̂. They have to go, because moving x along the ones only shifts
+# it, moving x along x̂ only stretches it around its mean, and LN ignores both (apart from ε).
 #
-# > **Exercise.** Write its backward pass: `numpy-attention exercise start layer-norm`.
+# > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
 # %%
 dx_hat = np.array([1.0, 0.0, 0.0, 0.0, 0.0])       # the loss is x̂_1 itself
@@ -142,12 +156,13 @@ along = (dx_hat * x_hat).mean()
 dx = (dx_hat - dx_hat.mean() - x_hat * along) / s
 numeric = numeric_gradient(lambda: x_hat_of(x)[0], x)
 assert np.allclose(dx, numeric, atol=1e-9)
-print("dx =", dx, "  as measured:", numeric)
-print(f"component along the ones {dx.sum():.4f}, along x̂ {dx @ x_hat:.4f}")
+print("dx =", dx, "  by central differences:", numeric)
+print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
 
 # %% [markdown]
-# So x̂_1 rises by only 0.175 δ. A sentence is treated the same way, row by row, and g and b let the
-# model choose another mean and scale.
+# So x̂_1 rises by only 0.175 δ, not by δ / 2. In a sentence, each row is normalized by itself. Then
+# two learnt vectors, g and b, rescale and shift the columns, so the model is free to choose other
+# scales and means.
 
 
 # %%
@@ -192,7 +207,8 @@ print(check(norm, x))
 # %% [markdown]
 # ### How a bug looks
 #
-# The usual mistake is to treat s as a constant. Which of dx, dg and db will be wrong?
+# The usual mistake in this backward pass is to treat s as a constant, so that the third path is
+# forgotten. Which of the three gradients dx, dg and db will be wrong?
 
 
 # %%
@@ -210,17 +226,21 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# dg and db are right, so dy and x̂ are too. Only dx, `input[0]`, is wrong. The report calls the
-# line "a part of the Jacobian", the matrix of all ∂x̂_j/∂x_i: one of the three paths is missing.
+# Only dx is wrong, which the report calls `input[0]`. Since dg and db are right, dy and x̂, from
+# which they are computed, must be right, too. So the mistake is in the last line. The report calls
+# that line "a part of the Jacobian", which is the matrix of all ∂x̂_j/∂x_i. Of its three terms, one
+# is missing.
 #
 # ## The heads again, one at a time
 #
-# Lesson 08 joined the heads' outputs and multiplied them by W_o. Each row of W_o multiplies a
-# column of one head, so the product is a *sum* with one term for each head:
+# How do several heads add to one stream? Lesson 08 put their outputs Y_1, Y_2, … side by side and
+# multiplied the result by W_o. Each row of W_o meets one column of one head. So the product is a
+# *sum*, with one term per head:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# Here is one head, for one sentence; `visible` (T, S) says which keys each query may see.
+# Each head therefore adds a term of its own to the stream, and we can write the heads one at a
+# time. Here is one head for one sentence. `visible` (T, S) is True where a query may see a key.
 
 
 # %%
@@ -237,14 +257,14 @@ class PlainHead(Module):
 
 
 def softmax(e):
-    """Of each row; −∞ gets weight 0."""
+    """The softmax of each row; a score of −∞ gets the weight 0."""
     A = np.exp(e - e.max(-1, keepdims=True))
     return A / A.sum(-1, keepdims=True)
 
 
 # %%
 def attend(head, x, m, visible):
-    """Queries from x (T, d_model), keys from m (S, d_model) → (T, d_model), cache."""
+    """Queries from x (T, d_model), keys, values from m (S, d_model) → (T, d_model), cache."""
     q = x @ head.W_q + head.b_q                                 # (T, d_k)
     k = m @ head.W_k                                            # (S, d_k)
     v = m @ head.W_v + head.b_v                                 # (S, d_k)
@@ -292,7 +312,7 @@ class PlainHeads(Module):
 
 # %%
 def matrix(rng, rows, columns):
-    """Random numbers of the size that Glorot & Bengio (2010) recommend."""
+    """Random numbers with the variance that Glorot & Bengio (2010) recommend."""
     return rng.standard_normal((rows, columns)) * np.sqrt(2 / (rows + columns))
 
 
@@ -305,16 +325,18 @@ def new_heads(rng, d_model, h):
 
 
 heads = randomize(new_heads(rng, d_model, h=2), rng)
-visible = rng.random((T, S)) < [1, 0.5, 0.5]       # the first word is always seen
+visible = rng.random((T, S)) < [1, 0.5, 0.5]       # all queries see the first key
 print(str(check(heads, x, m, visible)).splitlines()[0])
 
 # %% [markdown]
-# ## One layer, whole
+# ## A whole encoder layer
 #
-# Now the feed-forward part, and the layer with the norm *after* each sum, as in the paper. Read
-# `backward` next to `forward`, from the last line up: a sum x + f(x) hands its gradient to both
-# terms. In self-attention x gives the queries and also the keys and values, so the heads return two
-# gradients of x, dx_q and dx_kv.
+# Now we write the feed-forward part, and build an encoder layer from all the parts. As in the
+# paper, the norm comes *after* each sum. `backward` goes through the lines of `forward` from the
+# last to the first, so read the two next to each other. Note two things. First, a sum x + f(x)
+# passes its gradient (`dsum`) to both of its terms, x and f(x). Second, x provides the queries and
+# also the keys and values, so the heads return two gradients of x: dx_q from the queries, and dx_kv
+# from the keys and values.
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
@@ -370,7 +392,7 @@ class PlainEncoderLayer(Module):
 
 # %%
 def new_layer(kind, rng, d_model, d_ff, h, *more):
-    """An encoder layer as training would start with it; more: fields of a larger kind."""
+    """An untrained layer of this kind; more: the fields that a decoder layer has in addition."""
     norms = [PlainNorm(np.ones(d_model), np.zeros(d_model)) for _ in range(2)]
     feed_forward = PlainFeedForward(matrix(rng, d_model, d_ff), np.zeros(d_ff),
                                     matrix(rng, d_ff, d_model), np.zeros(d_model))
@@ -380,22 +402,24 @@ def new_layer(kind, rng, d_model, d_ff, h, *more):
 layer = randomize(new_layer(PlainEncoderLayer, rng, d_model, d_ff=8, h=2), rng)
 print(str(check(layer, x)).splitlines()[0])
 check_same_encoder(layer, x)
-print("one layer: the output, dx and the gradients of all its parameters are the library's")
+print("one layer: its output, dx and the gradients of all its parameters equal the library's")
 
 # %% [markdown]
-# `numpy-attention step 9` goes through it line by line and shows every array.
+# To go through this layer line by line and see every array, run `numpy-attention step 9`.
 #
 # ### What the residual connection is for
 #
-# Remove it: y = LN(heads(x, x)), z = LN(FF(y)). Twenty random words go through six untrained
-# layers. After each layer we subtract the mean word from all twenty, and measure the share of the
-# mean square that is left: 1 if the mean word is 0, and 0 if all twenty words are the same. Guess
-# what happens to it.
+# What goes wrong without residual connections? The layer becomes y = LN(heads(x, x)), z =
+# LN(FF(y)). We send twenty random words through six untrained layers, and measure after each layer
+# how different the words still are. To do this, we subtract the mean of the twenty words from each
+# word, and compute the share of the mean square that is left. It is 0 if all twenty words are the
+# same, and 1 if their mean is 0. Guess how this share changes from layer to layer, with residual
+# connections and without.
 
 
 # %%
 def differences(residual, seed):
-    """The share of variance between words after each of six layers; residual: 1 with, 0 without."""
+    """The share left after each of six layers; residual: 1 with residual connections, 0 without."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((20, 32))
     shares = []
@@ -410,6 +434,7 @@ def differences(residual, seed):
 
 
 # %%
+print("the share of the mean square that is left after each of the six layers:")
 for name, residual in (("with", 1), ("without", 0)):
     for seed in range(3):
         shares = differences(residual, seed)
@@ -418,15 +443,18 @@ for name, residual in (("with", 1), ("without", 0)):
         assert (shares[3] < 1e-4) == (residual == 0)
 
 # %% [markdown]
-# Without residual connections, four layers turn twenty words into one: **rank collapse** (Dong,
-# Cordonnier & Loukas 2021). Every output is an average of the same twenty values, so the outputs
-# are similar, and since similar words have similar queries in the next layer, their averages are
-# even more similar. With residual connections the differences fade, too, but far more slowly.
+# Without residual connections, the twenty words are practically the same after four layers. This is
+# **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is an average of the
+# same twenty values, so the outputs differ less than the inputs did. In the next layer, similar
+# words have similar queries, so their averages differ even less. With residual connections the
+# differences shrink, too, but far more slowly. So residual connections also keep the words
+# distinct.
 #
 # ## Positions
 #
-# A head is a sum over words, and a sum has no order. Let the five rows of x be five words, and
-# shuffle them:
+# How does the model know the order of the words? So far, it does not. A head computes a sum over
+# words, and a sum does not depend on the order of its terms. To see this, let the five rows of x be
+# five words, and shuffle them:
 
 # %%
 sentence = np.array("my wolf eats your cow".split())
@@ -434,22 +462,25 @@ order = np.array([3, 4, 2, 0, 1])
 straight, _ = layer.forward(x)
 shuffled, _ = layer.forward(x[order])
 assert np.allclose(shuffled, straight[order])
-print("each word has the same output in:", *sentence, "/", *sentence[order])
+print(f"each word has the same output in “{' '.join(sentence)}” and in "
+      f"“{' '.join(sentence[order])}”")
 
 # %% [markdown]
-# Who eats whom? The layer cannot tell. So the position p has to be in x, and the paper adds it:
-# x = √d_model E[word] + PE(p). (The factor makes both terms similar in size, because E is also the
-# output layer's table and its numbers start at about 1 / √d_model.) PE consists of sines and
-# cosines, a pair for each frequency ω_i, from 1 to nearly 1 / 10000:
+# Who eats whom? The layer cannot tell. So x must contain not only the word but also its position p,
+# and the paper adds the two: x = √d_model E[word] + PE(p). (Why √d_model? E is also the output
+# layer's table, and its numbers start at about 1 / √d_model. The factor makes the two terms similar
+# in size.) PE(p) is a list of pairs, each a sine and a cosine. Each pair i has its own frequency
+# ω_i, from 1 for the first pair to nearly 1 / 10000 for the last:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
-# Each pair is the hand of a clock. From p to p + offset it turns by the angle ω_i offset, *whatever
-# p is*. With a = ω_i p and b = ω_i offset:
+# Each pair is the hand of a clock. From position p to position p + offset, the hand turns by the
+# angle ω_i offset, *whatever p is*. So one matrix R turns the pair at any p into the pair at p +
+# offset. With a = ω_i p and b = ω_i offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
-# > **Exercise.** Write both: `numpy-attention exercise start positional-encoding`.
+# > **Exercise.** Write PE and R: `numpy-attention exercise start positional-encoding`.
 
 
 # %%
@@ -470,24 +501,29 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# Since R is the same for all p, "the word three before me" is a linear map, which W_q and W_k can
-# learn. And PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends on the distance alone. (This
-# product ignores which comes first, as cos is symmetric; W_q and W_k can tell before from after.)
+# R is the same for all p, so moving by three positions is a linear map. W_q and W_k can learn this
+# map, and a query can then ask for "the word three before me". The product of two encodings is
+# simple, too: PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends only on the distance. (It does
+# not show which of the two positions comes first, because cos is symmetric. But W_q and W_k can
+# learn to tell before from after.) The left panel of the figure shows PE with one column per
+# position. The right panel shows these products for two positions p.
 
 # %%
 products = PE @ PE.T
-assert np.allclose(products[1:, 1:], products[:-1, :-1])        # the same one place later
+assert np.allclose(products[1:, 1:], products[:-1, :-1])        # equal one place later
 show(positions_picture(PE), "09_positions")
 
 # %% [markdown]
-# ## The decoder's layer
+# ## The decoder layer
 #
-# The decoder's layer differs from the encoder's in two ways. A second set of heads reads the
-# encoder's output M: queries from the target, keys and values from the source, which is
-# **cross-attention**. And although in training the decoder is fed all target words at once
-# (**teacher forcing**), its output at position t has to predict word t + 1, so the query at t may
-# only see positions j ≤ t. The **causal mask**, a triangle of ones, does that. (The backward pass
-# has nothing new: question 3.)
+# What does a decoder layer have that an encoder layer does not? Two things. The first is a second
+# set of heads, which reads the encoder's output M. Its queries come from the target, its keys and
+# values from the source. This is **cross-attention**.
+#
+# The second is a mask. In training, the decoder gets all target words at once (**teacher
+# forcing**), but its output at position t has to predict word t + 1. So the query at t must not see
+# any position after t, only positions j ≤ t. The **causal mask**, a triangle of ones, makes sure of
+# that. (The backward pass needs nothing new, so question 3 leaves it to you.)
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
@@ -495,6 +531,8 @@ show(positions_picture(PE), "09_positions")
 # %%
 @dataclass(eq=False)
 class PlainDecoderLayer(PlainEncoderLayer):
+    """An encoder layer's fields, and those of cross-attention."""
+
     source: PlainHeads
     norm_source: PlainNorm
 
@@ -515,19 +553,21 @@ def decode(layer, x, m):
 more = [new_heads(rng, d_model, h=2), PlainNorm(np.ones(d_model), np.zeros(d_model))]
 decoder = randomize(new_layer(PlainDecoderLayer, rng, d_model, 8, 2, *more), rng)
 check_same_decoder(decoder, decode, x, m)
-print("the decoder's layer: its output is the library's")
+print("the decoder layer: its output equals the library's")
 
 # %% [markdown]
 # ### What no gradient check sees
 #
-# If the triangle is one place too wide, j ≤ t + 1, or left out, the backward pass is correct, but
-# the forward pass computes the wrong function. What catches this bug is a *law*: no word may change
-# an earlier output. Change word j, and see which outputs move.
+# Here is the bug from the beginning. Suppose that the triangle is one place too wide, j ≤ t + 1, or
+# that it is left out. The backward pass is still the derivative of the forward pass, so the
+# gradient check passes. But the forward pass computes the wrong function. As in lesson 08, a *law*
+# catches this bug: no word may change an earlier output. So we change one word j at a time, and see
+# which outputs move.
 
 
 # %%
 def moved_by(visible):
-    """(T, T): does output t move when word j changes?"""
+    """(T, T): whether output t (the row) moves when word j (the column) changes."""
     before, _ = layer.forward(x, visible)
     moves = np.zeros((T, T), int)
     for j in range(T):
@@ -545,26 +585,27 @@ for name, mask in masks.items():
     worst = check(layer, x, visible).worst
     moves = moved_by(visible)
     early = np.triu(moves, 1).sum()
-    print(f"{name}: gradient check passed, {worst:.0e}; an earlier output moves in {early} of "
-          f"{T * (T - 1) // 2} cases")
+    print(f"{name}: gradient check passed, largest error {worst:.0e}; an earlier output moves in "
+          f"{early} of {T * (T - 1) // 2} cases")
     for t in range(T - 1):
-        print(f"  to write {sentence[t + 1]:<4} it reads:", *sentence[moves[t] == 1])
+        print(f"  to predict {sentence[t + 1]:<4} it reads:", *sentence[moves[t] == 1])
     assert (early == 0) == (name == "j ≤ t") and np.diag(moves).all()
 
 # %% [markdown]
-# All three gradient checks pass. But with the triangle one place too wide, the layer reads *cow* to
-# predict *cow*, a word that does not exist yet when the model translates. Test this law for every
-# decoder that you build.
+# All three gradient checks pass, but only the first mask obeys the law. With a triangle one place
+# too wide, the layer reads *cow* to predict *cow*, a word that will not exist yet when the model
+# translates. Test this law for every decoder that you build.
 #
 # ## Writing word by word
 #
-# When it translates, the decoder writes a word, appends it to its input and goes on. If you compute
-# everything again each time, T words cost 1 + 2 + … + T rows in each product. But by the law above
-# a new word does not change the keys and values of earlier words, so if you keep them (a **KV
-# cache**), each word costs one row. Since decoding has no backward pass, the test is a law again:
-# the outputs word by word equal those computed all at once.
+# How much work is it to translate word by word? The decoder writes a word, appends it to its input,
+# and goes on. If it computes everything again for every word, then T words cost 1 + 2 + … + T rows
+# in each matrix product. But by the law above, a new word does not change any earlier output, so
+# the keys and values of earlier words stay the same in every layer. If we keep them (a **KV
+# cache**), each new word costs only one row. Decoding has no backward pass, so the test is again a
+# law: the outputs computed word by word must equal those computed all at once.
 #
-# > **Exercise.** Write one step of it: `numpy-attention exercise start kv-cache`.
+# > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 
 
 # %%
@@ -591,18 +632,22 @@ assert np.allclose(word_by_word(head, words), at_once)
 print(f"word by word equals all at once, with 10 rows through W_k instead of {sum(range(11))}")
 
 # %% [markdown]
-# ## Before or after?
+# ## The norm: before or after?
 #
-# One choice is left. The paper has LN(x + f(x)), **post-norm**, whereas most later models have the
-# norm *inside* the part, x + f(LN(x)), **pre-norm**, and one more LN after the last layer. With
-# pre-norm the gradients near the output are smaller at the start, so training needs no **warm-up**,
-# that is, no small first steps (Xiong et al. 2020). Question 5 trains both kinds, with warm-up and
-# without. (The paper's rate rises first, and then falls like 1 / √step: its equation 3.)
+# One choice is left: where to put the norm. The paper computes LN(x + f(x)), which is called
+# **post-norm**. Most later models put the norm *before* each part instead, x + f(LN(x)), and one
+# more LN after the last layer. This is called **pre-norm**. It makes the gradients near the output
+# smaller at the start of training, so that training does not need a **warm-up**, in which the
+# learning rate begins small and rises (Xiong et al. 2020). Our model below is post-norm and has a
+# warm-up: as in the paper (equation 3), the rate first rises and then falls like 1 / √step.
+# Question 5 trains both kinds of model, with warm-up and without.
 #
 # ## A small Transformer
 #
-# A translator of artificial sentences: two layers, four heads, d_model = 64, post-norm, and the
-# paper's learning rates. (`smoothing` is its **label smoothing**: question 8.)
+# How well does a small Transformer translate? We train one on 8,000 artificial sentence pairs, the
+# `grammar-en-fr` of lessons 07 and 08. It has two layers in the encoder and two in the decoder,
+# four heads, d_model = 64, post-norm, and the paper's schedule of learning rates. (`smoothing` is
+# the paper's **label smoothing**, the subject of question 8.)
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -620,18 +665,20 @@ written = [one.target for one in translator.translate([pair.source for pair in t
 exact = metrics.exact_match(written, [pair.target for pair in test])
 print(f"exactly right: {exact:.0%} of the held-out sentences")
 print(*test[shown].source, "→", *written[shown], "  reference:", *test[shown].target)
-# For comparison, the same task and pairs; exactly right of the held-out sentences:
+# For comparison, on the same task and pairs, the share of held-out sentences exactly right:
 #   a GRU with lesson 07's dot    99.5% after 5 epochs (seed 1)
 #   this Transformer              80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)
 
 # %% [markdown]
-# Lesson 07's recurrent network had 99.5% on this task: with 8,000 short pairs the Transformer is
-# not ahead. But in training no word waits for another.
+# The comment in the last cell gives a comparison: a recurrent network with the dot score of lesson
+# 07 gets 99.5% of these sentences right. So with only 8,000 short pairs, the Transformer is not
+# ahead. Its advantage is that in training no word has to wait for another.
 #
 # ## What each head attends to
 #
-# For what share of the target words is a head's largest weight on the right source word? Guess for
-# the heads of layer 1, and for those of layer 2.
+# Does each head of cross-attention point at the word that is being translated? To find out, we
+# count for what share of the target words a head's largest weight is on the right source word.
+# Guess this share for the heads of layer 1, and for those of layer 2.
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # of each layer (B, h, T, S); (B, T, S)
@@ -644,9 +691,9 @@ title = "Cross-attention: in layer 2 the largest weight is mostly on the right w
 show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
-# In layer 2 the largest weight of every head is mostly on the word that is being translated,
-# whereas in layer 1 it is there less than half of the time. Where a head attends does not show what
-# it is *for*. To find out, remove it (question 6).
+# In layer 2, the largest weight of every head is mostly on the word that is being translated. In
+# layer 1, it is there for less than half of the target words. But where a head attends does not
+# show what it is *for*. To find that out, question 6 removes the heads one by one.
 
 # %% [markdown]
 # ## What others call it
@@ -654,11 +701,12 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # | here | elsewhere |
 # |---|---|
 # | residual connection | skip connection, Add in Add & Norm |
+# | part of a layer | sub-layer |
 # | the triangle j ≤ t | **causal mask**, look-ahead mask; masked self-attention |
 # | PE | sinusoidal **positional encoding** |
 # | KV cache | past key values |
 # | heads(y, M) | **cross-attention**, encoder-decoder attention |
-# | d_model, d_ff, h, `layers` | the paper's 512, 2048, h = 8, N = 6 |
+# | d_model, d_ff, h, `layers` | in the paper 512, 2048, h = 8, N = 6 |
 # | pre-norm, post-norm | Pre-LN, Post-LN |
 # | (left out) | **dropout** of each part's result, before it is added to the stream |
 #
@@ -675,7 +723,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `randomize` | gives all parameters of a module random values |
-# | `positional_encoding` | its positions, for comparison |
+# | `positional_encoding` | the library's PE, for comparison |
 # | `Array` | an array, in type hints |
 # | `Module` | a class whose array fields are parameters |
 # | `Warmup` | a learning rate that rises first |
@@ -683,21 +731,26 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # %% [markdown]
 # ## Questions
 #
-# 1. Show that LN(a x + c) = LN(x) for a > 0 and any c, except for ε. So what does a part of a
-#    pre-norm layer not know about the stream? Is it lost in the stream itself?
-# 2. In `PlainEncoderLayer.backward` leave out dx_kv. Which gradients will be wrong? And which, if
-#    you leave out the residual connection around the feed-forward part (dsum in the line of dy)?
+# 1. Show that LN(a x + c) = LN(x) for a > 0 and any number c, apart from ε. So what can a part of a
+#    pre-norm layer not know about the stream? Does the stream itself lose it, too?
+# 2. Leave out dx_kv in `PlainEncoderLayer.backward`. Which gradients will be wrong? And which will
+#    be wrong if you leave out the residual connection around the feed-forward part (dsum in the
+#    line that computes dy)?
 # 3. Write the backward pass of `decode`, and check it.
-# 4. Can an encoder keep its keys when the source grows by a word, as the decoder does?
-# 5. Write `PreNormLayer`, forward and backward, and check it. Then train both kinds, six layers in
-#    encoder and decoder, with warm-up and without (`trained` and `perplexity_of_counts` in
-#    `transformer_parts.py`). Which of the four learns no more than how frequent words are? Does a
-#    small constant learning rate help it? And does the gradient vanish in a deep post-norm stack?
-# 6. After training, set one head's rows of W_o to 0 and measure the share of exactly right
-#    sentences, head by head, in the decoder. Which head is needed? Is it one that points?
-# 7. Train with the triangle one place too wide. How good will perplexity be, and how good the
-#    translations?
-# 8. **Label smoothing** (Szegedy et al. 2016): the target is ȳ, which gives 1 − ε to the right word
-#    and spreads ε evenly over all V; the loss is −Σ_v ȳ_v log p_v. Show that the gradient of the
-#    **logits** (the scores before the softmax) is p − ȳ. Four words; the right one has the logit z,
-#    the others 0. Which z is best, without smoothing and with ε = 0.1?
+# 4. When the target grows by a word, the decoder keeps its earlier keys. Can an encoder do the same
+#    when the source grows by a word?
+# 5. Write `PreNormLayer`, forward and backward, and check it. Then train pre-norm and post-norm
+#    models, with six layers in the encoder and six in the decoder, each with warm-up and without.
+#    (Use `trained` and `perplexity_of_counts` from `transformer_parts.py`.) Which of the four
+#    models learns no more than how frequent words are? Does a small constant learning rate help
+#    this model? And does the gradient vanish in a deep post-norm stack?
+# 6. Which heads of the trained decoder are needed? Remove one head at a time, by setting its rows
+#    of W_o to 0, and measure the share of exactly right sentences. Is the head that is needed most
+#    one that points at the right word?
+# 7. Train with the triangle one place too wide. How good will the perplexity be? And how good will
+#    the translations be?
+# 8. **Label smoothing** (Szegedy et al. 2016) does not ask for p = 1 on the right word. Its target
+#    is the distribution ȳ, which gives 1 − ε to the right word and then spreads ε evenly over all V
+#    words, the right one included. The loss is −Σ_v ȳ_v log p_v. Show that the gradient of the
+#    **logits** (the scores before the softmax) is p − ȳ. Then take four words: the right one has
+#    the logit z, the others have 0. Which z is best without smoothing, and which with ε = 0.1?

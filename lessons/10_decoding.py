@@ -6,14 +6,15 @@
 #
 # **Needs:** lesson 06. **Time:** 45 minutes to read, about a minute to run.
 #
-# A trained translator gives the probability of each next word, given the words written so far. It
-# does not tell you which *sentence* to write. There are V^T sentences of T words from a vocabulary
-# of V, too many to score them all. So decoding means searching for a good one, or sampling one.
+# A trained translator gives you the probability of each possible next word, given the words written
+# so far. Which *sentence* should it write? With a vocabulary of V words there are V^T sentences of
+# T words, too many to score them all. Choosing one of them is called decoding. There are two ways:
+# search for a probable sentence, or sample one. This lesson searches first, and samples afterwards.
 #
-# No parameter changes here, so there is no gradient check. What can go wrong is the bookkeeping,
-# and it goes wrong silently, because the code still writes words. Later, one wrong word in the code
-# of a beam search will mix up its states, so that the search claims probabilities that no model
-# ever gave. Guess now: does BLEU find that bug?
+# Decoding changes no parameters, so it needs no gradient check. What can go wrong is the
+# bookkeeping, and it goes wrong silently, because a search with a bug still writes words. We will
+# plant such a bug. One wrong word in the code of a beam search will mix up the model's states, and
+# the search will claim probabilities that the model never gave. Guess now: does BLEU find that bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -39,8 +40,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## The best first word may begin a bad sentence
 #
-# The probability of a sentence is a product, so its logarithm is a sum. The end of the sentence,
-# `</s>`, is a word like the others and has its factor, too:
+# Why not simply write the most probable word at each step? To answer this, we need the probability
+# of a whole sentence. It is a product with one factor per word, so its logarithm is a sum. The end
+# of the sentence, `</s>`, counts as a word and has its own factor:
 #
 #     log p(y | x) = Σ_t log p(y_t | y_1 … y_{t−1}, x)
 #
@@ -50,17 +52,20 @@ np.set_printoptions(precision=3, suppress=True)
 # | y, its words y_t | (T,) | the sentence written, with `</s>` at its end |
 # | `width` | | **beam width**, how many prefixes are kept (k or B in papers) |
 # | V | | size of the vocabulary |
-# | log p | (width, V) | of each next word after each prefix; l for short |
+# | log p | (width, V) | log-probability of each next word after each prefix; l for short |
 # | totals | (width, V) | Σ log p of each prefix, extended by each word |
 # | q | (V,) | the distribution from which a word is sampled (not a query) |
 # | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
-# A *prefix* begins a translation; one that has ended is a **hypothesis**. The corpus's translation
-# is the **reference translation**, here often "the book".
+# A *prefix* is the beginning of a translation. A prefix that has ended is a **hypothesis**. The
+# translation in the corpus is the **reference translation**. Our corpus will be the Bible, so we
+# also call it "the book".
 #
-# Here is a whole translator that you can read. It translates *the old house*, and knows only this
-# dictionary: for each prefix, the next words and their p. The first word is nearly a coin toss, but
-# after *la* the model is fairly sure how to go on, whereas after *el* it is not.
+# To begin, here is a translator so small that you can read all of it. It translates *the old house*
+# into Spanish, and it consists of one dictionary. For each prefix, the dictionary gives the
+# possible next words and their p. (After a prefix that is not listed, `</s>` has p = 1.) The first
+# word, *el* or *la*, is nearly a coin toss. After *la*, the model is fairly sure how to go on.
+# After *el*, it is not.
 
 # %%
 words = ["<pad>", "<s>", "</s>", "<unk>",
@@ -102,8 +107,9 @@ def every_sentence(p, written=(BOS,)):
 
 
 # %% [markdown]
-# **Greedy search** writes the most probable word at each step. Follow it by hand in the dictionary
-# above, then look for the most probable *sentence*.
+# **Greedy search** writes the most probable word at each step. Follow it through the dictionary:
+# which sentence does it write? And which *sentence* is the most probable? The next cell lists all
+# of them, the most probable first.
 
 # %%
 sentences = every_sentence(p_of_house)
@@ -118,13 +124,15 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
       f"{better} sentences are more probable")
 
 # %% [markdown]
-# Greedy took the largest factor each time, but did not get the largest product. Once it has written
-# *el*, there is no way back.
+# Greedy took the largest factor at each step, but did not get the largest product. The word *el*
+# looked best at first, and once it was written, there was no way back.
 #
 # ## A beam of two, by hand
 #
-# Keep two prefixes instead of one: *el* with 0.55 and *la* with 0.45. Because any word can follow
-# each of them, there are 2 · V products. Which two are the largest?
+# How can a search leave itself a way back? **Beam search** keeps several prefixes instead of one.
+# With a width of two, the first step keeps *el* with 0.55 (row 0) and *la* with 0.45 (row 1). Any
+# of the V words can follow each of the two, which gives 2 · V longer prefixes. The p of each of
+# them is a product. Which two products are the largest?
 
 # %%
 kept = [(BOS, words.index("el")), (BOS, words.index("la"))]
@@ -140,14 +148,16 @@ print("the two that are kept come from the rows", rows)
 assert rows == [1, 0]
 
 # %% [markdown]
-# *la casa* has overtaken: the rows 1, 0 show that the new leader is a child of the prefix that was
-# behind one step ago. The prefixes have *crossed*, so their states in the model must cross, too.
+# *la casa* has overtaken *el viejo*. The new leader comes from row 1, the prefix that was behind
+# one step ago, and the second comes from row 0. We say that the prefixes have *crossed*. The model
+# has one state per row, so the states must cross, too.
 #
-# > **Exercise.** Let states cross, for several sentences at once:
+# > **Exercise.** Put the states into the new order, for several sentences at once:
 # > `numpy-attention exercise start reorder-states`.
 #
-# A prefix that writes `</s>` has *ended*. It is set aside and its slot is not refilled, so once one
-# of five has ended, the next step keeps four. When all have ended, the best of them wins.
+# A prefix that writes `</s>` has *ended*. It is set aside, and its slot stays empty. For example,
+# once one of five prefixes has ended, the next step keeps only four. When all have ended, the most
+# probable of them wins. As a diagram, one step looks like this:
 
 # %%
 boxes = {
@@ -169,10 +179,12 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: extend ever
 # %% [markdown]
 # ## Both searches in full
 #
-# A search needs two functions of a model. `start` reads the source. `next` takes the last word of
-# each prefix, one per row, and returns log p of the next word, the attention weights (not needed
-# here), and the new state. The state of a `Small` translator is the words written so far. When
-# prefixes cross, `take` picks the rows of the state.
+# What does a search look like in code? It calls two methods of a model. `start` reads the source
+# and returns the first state. `next` takes the last word of each prefix, one per row, and the
+# state. It returns log p of the next word, the attention weights (which we do not need), and the
+# new state. When prefixes cross, `take` puts the rows of a state into the new order. The class
+# `Small` makes a model of a function like `p_of_house`. Its state is just the list of all words
+# written so far.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -190,7 +202,7 @@ class Written:
 
 
 class Small:
-    """A translator whose p (V,) is a function of all words written so far."""
+    """A translator that gets p (V,) from a function of all words written so far."""
 
     def __init__(self, p):
         self.p = p
@@ -210,9 +222,9 @@ house = Small(p_of_house)
 source = pair_batch([[4]], [[4]]).source        # any source (S, 1): this model does not read it
 
 # %% [markdown]
-# A `Prefix` holds its ids, the log p of each word, and the row of the state that it came from. A
-# prefix that reaches a length limit counts as ended, even without `</s>`, so that every search
-# stops.
+# A `Prefix` holds its ids, the log p of each word, and the row of the prefix that it extends. A
+# prefix that reaches a length limit counts as ended, even without `</s>`. Otherwise a search might
+# never stop.
 
 
 # %%
@@ -222,7 +234,7 @@ class Prefix:
 
     ids: tuple = (BOS,)
     terms: tuple = ()       # log p of each id except <s>
-    row: int = 0            # of the state that it was written from
+    row: int = 0            # of the prefix that it extends, and of that prefix's state
 
     @property
     def total(self):
@@ -289,15 +301,18 @@ assert text(plain_beam(house, source, 2)[0].ids) == "la casa vieja </s>"
 # %% [markdown]
 # ## Three laws
 #
-# How would you notice a mistake in these lines? Not by looking at translations. But a correct
-# search obeys three laws:
+# How would you notice a mistake in these lines? Not by looking at translations, because a wrong
+# search can write good sentences, too. But a correct search obeys three laws, which a program can
+# test:
 #
-# 1. **A beam of width 1 is greedy.**
-# 2. **Its claims are the model's own.** Feed the sentence that was found to the model, word by
-#    word. The model must give each word the log p that the search claimed.
-# 3. **A beam with room for everything finds the best sentence.**
+# 1. **A beam of width 1 is greedy search.** Both write the same sentence.
+# 2. **The claims of a search are the model's own.** A search returns a sentence and claims a log p
+#    for each of its words. Feed this sentence to the model, word by word. The model must give each
+#    word the log p that the search claimed.
+# 3. **A beam with room for everything finds the best sentence.** If the beam has a slot for every
+#    possible sentence, it drops nothing.
 #
-# The third law needs translators so small that we can list all their sentences.
+# To test the third law, we need translators so small that we can list all their sentences.
 
 
 # %%
@@ -328,8 +343,9 @@ def room_for_all_finds_the_best(search, model, source):
 
 
 # %% [markdown]
-# The house is one case. To have many, draw translators at random. Each knows three words, writes
-# sentences of at most three, and has a new random p after each prefix. So each has 39 sentences.
+# The house is only one such translator. To have many, we draw 60 at random. Each knows three words,
+# writes sentences of one to three words, and has a new random p after each prefix. So each can
+# write 3 + 9 + 27 = 39 sentences.
 
 
 # %%
@@ -367,8 +383,9 @@ assert kept_laws(plain_beam) == [len(randoms)] * 3
 # %% [markdown]
 # ### What bugs look like
 #
-# Here are four bugs, each in one line, which `with_bug` puts into the code of `plain_beam`. Which
-# law will catch which bug? A hint: one of the four passes all three laws.
+# Do these laws catch bugs? Here are four bugs, each in one line. For each of them, `with_bug`
+# replaces a piece of the code of `plain_beam` by a wrong one. Which law will catch which bug? A
+# hint: one of the four bugs obeys all three laws.
 
 # %%
 bugs = {
@@ -382,20 +399,22 @@ bugs = {
 }
 
 # %%
-print(f"of {len(randoms)} translators {'law 1':>17}{'law 2':>8}{'law 3':>8}")
+print(f"obeyed, of {len(randoms)} translators: {'law 1':>7}{'law 2':>8}{'law 3':>8}")
 for name, search in bugs.items():
     held = kept_laws(search)
     print(f"  {name:<24}" + "".join(f"{number:>8}" for number in held), flush=True)
     assert (min(held) == len(randoms)) == (name == "the past not counted")
 
 # %% [markdown]
-# No law catches everything. All four bugs obey law 1, because with one slot there is nothing to mix
-# up. *Ended ones dropped* and *the worst first* make true claims about the wrong sentences, so only
-# law 3 catches them. *The past not counted* ranks prefixes by their last word alone, but obeys even
-# law 3, because with room for everything no prefix is dropped. Question 2 asks for a law that
-# catches it.
+# No law catches everything. All four bugs obey law 1, because with only one slot there is nothing
+# to mix up. *Rows put in order* breaks the other two laws. *Ended ones dropped* and *the worst
+# first* make true claims, but about the wrong sentences, so only law 3 catches them. *The past not
+# counted* ranks prefixes by their last word only. It obeys even law 3, because a beam with room for
+# everything drops no prefix, however it ranks them. Question 2 asks for a law that catches this
+# bug.
 #
-# Does law 2 lead you to the line? Here is its report for *rows put in order*, on the house:
+# Does law 2 also lead you to the wrong line? Let *rows put in order* translate the house, and
+# compare what it claims with the model's own p:
 
 
 # %%
@@ -404,22 +423,26 @@ def report_claims(search, model, width):
     found = search(model, source, width)[0]
     own_of_each = own_terms(model, source, found.ids)
     for id, claimed, own in zip(found.ids[1:], found.terms, own_of_each):
-        mark = "" if np.isclose(claimed, own) else "   not the model's"
-        print(f"  {words[id]:<6} claimed {np.exp(claimed):.2f}, its own {np.exp(own):.2f}{mark}")
+        mark = "" if np.isclose(claimed, own) else "   a false claim"
+        print(f"  {words[id]:<6} claimed {np.exp(claimed):.2f}, model {np.exp(own):.2f}{mark}")
 
 
 report_claims(bugs["rows put in order"], house, 2)
 
 # %% [markdown]
-# *la* and *casa* are right, and `</s>` is the first word that is not. So the third call of `next`,
-# whose state was chosen by the lines `rows` and `take`, did not predict what follows *la casa*. By
-# hand we found the rows [1, 0]. Put in order, they are [0, 1], so *casa* went to the state of *el*,
-# and the model predicted what follows *el casa*, which nobody wrote: its answer was `</s>`.
+# The claims for *la* and *casa* are true, and the first false claim is the one for `</s>`. So the
+# third call of `next` did not predict what follows *la casa*. Its input, *casa*, was right, so its
+# state must have been wrong. That state was chosen by the lines with `rows` and `take`. By hand we
+# found the rows [1, 0]. The bug sorts them into [0, 1], so *casa* went to the state of *el*. The
+# model then predicted what follows *el casa*, a prefix that the search never wrote, and its answer
+# was `</s>`.
 #
 # ### Is a wider beam always at least as good?
 #
-# With room for everything, yes, by law 3. And in between? Guess, then count, first for the
-# translators above, then for larger ones with eight words and sentences of up to five.
+# A beam with room for everything is at least as good as any other, by law 3. But what if we add
+# just one slot? Guess, then count how often a beam with one more slot finds a *less* probable
+# sentence. We count first for the 60 translators above, then for 60 larger ones, which know eight
+# words and write sentences of up to five.
 
 # %%
 larger = [random_translator(seed, known=8, longest=5) for seed in range(60)]
@@ -430,106 +453,17 @@ for name, translators in (("those above", randoms), ("larger ones", larger)):
     print(f"{name}: one more slot is worse in {worse.sum()} of {worse.size} cases")
 
 # %% [markdown]
-# So 300 cases without an exception proved nothing. In a wide beam, better beginnings can push out a
-# prefix that a narrow beam follows to a better sentence. That is why law 3 asks for room for
-# *everything*.
+# So the first 300 cases had no exception, and yet they proved nothing. How can a wider beam be
+# worse? It extends more prefixes, and their extensions can push out a prefix that the narrower beam
+# keeps and follows to a better sentence. That is why law 3 asks for room for *everything*.
 #
-# ## Sampling
+# ## A trained translator to search with
 #
-# A search always gives the same sentence. To get *different* ones, sample each word from a
-# distribution that three knobs can change:
-#
-#     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: the most probable word
-#                                                         τ = 1: the model's own p; τ → ∞: any word
-#     top-k            the top_k most probable words
-#     nucleus          the most probable words, until their p add up to top_p or more
-#                      (Holtzman et al. 2020, section 3.1)
-#
-# How fast does temperature spread the choice? Measure the spread by the entropy H = −Σ q log q. Let
-# β = 1/τ and Z = Σ exp(β l), so that log q = β l − log Z. Write ⟨l⟩ for the mean Σ q l, and take
-# one derivative per line:
-#
-#     ∂log Z/∂β = Σ l exp(β l) / Z = ⟨l⟩
-#     ∂q_v/∂β   = q_v ∂log q_v/∂β = q_v (l_v − ⟨l⟩)
-#     ∂⟨l⟩/∂β   = Σ q (l − ⟨l⟩) l = ⟨l²⟩ − ⟨l⟩² = Var(l)
-#     H         = −Σ q (β l − log Z) = log Z − β ⟨l⟩
-#     ∂H/∂β     = ⟨l⟩ − ⟨l⟩ − β Var(l) = −β Var(l)
-#     ∂H/∂τ     = ∂H/∂β · (−1/τ²) = Var(l) / τ³
-#
-# A variance is never negative, so a higher temperature spreads the choice, unless all p are equal.
-
-# %%
-logs = np.log([0.6, 0.3, 0.1])        # l, of each word
-tau = np.array([1.0])
-
-
-def tempered(logs, tau):
-    """q (V,)"""
-    q = np.exp((logs - logs.max()) / tau)
-    return q / q.sum()
-
-
-def entropy():
-    q = tempered(logs, tau)
-    return -(q * np.log(q)).sum()
-
-
-# %%
-for value in (0.5, 1.0, 2.0):
-    tau[0] = value
-    q = tempered(logs, tau)
-    variance = q @ logs**2 - (q @ logs) ** 2
-    derived = variance / tau**3
-    numeric = numeric_gradient(entropy, tau)
-    assert np.allclose(derived, numeric, rtol=1e-7)
-    print(f"  τ = {value}: q = {q}, H = {entropy():.3f}, ∂H/∂τ = {derived[0]:.6f}, "
-          f"as measured {numeric[0]:.6f}")
-
-# %% [markdown]
-# The other two knobs cut. `cut` applies all three: first the temperature, then top-k, then the
-# nucleus of what is left.
-#
-# > **Exercise.** Write both cuts: `numpy-attention exercise start sampling-cut`.
-
-
-# %%
-def cut(log_p, temperature=1.0, top_k=None, top_p=1.0):
-    """log p (V,) → q (V,)."""
-    q = tempered(log_p, temperature)
-    order = np.argsort(-q, kind="stable")[:top_k]
-    reached = np.cumsum(q[order]) / q[order].sum()
-    nucleus = order[:np.searchsorted(reached, top_p) + 1]
-    kept = np.zeros_like(q)
-    kept[nucleus] = q[nucleus]
-    return kept / kept.sum()
-
-
-ways = {"τ = 1": {}, "τ = 0.5": {"temperature": 0.5}, "top-k 3": {"top_k": 3},
-        "nucleus 0.7": {"top_p": 0.7}}
-
-# %% [markdown]
-# The library's `choose` samples one word. Sample 10,000 times from eight words with each knob, and
-# compare the share of each word with our q. No share may be off by more than five standard
-# deviations.
-
-# %%
-DRAWS = 10_000
-rng = np.random.default_rng(5)
-log_p = np.log(rng.dirichlet(np.ones(8)))
-for name, how in ways.items():
-    q = cut(log_p, **how)
-    counts = np.bincount([choose(log_p, rng, **how) for _ in range(DRAWS)], minlength=8)
-    off = abs(counts / DRAWS - q)
-    assert (counts[q == 0] == 0).all() and (off <= 5 * np.sqrt(q * (1 - q) / DRAWS)).all()
-    print(f"  {name:<12} {(q > 0).sum()} words left, shares off by {off.max():.3f} at most")
-
-# %% [markdown]
-# ## A translator to search with
-#
-# Now train RNNsearch (lesson 06) on clauses of the Bible of up to seven tokens, English to Spanish,
-# for three epochs. The test uses only clauses in which the model knows every word, on both sides,
-# because no search can make up for unknown words. First check that our two searches give the same
-# as the library's, word for word.
+# How do the correct search and the bugs behave with a trained model? We train RNNsearch (lesson 06)
+# for three epochs on clauses of the Bible with up to seven tokens, from English to Spanish. We test
+# only on clauses in which the model knows every word, on both sides, because no search can make up
+# for unknown words. First we check that our two searches find the same sentences as the library's,
+# word for word.
 
 # %% tags=["training"]
 SEED = 1
@@ -549,11 +483,11 @@ def bleu(ids_of_each):
 
 
 def search(width, never=NEVER):
-    """The hypotheses of each test clause: the library's name for prefixes that have ended."""
+    """The hypotheses of each test clause, found by the library's beam search."""
     return beam_search(model, batch.source, batch.source_mask, width, never=never)
 
 
-print(f"{len(test)} clauses to test with, {len(tokens) - len(NEVER):,} words that it can write")
+print(f"{len(test)} test clauses, {len(tokens) - len(NEVER):,} words that the model can write")
 
 # %% tags=["training"]
 plain = [plain_beam(model, one, 5, NEVER) for one in alone]
@@ -571,8 +505,9 @@ print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all of gr
 # %% [markdown]
 # ## Does BLEU find it?
 #
-# Now the question from the beginning. Let two of the four bugs translate all clauses. Guess for
-# each: is its BLEU below greedy's, between greedy's and the correct beam's, or above both?
+# Here is the question from the beginning. Two of the four bugs translate all test clauses: *rows
+# put in order*, which mixes up the states, and *the past not counted*. Guess for each of them: is
+# its BLEU below greedy's, between greedy's and the correct beam's, or above both?
 
 
 # %% tags=["training"]
@@ -595,18 +530,20 @@ for name in ("right", "rows put in order", "the past not counted"):
 assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu + 5
 
 # %% [markdown]
-# The bug that mixes up states could have been published. It beats greedy, and without a correct
-# beam to compare with, you would report a nice gain. Yet most of its beams make false claims, and
-# law 2 finds them at once. (Why is the damage so mild? Perhaps because all states have read the
-# same source.)
+# *Rows put in order*, the bug that mixes up states, could have been published. It beats greedy, so
+# without a correct beam to compare with, you would report a nice gain. Yet most of its beams make
+# false claims, and law 2 finds them at once. (Why is the damage so mild? Perhaps because all states
+# have read the same source.) *The past not counted* makes no false claims, and nothing but its
+# lower BLEU gives it away.
 #
-# BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a score
-# tells you that something works, not that it is what you meant.
+# BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
+# shows only that a search works, not that it is the search you meant.
 #
 # ## What a wider beam finds
 #
-# A wider beam finds more probable sentences, and shorter ones. BLEU rises at first, but hardly
-# moves from width 5 to 10. Here are the means, then the clauses where beam 5 beats greedy most:
+# What do you gain from a wider beam? For four widths, the first table gives BLEU, the mean log p,
+# and the mean number of words. Below it are the three clauses where beam 5 gains most log p over
+# greedy.
 
 
 # %% tags=["training"]
@@ -632,35 +569,42 @@ for width in (1, 2, 5, 10):
 of_greedy = np.array([one.log_probability for one in greedy_found])
 of_beam = np.array([one.log_probability for one in best(ended[5])])
 gain = of_beam - of_greedy
-print(f"beam 5 and greedy: more probable in {(gain > 1e-3).sum()} of {len(test)} clauses, less "
-      f"in {(gain < -1e-3).sum()}")
+print(f"beam 5 finds a more probable sentence than greedy in {(gain > 1e-3).sum()} of {len(test)} "
+      f"clauses, a less probable one in {(gain < -1e-3).sum()}")
 for n in np.argsort(-gain)[:3]:
     print(f"  {' '.join(test[n].source)}   (book: {' '.join(gold[n])})")
     for name, found in (("greedy", greedy_found[n]), ("beam 5", best(ended[5])[n])):
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
 
 # %% [markdown]
-# So is the beam still too narrow for the best translations? No. To the model, the *reference
+# A wider beam finds more probable sentences, and shorter ones. BLEU rises at first, but hardly
+# moves from width 5 to width 10.
+#
+# Would a still wider beam find the book's translations? No. To the model, these *reference
 # translations* are even less probable than what greedy writes:
 
 # %% tags=["training"]
 of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
                     for one, target in zip(alone, gold)])
 print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}, beam 5 "
-      f"{of_beam.mean():.2f}; the book's is the most probable of the three in "
+      f"{of_beam.mean():.2f}\nthe book's translation is the most probable of the three in "
       f"{(of_book > np.maximum(of_greedy, of_beam) + 1e-3).sum()} of {len(test)} clauses")
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So a miss of the beam is nearly always a **model error**, rarely a **search error**. A better
-# search would only find sentences that the model prefers even more, so the model must change.
+# So when the beam does not find the book's translation, it is nearly always a **model error**: the
+# model prefers another sentence. It is rarely a **search error**: the model prefers the book's
+# translation, but the search misses it. A better search would only find sentences that the model
+# likes even more. To come closer to the book, the model must change, not the search.
 #
 # ## One beam, drawn as a tree
 #
-# Take a clause that the beam translates exactly as the book does: the one where its log p beats
-# greedy's most. Each edge shows the log p of its word. Ended prefixes are green and show their
-# total, whereas dropped ones are white and dotted. Follow greedy, which takes the largest number
-# each time. Where does the beam drop it?
+# What does a whole beam look like? Of all clauses that beam 5 translates exactly as the book does,
+# we draw the one where its log p beats greedy's most. The tree grows from left to right. The number
+# on each line is the log p of the word that the line leads to. Thick lines lead to the winner.
+# Green boxes are prefixes that have ended, with their totals. White boxes with dotted lines are
+# prefixes that were kept for one step and then dropped. Now follow greedy, which takes the largest
+# number at each step. Does the beam drop greedy's sentence on the way, or keep it to the end?
 
 # %% tags=["training"]
 of_five = best(ended[5])
@@ -675,15 +619,111 @@ show(draw_tree(steps, won, tokens, f"“{' '.join(test[shown].source)}”, width
 ever_kept = {prefix.ids[1:] for step in steps for prefix in step}
 long = sum(tuple(lost.ids[:n]) in ever_kept for n in range(1, len(lost.ids) + 1))
 print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join(decode(lost.ids))}”; "
-      f"the beam keeps the first {long} of greedy's {len(lost.ids)} words")
+      f"the beam keeps the first {long} of greedy's {len(lost.ids)} words, </s> included")
+
+# %% [markdown]
+# At some step, the winner takes a word that is less probable than greedy's word, and the later
+# words make up for it. That is what the beam is for: it keeps a prefix that is behind until it can
+# overtake. This ends the part on searching.
+#
+# ## Sampling
+#
+# A search writes the same sentence every time. How do we get *different* ones? We sample each word,
+# from p or from a changed distribution q. Three knobs change it:
+#
+#     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: the most probable word
+#                                                         τ = 1: the model's own p; τ → ∞: any word
+#     top-k            the top_k most probable words
+#     nucleus          the most probable words, until their p add up to top_p or more
+#                      (Holtzman et al. 2020, section 3.1)
+#
+# What does temperature do to the choice? The higher it is, the more it should spread the choice
+# over the words. We measure the spread by the entropy H = −Σ q log q, and derive how it changes
+# with τ. Let β = 1/τ and Z = Σ exp(β l), so that log q = β l − log Z. We write ⟨l⟩ for the mean Σ q
+# l, and go step by step:
+#
+#     ∂log Z/∂β = Σ l exp(β l) / Z = ⟨l⟩
+#     ∂q_v/∂β   = q_v ∂log q_v/∂β = q_v (l_v − ⟨l⟩)
+#     ∂⟨l⟩/∂β   = Σ q (l − ⟨l⟩) l = ⟨l²⟩ − ⟨l⟩² = Var(l)
+#     H         = −Σ q (β l − log Z) = log Z − β ⟨l⟩
+#     ∂H/∂β     = ⟨l⟩ − ⟨l⟩ − β Var(l) = −β Var(l)
+#     ∂H/∂τ     = ∂H/∂β · (−1/τ²) = Var(l) / τ³
+#
+# A variance is never negative, so a higher temperature does spread the choice. (Only if all p are
+# equal does it change nothing.) Let us compare the derivative with central differences:
+
+# %%
+logs = np.log([0.6, 0.3, 0.1])        # l, of each word
+tau = np.array([1.0])
+
+
+def tempered(logs, tau):
+    """q (V,): the softmax of log p / τ."""
+    q = np.exp((logs - logs.max()) / tau)
+    return q / q.sum()
+
+
+def entropy():
+    q = tempered(logs, tau)
+    return -(q * np.log(q)).sum()
+
+
+# %%
+for value in (0.5, 1.0, 2.0):
+    tau[0] = value
+    q = tempered(logs, tau)
+    variance = q @ logs**2 - (q @ logs) ** 2
+    derived = variance / tau**3
+    numeric = numeric_gradient(entropy, tau)
+    assert np.allclose(derived, numeric, rtol=1e-7)
+    print(f"  τ = {value}: q = {q}, H = {entropy():.3f}, ∂H/∂τ = {derived[0]:.6f}, "
+          f"by central differences {numeric[0]:.6f}")
+
+# %% [markdown]
+# The other two knobs cut off improbable words. The function `cut` applies all three knobs: first
+# the temperature, then top-k, and then the nucleus of the words that top-k has left.
+#
+# > **Exercise.** Write both cuts: `numpy-attention exercise start sampling-cut`.
+
+
+# %%
+def cut(log_p, temperature=1.0, top_k=None, top_p=1.0):
+    """log p (V,) → q (V,)."""
+    q = tempered(log_p, temperature)
+    order = np.argsort(-q, kind="stable")[:top_k]
+    reached = np.cumsum(q[order]) / q[order].sum()
+    nucleus = order[:np.searchsorted(reached, top_p) + 1]
+    kept = np.zeros_like(q)
+    kept[nucleus] = q[nucleus]
+    return kept / kept.sum()
+
+
+ways = {"τ = 1": {}, "τ = 0.5": {"temperature": 0.5}, "top-k 3": {"top_k": 3},
+        "nucleus 0.7": {"top_p": 0.7}}
+
+# %% [markdown]
+# Is our `cut` right? The library's `choose` samples one word. With each setting in `ways`, we
+# sample 10,000 times from eight words, and compare the share of each word with our q. No share may
+# be off by more than five standard deviations.
+
+# %%
+DRAWS = 10_000
+rng = np.random.default_rng(5)
+log_p = np.log(rng.dirichlet(np.ones(8)))
+for name, how in ways.items():
+    q = cut(log_p, **how)
+    counts = np.bincount([choose(log_p, rng, **how) for _ in range(DRAWS)], minlength=8)
+    off = abs(counts / DRAWS - q)
+    assert (counts[q == 0] == 0).all() and (off <= 5 * np.sqrt(q * (1 - q) / DRAWS)).all()
+    print(f"  {name:<12} {(q > 0).sum()} words left, shares off by {off.max():.3f} at most")
 
 # %% [markdown]
 # ## What sampling chooses from
 #
-# Top-k and nucleus look alike until you compare them in two situations. Take the first word of two
-# clauses. In one, the model is nearly sure of it (of all clauses, the one with entropy nearest to
-# 0.6). In the other, it is in doubt (entropy nearest to 3). How many words will each rule keep in
-# each case?
+# How do top-k and nucleus differ? Both keep the most probable words, but not equally many. We
+# compare them on the first word of two test clauses. For one clause, the model is nearly sure of
+# the first word (of all clauses, the one with entropy nearest to 0.6). For the other, it is in
+# doubt (entropy nearest to 3). How many words will top-k 3 and nucleus 0.7 keep in each case?
 
 # %% tags=["training"]
 starts = []
@@ -706,12 +746,14 @@ print(f"words left by the nucleus: {few} and {many}")
 assert few < 3 < many
 
 # %% [markdown]
-# Three words are too many where one is right, and too few where many are.
+# Top-k always keeps three words, which is too many where one is right, and too few where many are.
+# The nucleus adapts to the model's doubt.
 #
 # ## Searching and sampling compared
 #
-# Translate every clause four times per setting. *Different* is the share of clauses whose first two
-# samples differ.
+# Which is better, searching or sampling? With each setting of the knobs, we translate every test
+# clause four times. BLEU and log p are means over the four. The column *different* gives the share
+# of clauses for which the first two of the four translations differ.
 
 # %% tags=["training"]
 print(f"  {'':<14} BLEU   mean log p   different")
@@ -730,14 +772,17 @@ print(f"  {'the book':<14} {'':>4} {of_book.mean():12.2f}")
 assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.mean())
 
 # %% [markdown]
-# Sampling at τ = 1 follows the model's own distribution, and its BLEU is far below greedy's,
-# because each of the several steps of a sentence has a small chance of a bad word. The other three
-# settings trade variety for quality.
+# Sampling at τ = 1 follows the model's own distribution. Its translations are the most varied, but
+# its BLEU is far below greedy's: a sentence takes several steps, and each of them has a small
+# chance of a bad word. The other three settings give up some variety for better translations.
 #
-# But look at the log p. The book's is close to that of samples at τ = 1, and far from that of
-# anything that a search finds. If a model is well **calibrated** (as uncertain as it has reason to
-# be), then the reference looks to it like one more sample, whereas the most probable sentence (the
-# **mode**) is not a typical one. For one good translation, search. For many, sample.
+# But look at the column of log p. The book's mean is close to that of samples at τ = 1, and far
+# from that of the two searches. Suppose that a model is well **calibrated**, that is, as uncertain
+# as it has reason to be. Then the reference translation looks to the model like one more sample.
+# The most probable sentence (the **mode**), for which a search looks, is not a typical one. So if
+# you want one good translation, search. If you want many different ones, sample.
+# The most probable sentence (the **mode**), for which a search looks, is not typical at all. So if
+# you want one good translation, search. If you want many different ones, sample.
 
 # %% [markdown]
 # ## What others call it
@@ -745,7 +790,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # | here | elsewhere |
 # |---|---|
 # | width | beam width, beam size, k, B |
-# | search finds something more probable than the book | model error, not search error |
+# | the model prefers another sentence to the book's | model error, not search error |
 # | `score(a)` (question 9) | length normalization, **length penalty** |
 # | nucleus | top-p sampling |
 # | (left out) | min-p sampling, repetition penalty: two more changes to p before sampling |
@@ -764,28 +809,32 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # | `PAD` | the id of `<pad>` |
 # | `UNK` | the id of `<unk>`, for every word outside the vocabulary |
 # | `beam_search` | the library's beam search, for comparison |
-# | `greedy` | its greedy search |
-# | `choose` | samples one word |
+# | `greedy` | the library's greedy search, for comparison |
+# | `choose` | samples one word, with the three knobs |
 # | `numeric_gradient` | central differences |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Let an ended prefix free its slot, so that the beam stays full. How early may the search stop
-#    without changing what it returns?
+# 1. Change the search so that an ended prefix frees its slot and the beam stays full. How early may
+#    this search stop without changing which sentence wins?
 # 2. *The past not counted* passes all three laws. Find a fourth law that catches it.
-# 3. How wide must a beam be to find the best sentence of every such small translator? Is 39 needed?
-# 4. Let p of the next word depend on its position only, and not on the words before it. Prove that
-#    greedy finds the best sentence if all sentences have the same length. Where does `</s>` break
-#    the proof?
+# 3. How wide must a beam be to find the best sentence of every translator that is as small as the
+#    random ones, with three words and sentences of one to three words? Is 39 needed?
+# 4. Suppose that p of the next word depends only on its position, and not on the words before it.
+#    Prove that greedy finds the best sentence if all sentences have the same length. Where does
+#    `</s>` break the proof?
 # 5. Derive ∂⟨l⟩/∂τ. Is the expected log p of a sampled word always lower at a higher temperature?
-# 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalise them in
-#    `plain_beam`. Which law breaks? Do the winners change?
+#    Is that of a sampled sentence?
+# 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalize them in
+#    `plain_beam`, so that they do. Which law breaks? Do the winners change?
 # 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
 #    5?
-# 8. Another bug gives every prefix the first row's state. Must its BLEU be lower than the correct
-#    beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which bugs does BLEU find?
-# 9. Each further word adds a negative number, so short sentences have an advantage. Wu et al.
-#    (2016, equation 14) divide log p(y | x) by f(|y|)^a with f(n) = (5 + n) / 6, where `</s>`
-#    counts. Prove that for a fixed set of sentences, a larger a never makes a shorter one win. Then
-#    rank the beams of 5 and of 10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?
+# 8. Another bug gives every prefix the state of the first row. Must its BLEU be lower than the
+#    correct beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which of all these bugs does
+#    BLEU find?
+# 9. Each further word adds a negative number to log p, so short sentences have an advantage. To
+#    reduce it, Wu et al. (2016, equation 14) divide log p(y | x) by f(|y|)^a, where f(n) = (5 + n)
+#    / 6 and |y| is the number of words, with `</s>`. Prove that for a fixed set of sentences, a
+#    larger a never makes a shorter sentence win. Then rank the hypotheses of the beams of 5 and of
+#    10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?

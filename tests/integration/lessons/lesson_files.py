@@ -65,9 +65,9 @@ def pictures_in(folder):
 
 @cache
 def derivation(name):
-    """What the code before the first cell of training defines; before `## Check` if none is marked
-    so. It runs once, whatever the number of tests, which must not change its arrays. Pictures go to
-    a temporary folder.
+    """What the code outside the cells of training defines; before `## Check` if none is marked so.
+    It runs once, whatever the number of tests, which must not change its arrays. Pictures go to a
+    temporary folder.
     """
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -76,10 +76,9 @@ def derivation(name):
     marked = any(cell.tag == "training" for cell in cells_of_it)
     with pictures_in(folder):
         for cell in cells_of_it:
-            is_end = not marked and cell.is_text and "# ## Check\n" in cell.body
-            if cell.tag == "training" or is_end:
+            if not marked and cell.is_text and "# ## Check\n" in cell.body:
                 return names
-            if not cell.is_text:
+            if not cell.is_text and cell.tag != "training":
                 cell.run(name, names)
     return names
 

@@ -11,14 +11,17 @@ from numpy_attention.gradcheck.locate import rewriting
 
 
 def derive(path, watch, folder):
-    """Run a lesson's code up to the section of its first gradient check, or to where it trains."""
+    """Run a lesson's code, without its cells of training, up to the section of its first gradient
+    check."""
     tree = watch.read(path, "lesson")
     names = {"__file__": str(folder / path.name), "__name__": "lesson"}
     text = path.read_text(encoding="utf-8")
     checked, line = False, 1
     for cell in re.split(r"^(?=# %%)", text, flags=re.MULTILINE)[1:]:
         first, line = line, line + cell.count("\n")
-        trains = re.search(r"""\bTrainer\(|\.fit\(|^# %% tags=\["training"\]""", cell)
+        if cell.startswith('# %% tags=["training"]'):
+            continue
+        trains = re.search(r"\bTrainer\(|\.fit\(", cell)
         if checked and "\n# ## " in cell or trains:
             return
         checked = checked or "gradcheck(" in cell
