@@ -313,7 +313,7 @@ contexts = A @ X
 assert np.allclose(contexts[3], attend(X[3], X)[0])
 print("each row adds up to 1:", A.sum(axis=1))
 title = f"cat reads mostly itself, {A[1, 1]:.2f}; \"the\" reads all words equally"
-ax = plotting.attention_heatmap(A, words, words, title=title)
+ax = plotting.attention_heatmap(A, source_tokens=words, target_tokens=words, title=title)
 for (i, j), weight in np.ndenumerate(A):
     ax.text(j, i, f"{weight:.2f}", ha="center", va="center", color="k" if weight > 0.5 else "w")
 ax.set_xlabel("word that is read")

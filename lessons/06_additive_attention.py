@@ -543,7 +543,8 @@ digits = [*test[longest].source, "</s>"]
 reverse = [*test[longest].target, "</s>"]
 figure, axes = plt.subplots(1, 5, figsize=(15, 3.9), layout="constrained")
 for (step, points, weights), ax in zip(shown, axes):
-    plotting.attention_heatmap(weights, digits, reverse, test[longest].sure, ax=ax, bar=False,
+    plotting.attention_heatmap(weights, source_tokens=digits, target_tokens=reverse,
+                               gold=test[longest].sure, ax=ax, bar=False,
                                title=f"step {step}: {points:.1%} right")
     ax.set_xlabel("digits read")
 axes[0].set_ylabel("digits written")
@@ -833,7 +834,8 @@ for (name, n), row in zip(chosen.items(), axes):
         count = f"{hits(matrix, pair)} of {len(pair.sure)}"
         print(f"  {name}, {when} the word is known: {count} gold cells are their row's largest")
         plotting.attention_heatmap(
-            matrix, [*pair.source, "</s>"], [*pair.target, "</s>"], pair.sure, ax=ax, bar=False,
+            matrix, source_tokens=[*pair.source, "</s>"], target_tokens=[*pair.target, "</s>"],
+            gold=pair.sure, ax=ax, bar=False,
             title=f"{name}, {when} the word is known: {count}")
         ax.set_xlabel("English, read")
         ax.set_ylabel("Spanish, written")

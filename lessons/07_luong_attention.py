@@ -770,8 +770,9 @@ pair = test[shown]
 
 def draw(weights, title, ax=None):
     """The weights of the sentence that is shown; → Axes."""
-    return plotting.attention_heatmap(weights[shown], [*pair.source, "</s>"],
-                                      [*pair.target, "</s>"], pair.sure, pair.possible, ax, title)
+    return plotting.attention_heatmap(weights[shown], source_tokens=[*pair.source, "</s>"],
+                                      target_tokens=[*pair.target, "</s>"], gold=pair.sure,
+                                      possible=pair.possible, ax=ax, title=title)
 
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained")

@@ -766,7 +766,7 @@ def negation(weights):
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
              and phenomena(pair)["negation"] and len(pair.target) < 10)
 pair = test[shown]
-labels = [*pair.source, "</s>"], [*pair.target, "</s>"]
+labels = {"source_tokens": [*pair.source, "</s>"], "target_tokens": [*pair.target, "</s>"]}
 
 # %% tags=["training"]
 figure, axes = plt.subplots(2, 2, figsize=(11, 9.8), layout="constrained")
@@ -776,7 +776,7 @@ for number, ax in enumerate(axes.flat):
             for rows, one in zip(weights[:, number], test)]
     title = (f"head {number}: right for {metrics.pointing_accuracy(head, test):.0%} of all links, "
              f"{negation(head):.0%} of ne and pas")
-    plotting.attention_heatmap(head[shown], *labels, pair.sure, ax=ax, title=title)
+    plotting.attention_heatmap(head[shown], **labels, gold=pair.sure, ax=ax, title=title)
 show(figure, "08_heads")
 print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library, test):.0%} of "
       f"all links, {negation(by_library):.0%} of ne and pas.")

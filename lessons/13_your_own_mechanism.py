@@ -609,8 +609,9 @@ for name, ax in zip(("general", "nearness"), axes):
     rows = trained[name, 3].attend([pair])[0]
     right = sum(rows[j].argmax() == i for i, j in pair.sure)
     title = f"{name}: {right} of {len(pair.sure)} links have the largest weight"
-    plotting.attention_heatmap(rows, [*pair.source, "</s>"], [*pair.target, "</s>"], pair.sure,
-                               pair.possible, ax, title)
+    plotting.attention_heatmap(rows, source_tokens=[*pair.source, "</s>"],
+                               target_tokens=[*pair.target, "</s>"], gold=pair.sure,
+                               possible=pair.possible, ax=ax, title=title)
     print(f"  {title}")
 show(figure, "13_attention")
 

@@ -122,8 +122,8 @@ def heads_picture(weights, right, pair, title):
     for number, ax in enumerate(axes.flat):
         share = f"layer {number // 4 + 1}, head {number % 4 + 1}: right for {right[number]:.0%}"
         rows = weights[number][:len(target), :len(source)]
-        plotting.attention_heatmap(rows, source, target, pair.sure, ax=ax, title=share,
-                                   bar=number == 7)
+        plotting.attention_heatmap(rows, source_tokens=source, target_tokens=target,
+                                   gold=pair.sure, ax=ax, title=share, bar=number == 7)
     figure.suptitle(title + "\n")
     return figure
 
