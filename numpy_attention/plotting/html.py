@@ -67,7 +67,7 @@ def token_html(token: str) -> str:
 
 
 def visible(character: str) -> str:
-    """Return a visible character: U+FFFD for an invalid one, a picture for a control character."""
+    """Return the character, or a visible replacement: a control picture or U+FFFD."""
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
