@@ -1,4 +1,4 @@
-"""User-defined mechanisms: a file that is run only when its user names it, and its classes.
+"""User-defined mechanisms: classes in a Python file, which runs only when its user names it.
 
     bilinear = custom_class("mine.py:Bilinear")         runs mine.py
     Translator.create(pairs, "luong", {"attention": bilinear})

@@ -1,4 +1,4 @@
-"""A user's Python file: read first, and run only if its user has named it."""
+"""A user's Python file, which is read first and run only if the user has named it."""
 
 import copyreg
 import hashlib
@@ -30,7 +30,7 @@ RUN: dict[str, "Code"] = {}
 
 @dataclass(frozen=True)
 class Code:
-    """A file that has been read; `module` runs it, once."""
+    """A Python file that has been read; `module` runs it, once."""
 
     path: Path
     text: bytes
@@ -47,7 +47,7 @@ class Code:
 
     @cached_property
     def module(self) -> ModuleType:
-        """The module of the file. ValueError: it is not Python, or raises; names the line."""
+        """The module of the file. Raises ValueError, with the line, if it cannot be run."""
         path = str(self.path.resolve())
         if path in RUN and RUN[path].text == self.text:
             return RUN[path].module
@@ -83,7 +83,7 @@ class Code:
         return module
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled, it brings its text along, and is run where it is first used."""
+        """Pickle the path and the text; the unpickled file runs when it is first used."""
         return Code, (self.path.resolve(), self.text)
 
     def _check_bytes(self) -> None:
@@ -95,7 +95,7 @@ class Code:
         raise ValueError(f"{short_path(self.path)} cannot be run: {cut(why, REASON)}") from None
 
     def found(self, name: str) -> Any:
-        """Return what has this name in the file. ValueError: nothing; lists the names."""
+        """Return the value of a name in the file. Raises ValueError if it is undefined."""
         try:
             return vars(self.module)[name]
         except KeyError:
@@ -119,7 +119,7 @@ class CustomClass:
     kind: type
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled with its file: a process that has not run it has no module to import it from."""
+        """Pickle the class with its file, because other processes cannot import its module."""
         if self.kind.__module__.startswith(f"{__package__}."):
             return _custom_class, (self.name, self.code)
         return CustomClass, (self.name, self.code, self.kind)
@@ -130,7 +130,7 @@ def _custom_class(name: str, code: Code) -> CustomClass:
 
 
 def _reduced(code: Code, one: Module) -> tuple[Any, ...]:
-    """How pickle and copy.deepcopy take an instance of a class of this file apart."""
+    """Return what pickle and copy.deepcopy need to rebuild an instance of a class of this file."""
     return _instance, (code, type(one).__name__), one.__getstate__()
 
 
@@ -139,7 +139,7 @@ def _instance(code: Code, name: str) -> Any:
 
 
 def read(path: str | Path) -> Code:
-    """Return the Code of a file, which is not run. OSError, ValueError: not a file of Python."""
+    """Read a file into a Code without running it. Raises OSError or ValueError if that fails."""
     file = existing_file(as_path(path))
     if file.suffix != ".py":
         raise ValueError(f"{short_path(file)}: expected a file whose name ends with .py")
@@ -156,7 +156,7 @@ def read(path: str | Path) -> Code:
 
 
 def parted(text: str) -> tuple[str, str]:
-    """"folder/mine.py:Bilinear" → "folder/mine.py", "Bilinear"; "" where none is named."""
+    """Split "folder/mine.py:Bilinear" into file and class name; without a class, it is ""."""
     if text.endswith(".py"):
         return text, ""
     file, _, name = text.rpartition(":")
@@ -164,7 +164,7 @@ def parted(text: str) -> tuple[str, str]:
 
 
 def custom_class_of(kind: type) -> CustomClass:
-    """Return a class with its file. TypeError: not a class; ValueError: it is not in a file."""
+    """Return a class with its file. Raises TypeError for a non-class, ValueError without a file."""
     check_kind("a user-defined class", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
@@ -187,7 +187,7 @@ def place_in_code(error: BaseException) -> str:
 
 
 def text_of(error: BaseException, code: str = "") -> str:
-    """The text of an error, with the line of user-defined code where it was raised.
+    """Return the text of an error, with the line of user-defined code where it was raised.
 
     An error that is neither expected nor raised by user-defined code is a bug and is raised again.
     code: the user-defined code that was run, if every error must come from it.

@@ -42,7 +42,7 @@ OFFERED = {
 
 
 def mechanism_kind(one: type) -> str:
-    """Return the kind of a class. ValueError: what it lacks, or why it cannot be a part."""
+    """Return the kind of a class. Raises ValueError, with what is missing, if it is invalid."""
     for kind, (base, left) in BASES.items():
         missing = [name for name in left if not hasattr(one, name)]
         if issubclass(one, base) and missing:
@@ -58,7 +58,7 @@ def mechanism_kind(one: type) -> str:
 
 
 def lacking(has: dict[str, list[str]]) -> str:
-    """Return what a class lacks of the kind that it is nearest to."""
+    """Describe the methods that a class lacks for the kind that it is closest to."""
     if has[SCORE][:2] == ["score", "score_backward"]:
         return ("no score yet: derive it from SoftmaxAttention, for a translator, or from "
                 "HistoryAttention, for a language model")
@@ -72,7 +72,7 @@ def lacking(has: dict[str, list[str]]) -> str:
 
 
 def check_part(one: type, kind: str) -> None:
-    """ValueError: not a Module or not a dataclass, so its arrays would not be parameters."""
+    """Raise ValueError unless a class is a Module and a dataclass, so that it has parameters."""
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters: write "
                          f"class {one.__name__}(Module), from numpy_attention.module")
@@ -93,7 +93,7 @@ def check_part(one: type, kind: str) -> None:
 
 
 def check_cell(one: Any) -> None:
-    """ValueError: a Cell without the parameters that tell its sizes."""
+    """Raise ValueError if a Cell lacks the parameters that determine its sizes."""
     has = {field.name for field in fields(one)}
     missing = [name for name in ("W", "U", "b") if name not in has]
     if missing:
@@ -102,7 +102,7 @@ def check_cell(one: Any) -> None:
 
 
 def check_create(one: type, offered: tuple[str, ...]) -> None:
-    """ValueError: no `create` that can be called with the offered arguments."""
+    """Raise ValueError unless the class has a `create` that accepts the offered arguments."""
     create = getattr(one, "create", None)
     if create is None:
         raise ValueError(f"{one.__name__} has no create: write a classmethod "
@@ -115,7 +115,7 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
 
 
 def required(function: Any, first: int = 1) -> list[str]:
-    """Return the parameters without a default, from `first` on: after the generator."""
+    """Return the names of the parameters without a default, from index `first` on."""
     parameters = list(signature(function).parameters.values())
     return [one.name for one in parameters[first:] if one.default is Parameter.empty
             and one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
@@ -127,15 +127,15 @@ def required(function: Any, first: int = 1) -> list[str]:
 def custom_class(text: str, wanted: str | None = None) -> type:
     """Return the class of "mine.py:Bilinear", or the only one of "mine.py"; the file is run.
 
-    wanted: one of the kinds in METHODS, None: any. OSError: no file; ValueError: it cannot be run,
-    has no such class, or one of another kind.
+    wanted: one of the kinds in METHODS; None: any. Raises OSError if there is no file, and
+    ValueError if it cannot be run, or has no such class or one of another kind.
     """
     file, name = parted(text)
     return class_in(read(file), name, wanted)
 
 
 def class_in(code: Code, name: str, wanted: str | None = None) -> type:
-    """As `custom_class`, for a file that has been read already."""
+    """Return a class as `custom_class` does, from a file that has been read already."""
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
         raise ValueError(f"{code.name}:{name} is not a class: expected one of {classes(code)}")
@@ -148,7 +148,7 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
 
 
 def only_one(code: Code, wanted: str | None) -> Any:
-    """Return the only class of the wanted kind in a file. ValueError: none or several."""
+    """Return the only class of the wanted kind. Raises ValueError if there are none or several."""
     found = []
     for one in code.defined().values():
         if isclass(one) and any(hasattr(one, name) for name in NAMES):

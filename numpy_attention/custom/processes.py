@@ -1,4 +1,4 @@
-"""A process in which a user's code runs: it can be ended, and its trace says where it was."""
+"""Run user code in a separate process that can be killed, and find the line where it was."""
 
 import contextlib
 import os
@@ -15,9 +15,9 @@ FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)
 
 
 def ended(command: list[str], seconds: float, **how: Any) -> int:
-    """Return the exit status of a command, which is killed, with all that it has started, after
-    `seconds` at the latest. It prints in the encoding of this process. how: further arguments of
-    `subprocess.Popen`.
+    """Run a command and return its exit status; after `seconds`, kill it and its child processes.
+
+    It prints in the encoding of this process. how: further arguments of `subprocess.Popen`.
     """
     sys.stdout.flush()
     environment = {**os.environ, "PYTHONIOENCODING": f"{sys.stdout.encoding or 'utf-8'}:replace"}
@@ -34,7 +34,7 @@ def ended(command: list[str], seconds: float, **how: Any) -> int:
 
 
 def where(trace: str, file: Path) -> str:
-    """Return ", in line 12 of mine.py, in step": a file's innermost place in the trace."""
+    """Return the innermost place of a file in a trace, as ", in line 12 of mine.py, in step"."""
     for line in trace.splitlines():                 # the innermost comes first
         found = FRAME.search(line)
         if found and Path(found["file"]).name == file.name:

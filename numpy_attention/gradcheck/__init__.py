@@ -4,7 +4,7 @@
     laws/       properties of the two passes that central differences cannot see
     locate/     the search for the first wrong line: instrumented passes, compared value by value
     edits/      small edits of a statement, tried to see which one makes the gradients correct
-    report/     the text
+    report/     the report of a check, and its text
     cases/      the gradient checks of the library's own layers and models
 
 The names below are the public ones. They are imported on first use.
@@ -72,7 +72,7 @@ def __getattr__(name):
 
 
 class _CallableModule(ModuleType):
-    """This package, also as the function: `na.gradcheck(layer, x, rng=rng)`."""
+    """The package as a callable: `na.gradcheck(layer, x, rng=rng)` runs the check."""
 
     def __call__(self, *inputs, **options):
         return self.gradcheck(*inputs, **options)

@@ -1,4 +1,4 @@
-"""Trees of arrays: inputs and outputs may be tuples, an LSTM's state for one."""
+"""Functions on trees of arrays: inputs and outputs may be tuples, such as an LSTM's state."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 def float_arrays(value, name):
-    """Yield (name, array) for the float arrays of a list or tuple, nested or not."""
+    """Yield (name, array) for a float array, or for those within nested lists and tuples."""
     if isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             yield from float_arrays(item, f"{name}[{i}]")
@@ -15,7 +15,7 @@ def float_arrays(value, name):
 
 
 def outputs_of(forward, inputs):
-    """Return forward's outputs. TypeError: not (output, …, cache) of arrays, tuples, or None."""
+    """Return forward(*inputs): (output, …, cache). Raises TypeError if it has another form."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
         raise TypeError(f"forward gives {typed_repr(found)}: expected a tuple (output, …, cache), "
@@ -43,7 +43,7 @@ def copy_arrays(value):
 
 
 def combined(function, *trees):
-    """function(array, …) of the arrays at the same place of trees; None remains None."""
+    """Apply a function to the arrays at the same places of several trees; None stays None."""
     if isinstance(trees[0], (list, tuple)):
         return type(trees[0])(combined(function, *items) for items in zip(*trees))
     return None if trees[0] is None else function(*trees)
@@ -60,4 +60,4 @@ def dot(value, upstream):
         return sum(dot(item, up) for item, up in zip(value, upstream))
     if value is None:
         return 0.0
-    return float(np.add.reduce(value * upstream, axis=None))        # np.sum, without its questions
+    return float(np.add.reduce(value * upstream, axis=None))        # faster than np.sum

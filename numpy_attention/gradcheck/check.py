@@ -1,4 +1,4 @@
-"""Central differences against a hand-written backward pass, for any Module or function.
+"""Check the hand-written backward pass of any Module or function against central differences.
 
     L     = Σ upstream · output,  upstream random
     ∂L/∂x ≈ (8 (L(x + ε) − L(x − ε)) − (L(x + 2ε) − L(x − 2ε))) / 12ε
@@ -13,7 +13,7 @@ A layer passes when every element of every gradient has relative error
 
 The rounding error of the difference, about 1e-15 |L| / ε, is allowed. All gradients are compared;
 if some are wrong, `locate.search` looks for the line. Correct gradients must also keep the laws in
-`laws`, which cost a dozen passes altogether and not one for each element.
+`laws`, which cost a dozen passes in total and not one for each element.
 """
 
 import contextlib
@@ -69,9 +69,9 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     Raises GradientError if gradients are wrong. It reports which are correct and which are wrong,
     the first wrong line if the source can be traced, and the likely kind of mistake. It is also
     raised if the code breaks a law (`laws`) that central differences cannot test; report.laws has
-    the law and the line. TypeError: arrays that are not float64, a forward that computes in
-    float32, a target without the two passes. ValueError: arrays without elements, NaN, outputs that
-    are not finite, or nothing to measure.
+    the law and the line. Raises TypeError for arrays that are not float64, a forward that computes
+    in float32, or a target without the two passes; ValueError for arrays without elements, NaN,
+    outputs that are not finite, or nothing to measure.
     Warns (NotAParameter) if the forward of a user-defined Module computes with a float field, and
     (NotFloat32) if a Module's passes return float64 although parameters and inputs are float32.
     """
@@ -85,7 +85,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     forward = getattr(target, "forward", None) if forward is None else forward
     backward = getattr(target, "backward", None) if backward is None else backward
     check_passes(target, forward, backward)
-    linecache.checkcache()              # a file may have been changed since a check before
+    linecache.checkcache()              # a file may have been changed since an earlier check
     if title is None and target is None:
         title = getattr(forward, "__name__", "function")
     check = Check(target, [copy_arrays(value) for value in inputs], forward, backward,
@@ -104,9 +104,9 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
 
 def float32_laws(check, driven):
-    """[Broken] if a result is float64 where parameters and inputs are float32.
+    """Return [Broken] if a result is float64 although parameters and inputs are float32, else [].
 
-    driven: the target is an attention, driven through its steps.
+    driven: whether the target is an attention, which is called step by step.
     """
     if check.model is None:
         return []
@@ -124,7 +124,7 @@ ALONE = "argument changed", "mask forward", "future", "unwritten"
 
 @dataclass
 class Check:
-    """One check: the passes, what is differentiated, and the upstream gradient of the outputs."""
+    """One gradient check: the two passes, their inputs, and the upstream gradient of outputs."""
 
     target: object
     inputs: list
@@ -147,7 +147,7 @@ class Check:
 
     @property
     def variables(self):
-        """{name: array} of everything that is differentiated. TypeError: one is not float64."""
+        """{name: array} of parameters and float inputs. Raises TypeError unless all are float64."""
         found = self.parameters | dict(float_arrays(self.inputs, "input"))
         for name, array in found.items():
             if array.dtype != np.float64:
@@ -157,14 +157,14 @@ class Check:
 
     @property
     def flags(self):
-        """The boolean arrays of the forward: among its inputs, or closed over."""
+        """The boolean arrays of the forward: among its inputs, or in its closure."""
         cells = getattr(self.forward, "__closure__", None) or ()
         around = [cell.cell_contents for cell in cells]
         return [one for one in [*self.inputs, *around]
                 if isinstance(one, np.ndarray) and one.dtype == bool]
 
     def draw(self, rng):
-        """Draw the upstream gradient of the outputs."""
+        """Check the inputs, and draw the upstream gradient of the outputs."""
         check_inputs(self.inputs, self.variables)
         check_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
         held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
@@ -187,7 +187,9 @@ class Check:
         return sum(map(dot, outputs, self.upstream))
 
     def gradients(self, upstream=None):
-        """→ {name: gradient from backward}, the gradients of the model; upstream: default its own.
+        """Return {name: gradient} from backward, and the model's grads, or None without a model.
+
+        upstream: the gradient of the outputs, by default the drawn one.
         """
         *_, cache = outputs_of(self.forward, self.inputs)
         grads = None if self.model is None else self.model.zeros_like()
@@ -200,7 +202,7 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Report an exception in a user's code with its own line, not with NumPy's."""
+        """Raise exceptions in user code as GradientError, with the user's line and not NumPy's."""
         try:
             yield
         except Exception as error:
@@ -212,7 +214,7 @@ class Check:
                 f"{error}\n    {source_line(place)}") from error
 
     def compare(self):
-        """→ the Report of a correct backward pass. GradientError: it is not correct."""
+        """Return the Report of a correct backward pass. Raises GradientError if it is incorrect."""
         broken = broken_conditions(self)
         if broken:
             raise GradientError(Report(self.title, laws=broken))
@@ -250,7 +252,7 @@ class Check:
         return report
 
     def check_precision(self):
-        """TypeError: the forward computes with fewer digits than float64 has."""
+        """Raise TypeError if the forward computes with less precision than float64."""
         problem = low_precision(self)
         if problem:
             raise TypeError(f"{self.title}: {problem}, which is too coarse for differences: "

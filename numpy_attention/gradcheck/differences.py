@@ -1,4 +1,4 @@
-"""Central differences of a loss, and how far a gradient is from them."""
+"""Central differences of a loss, and the relative errors of a gradient."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ def check_epsilon(epsilon):
 def numeric_gradient(loss, array, epsilon=EPSILON):
     """Return ∂loss/∂array by central differences.
 
-    loss() must read the array, which is changed in place and restored. TypeError: not an array of
-    floats, or a loss that is not a number. ValueError: an array that is not contiguous.
+    loss() must read the array, which is changed in place and restored. Raises TypeError if it is
+    not an array of floats or the loss is not a number, ValueError if it is not contiguous.
     """
     check_function("loss", loss, "a function without arguments")
     check_epsilon(epsilon)
@@ -29,9 +29,9 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 
 
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
-    """→ ∂loss/∂array by central differences, and how much the slopes around each element bend.
+    """Return ∂loss/∂array by central differences, and how much the slopes bend at each element.
 
-    middle: the loss at the array, which only the second result needs.
+    middle: the loss with the unchanged array, which only the second result needs.
     """
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
@@ -46,7 +46,7 @@ def gradient_and_bends(loss, array, epsilon, middle=0.0):
 
 
 def losses_around(loss, flat, i, epsilon):
-    """{step: the loss with element i moved by it}, steps in ε: -2, -1, 1, 2."""
+    """Return {step: the loss with element i moved by step · epsilon} for the steps -2, -1, 1, 2."""
     kept = flat[i]
     around = {}
     for step in (-2, -1, 1, 2):
@@ -57,16 +57,16 @@ def losses_around(loss, flat, i, epsilon):
 
 
 def central(around, epsilon):
-    """The slope by the four-point central difference."""
+    """Return the slope by the four-point central difference."""
     near = around[1] - around[-1]
     far = around[2] - around[-2]
     return (8 * near - far) / (12 * epsilon)
 
 
 def bend(around, middle, epsilon):
-    """The largest second difference of the four slopes between −2ε and 2ε.
+    """Return the largest second difference of the four slopes between −2ε and 2ε.
 
-    O(ε²) of a smooth loss; of one with a kink at least a third of the change of its slope.
+    It is O(ε²) for a smooth loss, and at least a third of the change of slope at a kink.
     """
     left = around[-2] - 3 * around[-1] + 3 * middle - around[1]
     right = around[-1] - 3 * middle + 3 * around[1] - around[2]
@@ -86,7 +86,7 @@ def relative_errors(analytic, numeric, smallest=1e-9):
 
 
 def number(loss):
-    """Return the loss. TypeError: it is not a number."""
+    """Return the loss. Raises TypeError if it is not a number."""
     if type(loss) is float:             # the common case is cheap
         return loss
     if np.ndim(loss) or np.asarray(loss).dtype.kind not in "fiu":

@@ -1,4 +1,4 @@
-"""What a gradient check raises and warns of."""
+"""Exceptions and warnings of a gradient check."""
 
 
 class GradientError(AssertionError):

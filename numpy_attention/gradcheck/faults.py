@@ -1,6 +1,6 @@
 """Errors for what cannot be checked: missing methods, empty arrays, gradients not returned.
 
-And a warning: a number in a Module is not a parameter.
+Also a warning: a number in a Module is not a parameter.
 """
 
 import inspect
@@ -15,7 +15,7 @@ from numpy_attention.gradcheck.locate.watching import arrays_within
 from numpy_attention.module import Module, join
 from numpy_attention.validation.messages import typed_repr
 
-# numbers that nobody means to train
+# names of fields that are settings, and not meant to be trained
 SETTINGS = {"rate", "dropout", "epsilon", "eps", "smoothing"}
 STEP = 1e-3             # by which a number is moved, relative to its size
 
@@ -24,7 +24,7 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 
 
 def check_passes(target, forward, backward):
-    """TypeError: the target lacks one of the two passes."""
+    """Raise TypeError if the target lacks one of the two passes."""
     if isinstance(target, type):
         raise TypeError(f"target is the class {target.__name__}: expected an object of it, or None")
     if isinstance(target, Module) and not is_dataclass(target):
@@ -50,7 +50,7 @@ def way_out(target, name):
 
 
 def check_attention(attention):
-    """TypeError: one of the methods of an attention is missing."""
+    """Raise TypeError if an attention lacks one of its methods."""
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
@@ -62,7 +62,7 @@ def check_attention(attention):
 
 
 def check_elements(arrays):
-    """ValueError: an array of (name, array) has no elements, or holds NaN."""
+    """Raise ValueError if an array in pairs (name, array) has no elements or contains NaN."""
     for name, array in arrays:
         if not array.size:
             raise ValueError(f"{name} has shape {array.shape}: a gradient check needs elements, "
@@ -73,7 +73,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """TypeError: an input has a derivative that cannot be checked, or there is nothing to check."""
+    """Raise TypeError if the gradient of an input cannot be checked, or none can."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -85,7 +85,7 @@ def check_inputs(inputs, variables):
 
 
 def is_uncheckable(value):
-    """Whether it is an array of complex numbers, or one of objects with floats among them."""
+    """Return whether a value is a complex array, or an object array with floats in it."""
     if not isinstance(value, np.ndarray):
         return False
     return value.dtype.kind == "c" or value.dtype.kind == "O" and any(
@@ -93,7 +93,7 @@ def is_uncheckable(value):
 
 
 def problem_of(value, name):
-    """Why an input has no gradient to check, and the way out."""
+    """Return why the gradient of an input cannot be checked, and what to do about it."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
         return (f"{name} is {value.dtype}: pass its real and its imaginary part as two arrays of "
                 "float64")
@@ -111,7 +111,7 @@ def problem_of(value, name):
 
 
 def gradients_of_inputs(dinputs, inputs):
-    """Return {name: gradient} of the inputs. GradientError: not one for each float input."""
+    """Return {name: gradient} of the float inputs. Raises GradientError if they do not match."""
     if len(inputs) == 1 or not isinstance(dinputs, tuple):
         dinputs = (dinputs,)
     # NumPy makes a number of an array without axes
@@ -134,7 +134,7 @@ def gradients_of_inputs(dinputs, inputs):
 
 
 def returned(dinputs, inputs):
-    """Describe what backward returns."""
+    """Describe what backward returned, for an error message."""
     if all(one is None for one in dinputs):
         return "nothing"
     if len(dinputs) == 1 and len(inputs) > 1 and isinstance(dinputs[0], list):
@@ -164,10 +164,10 @@ def returned(dinputs, inputs):
 
 
 def warn_of_numbers(check, stacklevel):
-    """Warn of a float, or a list of them, in a user-defined Module that the loss depends on.
+    """Warn if the loss depends on a float, or a list of floats, in a user-defined Module.
 
     Fields of this package's modules, the usual settings (`SETTINGS`), ClassVars, integers and a
-    field(metadata={"fixed": True}) are left out.
+    field(metadata={"fixed": True}) are ignored.
     """
     if check.model is None:
         return
@@ -182,7 +182,7 @@ def warn_of_numbers(check, stacklevel):
 
 
 def numbers_of(model):
-    """(dotted name, module, field's name) of the numbers that a user may have meant to train."""
+    """Yield (dotted name, module, field name) of numbers that a user may have meant to train."""
     for name, module in model.modules():
         if type(module).__module__.startswith("numpy_attention."):
             continue
@@ -193,7 +193,7 @@ def numbers_of(model):
 
 
 def where(module, name):
-    """Return " (line N)" of the declaration of a field, "" if there is no source."""
+    """Return " (line N)", the line that declares a field, or "" if there is no source."""
     try:
         lines, first = inspect.getsourcelines(type(module))
     except (OSError, TypeError):
@@ -203,7 +203,7 @@ def where(module, name):
 
 
 def is_number(value):
-    """Whether it is a float, or a list of numbers with a float among them."""
+    """Return whether a value is a float, or a list or tuple of numbers with a float in it."""
     if isinstance(value, (list, tuple)):
         return (any(isinstance(item, (float, np.floating)) for item in value)
                 and all(isinstance(item, (int, float, np.floating)) for item in value))
@@ -211,7 +211,7 @@ def is_number(value):
 
 
 def moves(check, module, name):
-    """Whether the loss depends on the number: twice the step, twice the change."""
+    """Return whether the loss changes with a number: twice as much for twice the step."""
     kept = getattr(module, name)
     losses = []
     try:

@@ -1,4 +1,4 @@
-"""Inputs of gradient checks: an attention driven step by step, random parameters."""
+"""Prepare gradient checks: random parameters, and the two passes of an attention."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 def randomize(module, rng, scale=0.5):
     """Draw every parameter, also biases, from N(0, scale²), so that no gradient is 0 by accident.
 
-    Returns the module. TypeError: not a Module, or not a Generator.
+    Returns the module. Raises TypeError if it is not a Module, or rng is not a Generator.
     """
     check_kind("module", module, Module, "a Module")
     check_generator(rng)
@@ -23,9 +23,9 @@ def randomize(module, rng, scale=0.5):
 def protocol(attention, mask):
     """Return (forward, backward), which call an attention's `read` and `step`; mask (B, S).
 
-    dweights of the backward may be None, as in step_backward: the loss reads only the contexts.
+    dweights of the backward may be None, as in step_backward, if the loss reads only the contexts.
 
-    TypeError: the attention lacks a method.
+    Raises TypeError if the attention lacks a method.
     """
     check_attention(attention)
 

@@ -1,10 +1,10 @@
 """Kinks: elements of an input where the slopes on the left and on the right differ.
 
-A central difference is the mean of the two slopes there, and no gradient: max(x, 0) at 0 has 0.5.
+The central difference there is the mean of the two slopes, not a gradient: 0.5 for max(x, 0) at 0.
 A backward pass may return any number between the two slopes. So an element whose gradient disagrees
 with the central difference is measured again with smaller steps. A kink next to the element is then
-out of reach. One at the element stays, and the gradient must lie between the slopes. A jump stays
-too, and its difference grows as 1/ε. Such elements are left out of the check, and reported.
+out of reach. A kink at the element stays, and the gradient must lie between the slopes. A jump
+stays too, and its difference grows as 1/ε. Such elements are not checked, but reported.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ WHAT = {"kink": "the function has a kink", "jump": "the function jumps",
 
 @dataclass(frozen=True)
 class Kink:
-    """An element that is left out: a key of `WHAT`, and the slopes on the left and the right."""
+    """An element that is not checked: a key of `WHAT`, and the slopes on the left and right."""
 
     what: str
     left: float
@@ -36,9 +36,9 @@ class Kink:
 
 
 def resolve(check, report, bends, middle):
-    """Measure the doubtful elements of a Report again; fills report.kinks, changes its numeric.
+    """Measure doubtful elements again with smaller steps; update report.numeric and report.kinks.
 
-    bends: {name: array}, by how much the slopes around each element bend. middle: the loss.
+    bends: {name: array}, how much the slopes bend at each element. middle: the loss.
     """
     variables = {name: array.reshape(-1) for name, array in check.variables.items()
                  if np.shape(report.analytic[name]) == array.shape}
@@ -66,7 +66,9 @@ def resolve(check, report, bends, middle):
 
 
 def doubtful(report, name, bends):
-    """Whether a kink may be why an element disagrees; or why it agrees, as that of |x| does at 0.
+    """Return, for each element, whether a kink may explain its error, or its lack of one.
+
+    The central difference of |x| at 0 is 0, and agrees with sign(0).
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
@@ -77,9 +79,9 @@ def doubtful(report, name, bends):
 
 
 def measured(check, flat, i, analytic, middle, wrong):
-    """→ the gradient of an element by smaller steps, and its Kink or None; None: as it was.
+    """Return (gradient, Kink or None) of an element by smaller steps, or None for no change.
 
-    At a kink it is the number between the slopes that is next to the analytic one.
+    At a kink, the gradient is the number between the slopes that is closest to the analytic one.
     """
     found = []
     for factor in FACTORS:
@@ -97,7 +99,7 @@ def measured(check, flat, i, analytic, middle, wrong):
 
 
 def at_kink(found, analytic, middle):
-    """→ the gradient at a kink that stays with smaller steps, and the Kink; None: it is none."""
+    """Return (gradient, Kink) if a kink stays with smaller steps, or None if there is no kink."""
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -131,11 +133,11 @@ def at_kink(found, analytic, middle):
 
 
 def among_kinks(check, flat, i, analytic, middle):
-    """→ the Kink of an element where several kinks meet, as those of all units at an input of 0.
+    """Return the Kink of an element where several kinks meet, or None if its gradient is wrong.
 
-    Each unit's slope may be counted or not, so the gradient may lie outside of the slopes on the
-    left and the right. All variables are moved a little, which takes the kinks apart: the slopes
-    rise and fall at them one by one. None: the gradient is wrong.
+    The kinks of all units meet at an input of 0, for example. Each unit may count or not, so the
+    gradient may lie outside the slopes on the left and the right. Moving all variables a little
+    separates the kinks: the slope rises or falls at one after the other.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)
@@ -164,13 +166,13 @@ def among_kinks(check, flat, i, analytic, middle):
 
 
 def one_sided(losses, middle, step):
-    """The slopes on the left and on the right, each from three losses."""
+    """Return the slopes on the left and on the right, each from three losses."""
     return ((3 * middle - 4 * losses[-1] + losses[-2]) / (2 * step),
             (4 * losses[1] - 3 * middle - losses[2]) / (2 * step))
 
 
 def lines_of_kinks(kinks, variables):
-    """A line for each kind of kink of each variable: where, the slopes, and what to do."""
+    """Yield a line for each kind of kink of each variable: place, slopes, and what to do."""
     for name, found in kinks.items():
         for what, text in WHAT.items():
             places = [at for at, kink in found.items() if kink.what == what]
@@ -188,9 +190,9 @@ def lines_of_kinks(kinks, variables):
 
 
 def low_precision(check):
-    """Describe why the loss is too coarse for differences; "": it is not.
+    """Describe why the loss is too imprecise for differences, or return "" if it is not.
 
-    The variables are moved by less than float32 resolves. In float64 the loss then lies on a line.
+    Moves the variables by less than float32 resolves; a float64 loss then lies on a line.
     """
     variables = check.variables.values()
     kept = [array.copy() for array in variables]

@@ -1,4 +1,4 @@
-"""Single runs of the checked passes, for the laws; and the description of a broken law."""
+"""Run the checked passes once, for the laws, and describe broken laws."""
 
 import functools
 import inspect
@@ -35,24 +35,24 @@ class Broken:
 
 
 def describe_place(place):
-    """Return "line 7 of mine.py, Mine.backward"."""
+    """Describe a place, such as "line 7 of mine.py, Mine.backward"."""
     return f"line {place.line} of {file_label(place.file)}, {place.function}"
 
 
 def source_line(place):
-    """Return the statement as written in the file, or else as `ast` prints it."""
+    """Return the line of a place as written in its file, or else as `ast` prints it."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 
 class Unjudged(Exception):
-    """User code raises on the unusual input of a law, which therefore does not apply."""
+    """A law does not apply, because user code raises on its unusual input."""
 
 
 # ---- one run ------------------------------------------------------------------------------------
 
 
 def forward_of(check, inputs):
-    """Return outputs, cache."""
+    """Run the forward; return its outputs and its cache."""
     try:
         *outputs, cache = outputs_of(check.forward, inputs)
     except Exception as error:
@@ -61,7 +61,7 @@ def forward_of(check, inputs):
 
 
 def backward_of(check, upstream, cache, grads):
-    """Return {name: gradient} of the inputs; those of the parameters are in grads."""
+    """Run the backward; return {name: gradient} of the inputs. It adds to the parameters' grads."""
     try:
         return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:
@@ -73,15 +73,15 @@ def new_grads(check):
 
 
 def named_gradients(grads):
-    """{name: a copy of the gradient}."""
+    """Return {name: a copy of the gradient} of all parameters, or {} without a model."""
     return {} if grads is None else {name: array.copy() for name, array in grads.named_parameters()}
 
 
 class First:
-    """One forward, and one backward of its cache: the start of every law of a backward.
+    """One forward and one backward with its cache, the start of every law of a backward.
 
-    upstream, grad: the arguments of that backward. parameter_gradients, input_gradients: {name:
-    gradient}, copies of its results; it runs when they are first needed.
+    upstream, grad: arguments of the backward. parameter_gradients, input_gradients: {name:
+    gradient}, copies of its results; the backward runs when they are first needed.
     """
 
     def __init__(self, check):
@@ -104,7 +104,7 @@ class First:
         return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
-        """Return all gradients, {name: gradient}, for another upstream or cache."""
+        """Run the backward again; return all gradients for this upstream and cache."""
         if self.grad is not None:
             self.grad.vector[...] = 0
         input_gradients = backward_of(self.check, copy_arrays(upstream), cache, self.grad)
@@ -116,10 +116,10 @@ def copy_values(arrays):
 
 
 def differing(found, wanted, tolerance):
-    """The names of the arrays that are off by more than the tolerance, relative to the largest.
+    """Return the names of the arrays with an error above the tolerance, relative to their maximum.
 
-    An array that is 0 up to rounding is compared relative to the largest of all. Elements that are
-    not finite, as slopes at √0, equal each other.
+    An array that is 0 up to rounding is compared relative to the largest array. Elements that are
+    not finite in both arrays, such as slopes of √x at 0, count as equal.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:
@@ -140,7 +140,7 @@ def size_of(array):
 
 
 def names_of(function):
-    """The names of a function's arguments, or [] if they are unknown."""
+    """Return the names of a function's arguments, or [] if they are unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""Gradient checks run by name, with a line for each; user-defined code runs in a separate process.
+"""Run named gradient checks and print a line for each; user code runs in a separate process.
 
-An endless loop, a call of sys.exit and a crash of compiled code are reported in a line: the process
-has its own exit statuses, so any other one means that the code has ended it.
+An endless loop, a call of sys.exit and a crash of compiled code are reported in one line. The
+process uses its own exit statuses, so any other status means that the code has ended it.
 """
 
 import faulthandler
@@ -23,7 +23,7 @@ from numpy_attention.gradcheck.differences import TOLERANCE
 
 PASSED, FAILED, STOPPED, LEFT = 40, 41, 42, 43     # exit statuses of the process
 PATIENCE = 60       # seconds after the time limit until the process is killed
-# with this process's own paths: a random.py in the user's folder is not Python's
+# with the paths of this process: a random.py in the user's folder must not replace Python's
 START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
          f"from {__name__} import child; sys.exit(child(*sys.argv[1:]))")
 
@@ -32,7 +32,7 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
                 full: bool = False) -> int:
     """Run gradient checks and print a line for each, then reports of those that fail.
 
-    → 0, or 1 if one fails.
+    Returns 0, or 1 if one fails.
     """
     width = max(map(len, checks))
     head = f"{'':{width}}  gradients  largest relative error (allowed {TOLERANCE:.0e})\n"
@@ -63,10 +63,10 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 
 
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
-    """Check FILE.py:CLASS in a separate process; → 0, or 1 if a check fails.
+    """Check FILE.py:CLASS in a separate process; return 0, or 1 if a check fails.
 
-    ValueError: its code raises; TimeoutError: it takes longer than the seconds;
-    ChildProcessError: it has ended the process; BrokenPipeError: the output has no reader.
+    Raises ValueError if the code raises, TimeoutError if it takes longer than `seconds`,
+    ChildProcessError if it ends the process, and BrokenPipeError if the output has no reader.
     """
     file, _ = parted(name)
     read(file)                                      # raises before a process is started
@@ -94,7 +94,7 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 
 
 def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
-    """Run the code and check it; → the exit status. An error is written to the file `place`."""
+    """Run the code and check it; return the exit status. An error is written to file `place`."""
     from numpy_attention.gradcheck.cases.custom import checks_of
     with open(place, "w", encoding="utf-8", errors="replace") as file:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
@@ -114,7 +114,7 @@ def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int
 
 
 def target_of(name: str) -> Any:
-    """The class, or the function case(rng), of FILE.py:NAME; of FILE.py the only one."""
+    """Return the class or function case(rng) of FILE.py:NAME, or the only one of FILE.py."""
     file, inside = parted(name)
     code = read(file)
     functions = cases(code)

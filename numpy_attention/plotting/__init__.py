@@ -1,10 +1,10 @@
-"""Pictures: attention weights, training and evaluation curves, diagrams.
+"""Plots of attention weights and of training and evaluation curves, and diagrams.
 
 Every function draws into the Axes it is given, or into a new figure, and returns the Axes; `save`
 writes it to a file. Nothing needs a display. A new figure belongs to pyplot if pyplot has been
 imported, or in a notebook, so that it shows inline and with `plt.show()`; otherwise it exists as
 long as there is a reference to it. Colours differ for the colour-blind and in print. matplotlib is
-imported when the first of them is used.
+imported when the first of these functions is used.
 """
 
 import logging
@@ -34,12 +34,12 @@ _PUBLIC = {name: module for module, names in _MODULES.items() for name in names.
 __all__ = list(_PUBLIC)
 __getattr__, __dir__ = exports(__name__, _PUBLIC)
 
-# where `save` collects the characters that no font has; None: nowhere
+# where `save` collects the characters that no font has; None: they are not collected
 UNDRAWN: ContextVar[set[str] | None] = ContextVar("undrawn", default=None)
 
 
 class _Plotting(ModuleType):
-    """The package, in which `diagram` is the function and never the module of that name."""
+    """The package, in which `diagram` stays the function and is never the module of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _PUBLIC and isinstance(value, ModuleType)):
@@ -47,7 +47,7 @@ class _Plotting(ModuleType):
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """Let matplotlib say once, and briefly, that it has no folder of its own."""
+    """Log filter: shorten matplotlib's warnings about an unwritable folder to one line."""
     if "temporary cache directory" in record.msg:
         record.args = ()
         record.msg = ("matplotlib cannot write to its folder, and searches for fonts in every "

@@ -1,4 +1,4 @@
-"""Shared by all figures: colours, fonts, labels in any script, new figures, complete files."""
+"""Helpers of all figures: colours, fonts, labels in any script, new figures, and saving."""
 
 import functools
 import inspect
@@ -108,9 +108,9 @@ def check_axes(ax: Any, title: Any = None) -> None:
 
 def named(name: str, values: Any, of: str, empty: bool = False,
           texts: bool = True) -> dict[Any, Any]:
-    """Check a dict of names and what is drawn for them; → the same, its names as texts.
+    """Return a copy of a dict of names and what is drawn for them; `texts`: with str(name).
 
-    Raises TypeError for anything else, and ValueError if there is nothing in it.
+    Raises TypeError for anything else, and ValueError for an empty dict unless `empty`.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
@@ -119,7 +119,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
 
 
 def visible_cells(visible: ArrayLike, weights: Array) -> Array:
-    """Check booleans that say which weights can be seen. Raises ValueError for anything else."""
+    """Return `visible` as an array. Raises ValueError unless it has booleans like the weights."""
     cells = np.asarray(visible)
     if cells.dtype != bool or cells.shape != weights.shape:
         raise ValueError(f"visible must be booleans {weights.shape} like the weights, "
@@ -128,17 +128,17 @@ def visible_cells(visible: ArrayLike, weights: Array) -> Array:
 
 
 def tokens_of(name: str, tokens: Any) -> list[Any]:
-    """Tokens as a list of labels: str() of each; a string is split into characters."""
+    """Return tokens as a list; a string is split into characters."""
     return list(tokens) if isinstance(tokens, str) else as_list(name, tokens, "tokens")
 
 
 def new_axes(width: float, height: float) -> Axes:
-    """Axes of a new figure; width and height in inches."""
+    """Return the Axes of a new figure; width and height in inches."""
     return new_figure(width, height).add_subplot()
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure, of pyplot if that is in use; width and height in inches."""
+    """Return a new figure, from pyplot if that is in use; width and height in inches."""
     if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
         from matplotlib import pyplot
         try:
@@ -151,19 +151,19 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def curve_style(n: int) -> dict[str, Any]:
-    """Colour, marker and line of the n-th of any number of curves."""
+    """Return the colour, marker and line style of the n-th curve, for any n."""
     return {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)],
             "linestyle": LINESTYLES[n % len(LINESTYLES)]}
 
 
 def as_written(*texts: str) -> dict[str, Any]:
-    """Settings of these texts in any script, without mathematics: $, _ and \\ are letters."""
+    """Return settings that draw texts in any script, with $, _ and \\ as ordinary characters."""
     return {"fontfamily": font_families("".join(texts)), "parse_math": False, "usetex": False}
 
 
 def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
           ylabel: str | None = None, rows: Sequence[str] | None = None) -> None:
-    """Set those that are given, as written; rows: labels of the y axis at 0, 1, 2 …"""
+    """Set the title and labels that are given, as written; rows: y axis labels at 0, 1, 2 …"""
     for text, put in ((title, ax.set_title), (xlabel, ax.set_xlabel), (ylabel, ax.set_ylabel)):
         if text is not None:
             put(text, **as_written(text))
@@ -184,19 +184,19 @@ def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
 
 
 def label_of(token: Any) -> str:
-    """The token as a label: on one line, visible, at most 24 characters."""
+    """Return a token as a label: on one line, visible, at most 24 characters."""
     label = "".join("␣" if unicodedata.category(character) == "Zs" else character
                     for character in visible(str(token)))
     return label if len(label) <= LABEL else label[:LABEL - 1] + "…"
 
 
 def label_width(label: str) -> int:
-    """Width in narrow characters: East Asian ones are two wide, combining marks nothing."""
+    """Return the width in narrow characters: East Asian ones count 2, combining marks 0."""
     return sum(map(_width, label))
 
 
 def inches_of(tokens: Iterable[Any]) -> float:
-    """The width of the widest label of these tokens."""
+    """Return the width in inches of the widest label of these tokens."""
     return LETTER * max(map(label_width, map(label_of, tokens)))
 
 

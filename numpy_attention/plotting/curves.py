@@ -1,4 +1,4 @@
-"""Curves of training and of quality."""
+"""Learning curves, and BLEU by sentence length."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -134,7 +134,7 @@ def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
 
 
 def _perplexity(line: Mapping[str, Any], name: str) -> float:
-    """NaN if there is none to draw."""
+    """Return the perplexity of an epoch, or NaN if there is none to draw."""
     value = line.get(f"{name}_perplexity")
     loss = line.get(f"{name}_loss")
     for number in (value, loss):
@@ -147,7 +147,7 @@ def _perplexity(line: Mapping[str, Any], name: str) -> float:
 
 
 def _span(low: float, high: float) -> str:
-    """The lengths of a bucket low ≤ length < high, in words."""
+    """Return the lengths of a bucket, low ≤ length < high, as a label."""
     if high == math.inf:
         return f"{low:g}+"
     if low != int(low) or high != int(high):

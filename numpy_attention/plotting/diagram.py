@@ -123,7 +123,7 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
 
 
 def _middle(arrow: Arrow, boxes: Mapping[str, Box]) -> tuple[float, float]:
-    """The middle of a quadratic curve: half of its bend away from that of the line."""
+    """Return the middle of an arrow's quadratic curve: off the line by half of its bend."""
     start, end = boxes[arrow.start], boxes[arrow.end]
     return ((start.column + end.column - arrow.bend * (end.row - start.row)) / 2,
             (start.row + end.row + arrow.bend * (end.column - start.column)) / 2)

@@ -1,4 +1,4 @@
-"""How far back: where attention lies, and how much of the gradient arrives."""
+"""Plots of the attention weight and of the gradient's norm by distance back in time."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -94,7 +94,7 @@ def _checked(curves: Mapping[str, ArrayLike], what: str) -> dict[str, Array]:
 
 
 def _draw(ax: Axes, curves: Mapping[str, Array], first: int, title: str | None) -> None:
-    """One line a curve over the distances first, first + 1, …; some forty markers a line."""
+    """Plot each curve over the distances first, first + 1, …, with about forty markers."""
     lines: list[Any] = []
     for n, values in enumerate(curves.values()):
         step = -(-len(values) // 40)

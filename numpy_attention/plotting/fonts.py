@@ -33,9 +33,9 @@ FAMILIES = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"),
 
 
 def font_families(text: str = "") -> list[str]:
-    """The user's font families, those of FALLBACK_FONTS, and others that this text needs.
+    """Return the user's font families, the installed FALLBACK_FONTS, and others that a text needs.
 
-    Only installed ones. A font that was installed after matplotlib listed the fonts is found too.
+    A font that was installed after matplotlib listed the fonts is found too.
     """
     installed = {font.name for font in font_manager.fontManager.ttflist}
     chosen = list(matplotlib.rcParams["font.family"])
@@ -49,7 +49,7 @@ def font_families(text: str = "") -> list[str]:
 
 
 def not_covered(text: str, families: Iterable[str]) -> frozenset[str]:
-    """The characters of a text for which no font of these families has a glyph."""
+    """Return the characters of a text for which no font of these families has a glyph."""
     needed = frozenset() if text.isascii() else frozenset(
         one for one in text if not one.isascii() and unicodedata.category(one) not in NO_GLYPH
         and not unicodedata.name(one, "").startswith("VARIATION SELECTOR"))
@@ -61,7 +61,7 @@ def not_covered(text: str, families: Iterable[str]) -> frozenset[str]:
 
 @lru_cache
 def families_with(characters: frozenset[str]) -> list[str]:
-    """Installed families that together have as many of these characters as possible."""
+    """Return installed families that together have as many of these characters as possible."""
     listed = {font.fname for font in font_manager.fontManager.ttflist}
     for path in font_manager.findSystemFonts():
         if path not in listed:
@@ -82,7 +82,7 @@ def families_with(characters: frozenset[str]) -> list[str]:
 
 @lru_cache(maxsize=None)
 def letters_of(family: str) -> frozenset[int]:
-    """The code points for which a family has a glyph; none if it is not installed."""
+    """Return the code points for which a family has a glyph; none if it is not installed."""
     settings: Any = matplotlib.rcParams
     names = settings.get(f"font.{family}", [family])                # of sans-serif, several
     for name in names if isinstance(names, list) else [family]:
@@ -93,7 +93,7 @@ def letters_of(family: str) -> frozenset[int]:
 
 
 def undrawable(figure: Figure) -> set[str]:
-    """The characters of a figure's texts for which no font is installed."""
+    """Return the characters of a figure's texts for which no font is installed."""
     found: set[str] = set()
     for text in figure.findobj(Text):
         found |= not_covered(text.get_text(), text.get_fontfamily())
@@ -101,7 +101,7 @@ def undrawable(figure: Figure) -> set[str]:
 
 
 def advice(characters: Iterable[str]) -> str:
-    """What to install for characters that have no font, in one line."""
+    """Return a line on which fonts to install for characters that have no font."""
     characters = sorted(characters)
     letters = [one for one in characters if unicodedata.category(one)[0] == "L"]
     scripts: dict[str, str] = {}

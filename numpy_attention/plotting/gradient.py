@@ -1,4 +1,4 @@
-"""Attention weights, and the gradient of the loss with respect to them."""
+"""Heatmaps of attention weights and of the gradient of the loss with respect to them."""
 
 from collections.abc import Iterable
 
@@ -30,7 +30,7 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens:
 
     weights, gradients: (T, S). Tokens are as in `attention_heatmap`. The colours of the gradient
     are symmetric around 0, up to vmax: blue where more weight would lower the loss, red where it
-    would raise it. visible: booleans (T, S); cells that are not visible are hatched, may be NaN.
+    would raise it. visible: booleans (T, S); cells that are not visible are hatched and may be NaN.
 
     Raises ValueError for shapes that do not match the tokens, and for values that are not finite.
     """

@@ -1,4 +1,4 @@
-"""Heatmaps side by side: one sentence pair under every mechanism."""
+"""Heatmaps side by side: the attention of several mechanisms over one sentence pair."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ def heatmap_grid(weights: Mapping[str, Array], *, source_tokens: Sequence[str],
                  possible: Iterable[Link] | None = None, columns: int | None = None) -> Figure:
     """Plot the attention of several mechanisms over one sentence pair, with one colour bar.
 
-    weights: name → weights (T, S). gold, possible and errors are those of `attention_heatmap`.
+    weights: name → weights (T, S). gold, possible and the errors are as in `attention_heatmap`.
     columns: panels per row; by default the grid is about square.
     """
     weights = named("weights", weights, "weights")

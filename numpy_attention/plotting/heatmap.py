@@ -51,7 +51,8 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
     Tokens are drawn in any script. White space is drawn as ␣, control characters are escaped, and
     tokens of more than 24 characters are shortened. matplotlib < 3.11 does not join Arabic letters.
 
-    ValueError: a shape that does not match the tokens, non-finite weights, or links out of range.
+    Raises ValueError for weights that do not match the tokens or are not finite, and for links out
+    of range.
     """
     check_axes(ax, title)
     check_flags(bar=bar)
@@ -81,7 +82,7 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
 
 def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
                   target_tokens: Sequence[Any]) -> Array:
-    """Check that weights belong to these tokens; → the weights as an array of floats."""
+    """Check that weights match the tokens; return them as an array of floats."""
     weights = as_numbers("weights", weights)
     S = len(source_tokens)
     T = len(target_tokens)
@@ -100,11 +101,11 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
 def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: Axes | None,
                title: str | None, vmax: float | None, bar: bool = True,
                signed: str = "") -> tuple[Axes, float]:
-    """Draw the cells, their colour bar, and the tokens; → Axes, width of a cell in inches.
+    """Draw the cells, their colour bar and the tokens; return Axes and a cell's width in inches.
 
     weights (rows, columns), finite, or masked to show the background of the Axes. Without `ax`, the
-    size of a new figure grows with the number of tokens. signed: the name of other values, which
-    are drawn in colours symmetric around 0.
+    size of a new figure grows with the number of tokens. signed: a name for values of either sign,
+    which are drawn in colours symmetric around 0.
     """
     T, S = weights.shape
     across = inches_of(columns)
@@ -166,7 +167,7 @@ def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]
 
 
 def _outline(i: int, j: int, style: Any, name: str, width: float) -> Rectangle:
-    """A white frame in cell (source i, target j), edged in black: it shows on any colour."""
+    """Return a white frame for cell (source i, target j), edged in black to show on any colour."""
     frame = Rectangle((i - 0.44, j - 0.44), 0.88, 0.88, fill=False, edgecolor="white",
                       linewidth=width, linestyle=style, label=name)
     edge = patheffects.Stroke(linewidth=width + 1.2, foreground="black",

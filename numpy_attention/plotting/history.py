@@ -1,4 +1,4 @@
-"""A language model's attention over its own past, word by word."""
+"""Heatmap of a language model's attention over its history, word by word."""
 
 from typing import Iterable
 
@@ -60,7 +60,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 
 
 def _visible(weights: Array) -> Array:
-    """Booleans (T, S): False for NaN, or without any NaN the tokens before each row's own."""
+    """Return booleans (T, S): False for NaN; if there is no NaN, True before each row's token."""
     T, S = weights.shape
     missing = np.isnan(weights)
     if missing.all():

@@ -1,4 +1,4 @@
-"""A heatmap as a table of HTML: readable without JavaScript, in a notebook, in light and dark."""
+"""A heatmap as an HTML table, readable without JavaScript, in notebooks, in light and dark mode."""
 
 import html
 import unicodedata
@@ -24,10 +24,10 @@ def heatmap_table(
     possible: Collection[tuple[int, int]] = (),
     caption: str = "",
 ) -> str:
-    """weights (T, S) as a table, a row for each target token; sure, possible: links (s, t).
+    """Return weights (T, S) as a table, a row per target token; sure, possible: links (s, t).
 
-    NaN: a position that cannot be attended to. The colour is that of the weight, which is in each
-    cell too.
+    A NaN is a position that cannot be attended to. Each cell shows its weight as a number and as
+    a colour.
     """
     head = "".join(f'<th scope="col">{token_html(token)}</th>' for token in columns)
     lines = [f'<tr><td></td>{head}</tr>']
@@ -42,7 +42,7 @@ def heatmap_table(
 
 def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]],
          possible: Collection[tuple[int, int]]) -> str:
-    """One weight: its number, its colour, and the frame of a gold link."""
+    """Return the cell of one weight: its number, its colour, and the outline of a link."""
     if np.isnan(weight):
         return f'<td style="{CELL}"></td>'
     style = f"{CELL};background:{COLOUR.format(share=0.75 * min(1.0, max(0.0, weight)))}"
@@ -58,7 +58,7 @@ def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]
 
 
 def token_html(token: str) -> str:
-    """A token as text of HTML, whatever it holds.
+    """Return a token as HTML text, whatever characters it contains.
 
     <bdi> isolates its direction. Control characters are replaced by their pictures, and invalid
     ones by U+FFFD.
@@ -67,7 +67,7 @@ def token_html(token: str) -> str:
 
 
 def visible(character: str) -> str:
-    """A character that can be seen."""
+    """Return the character, or a visible replacement: a control picture or U+FFFD."""
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)

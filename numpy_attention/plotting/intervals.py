@@ -1,4 +1,4 @@
-"""Means with their intervals: as marks in rows, or as lines with bands."""
+"""Plots of means with their intervals: as marks in rows, or as lines with bands."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -110,7 +110,7 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
 
 
 def _points(name: str, points: Any) -> Array:
-    """(points, 4): x, mean, low, high, by x."""
+    """Return an array (points, 4) of x, mean, low and high, sorted by x."""
     rows = []
     for x, bar in named(name, points, "intervals", empty=True, texts=False).items():
         check_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)
@@ -119,7 +119,7 @@ def _points(name: str, points: Any) -> Array:
 
 
 def as_bar(name: str, bar: Bar) -> Array:
-    """(mean, low, high). Raises ValueError for anything else."""
+    """Return mean, low and high as an array. Raises ValueError for anything else."""
     numbers = np.asarray(bar, float)
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
         raise ValueError(f"{name!r} is {bar}: expected three finite numbers, mean, low and high")

@@ -1,4 +1,4 @@
-"""The path of a course: what is done, and what comes next."""
+"""Plot of the path through a course: what is done, and what comes next."""
 
 from collections.abc import Collection, Mapping, Sequence
 

@@ -1,10 +1,10 @@
-"""The gradient checks: every layer, cell, attention and model, at tiny sizes that all differ.
+"""Gradient checks of every layer, cell, attention and model, at tiny sizes that all differ.
 
     report = CHECKS["GRU before new"](np.random.default_rng(0))
 
 A transpose cannot hide behind equal sizes, nor a forgotten bias behind a zero one: parameters,
-inputs and what flows back are random, lengths ragged, words repeated. A case in float32 holds the
-same numbers, rounded.
+inputs and upstream gradients are random, lengths are ragged, and words repeat. A case in float32
+has the same numbers, rounded.
 """
 
 from functools import partial
@@ -20,7 +20,7 @@ CASES: dict[str, Any] = layers.CASES | cells.CASES | attention.CASES | models.CA
 
 
 def check(name: str, rng: np.random.Generator) -> Report:
-    """Build the case `name` in float64 and check its gradients. Raises GradientError."""
+    """Build the case `name` in float64 and check it. Raises GradientError if it fails."""
     check_name("name", name, CASES)
     check_generator(rng)
     case = CASES[name](rng, np.float64)

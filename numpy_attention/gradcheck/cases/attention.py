@@ -24,7 +24,7 @@ from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, build, res
 
 
 def attention(rng, dtype, create, queries=Q):
-    """A whole sentence, a padded one with a hole in the middle, and one with nothing to read."""
+    """Return a Case of three sentences: a full one, one with masked words, one all masked."""
     layer = randomize(create(rng, dtype), rng)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]], bool)
     inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
@@ -33,7 +33,7 @@ def attention(rng, dtype, create, queries=Q):
 
 
 def without_queries(case):
-    """The same for a mechanism that does not read its queries, the first input."""
+    """Return the Case for a mechanism that does not read its queries, the first input."""
     queries, *others = case.inputs
 
     def backward(*upstream):
@@ -43,7 +43,7 @@ def without_queries(case):
 
 
 def contexts_only(rng, dtype, create):
-    """The same where the loss does not read the weights: dweights is None."""
+    """Return a Case whose loss does not read the weights, so that dweights is None."""
     case = attention(rng, dtype, create)
 
     def forward(queries, values):
@@ -91,13 +91,13 @@ WIDE = 7
 
 
 def score_cases():
-    """A case for each score and window of `names` that go together."""
+    """Return {title: case} for all scores and windows of the registry that go together."""
     pairs = [(score, window) for score in SCORES for window in WINDOWS]
     return {title(*pair): partial(chosen, *pair) for pair in pairs if pair not in REFUSED}
 
 
 def title(score, window):
-    """The class's name; where it answers all queries at once too, this is the case of "steps"."""
+    """Return the title of a case; "steps" marks a class that also has a `forward`."""
     kind = resolve("attention", score, SCORES)
     if window != "global":
         return f"{resolve('window', window, WINDOWS).__name__} {score}"
@@ -105,7 +105,7 @@ def title(score, window):
 
 
 def chosen(score, window, rng, dtype, queries=None):
-    """queries: their size, None: one that the score takes."""
+    """Return the Case of a score with a window; queries: their size, None: one that fits."""
     width = WIDTHS.get(window, WIDE)
     choice = AttentionConfig(score, window, width, alignment=2 * A, longest=8, heads=2)
     queries = queries or size_of_queries(lambda rng, size: choice.create(rng, size, D))
@@ -114,7 +114,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Q, or the values' size for a score whose create accepts no other, as dot's does."""
+    """Return Q, or D if the score's `create` accepts only the size of the values, as for dot."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:
@@ -126,7 +126,7 @@ def size_of_queries(create):
 
 
 def multi_head_at_once(rng, dtype):
-    """Four queries over six positions, one of which sees nothing."""
+    """Return a Case of four queries over six positions; one query sees no position."""
     layer = randomize(multi_head(rng, dtype, scaled=False), rng)
     visible = rng.random((B, T, S)) < 0.6
     visible[0, 0] = False
@@ -150,13 +150,13 @@ KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], b
 
 
 def history_cases():
-    """A case for each score of `names` over a history."""
+    """Return {title: case} for each score of the registry over a history."""
     kinds = [resolve("score", name, HISTORY_SCORES) for name in HISTORY_SCORES]
     return {kind.__name__: partial(history, score=kind) for kind in kinds}
 
 
 def history(rng, dtype, score, window=None, queries=None):
-    """All steps at once, keys and values of their own; queries: as `chosen` has it."""
+    """Return a Case of all steps at once, with separate keys and values; queries: see `chosen`."""
     create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)
     layer = randomize(create(rng, queries), rng)
@@ -169,17 +169,17 @@ def history(rng, dtype, score, window=None, queries=None):
 
 
 def reads_queries(case):
-    """Whether a gradient comes back for them, or backward stops: the check reports where."""
+    """Return whether backward returns dqueries; also True if a pass raises, for the report."""
     try:
         contexts, weights, cache = case.forward(*case.inputs)
         dqueries, *_ = case.backward(contexts, weights, cache, case.target.zeros_like())
-    except Exception:                               # whatever a reader's own code may come to
+    except Exception:                               # user code may raise anything
         return True
     return dqueries is not None
 
 
 def reader(rng, dtype, create, hidden, remembered=2):
-    """A reader of a ragged batch that remembers states, into which no gradient flows."""
+    """Return the Case of a readout with a ragged batch; no gradient flows into its memory."""
     layer = randomize(create(rng, hidden, A, dtype=dtype), rng)
     mask = KNOWN[:, 2:].T
     memory = None

@@ -1,4 +1,4 @@
-"""What a check is made of: sizes that all differ, random arrays, ragged masks."""
+"""Parts of gradient checks: sizes that all differ, random arrays, ragged masks."""
 
 from dataclasses import dataclass
 from typing import Callable
@@ -22,9 +22,9 @@ SEED = 7            # of the dropout inside a case: every call draws the same ma
 
 @dataclass
 class Case:
-    """What is checked: a module, its float inputs, and the calls in gradcheck's form.
+    """One gradient check: a Module, its inputs, and forward and backward as gradcheck takes them.
 
-    causal: the axis of time of the first input and the outputs, where no step may read later ones.
+    causal: the time axis of the first input and the outputs; no step may read later ones.
     """
 
     target: Module
@@ -35,21 +35,21 @@ class Case:
 
 
 def ragged(size, lengths):
-    """A mask (size, len(lengths)), True for the first lengths[b] steps of sequence b."""
+    """Return a mask (size, len(lengths)), True for the first lengths[b] steps of sequence b."""
     return np.arange(size)[:, None] < np.asarray(lengths)
 
 
 def array(rng, dtype, *shape):
-    """Standard normal numbers."""
+    """Return an array of standard normal numbers."""
     return rng.standard_normal(shape).astype(dtype)
 
 
 def plain(target, *inputs):
-    """A layer without further arguments."""
+    """Return the Case of a layer whose forward takes only the inputs."""
     return Case(target, inputs, target.forward, target.backward)
 
 
 def check_same_loss(*losses):
-    """GradientError: loss_and_grad must return the loss whose gradient it is."""
+    """Raise GradientError unless the loss of loss_and_grad, the first, equals the others."""
     if not np.allclose(losses, losses[-1], 1e-6):
         raise GradientError(f"loss_and_grad returns the loss {losses[0]}, expected {losses[1:]}")

@@ -1,4 +1,4 @@
-"""Gradient checks of the cells: of each in registry.CELLS, and of what is made of them."""
+"""Gradient checks of the cells in registry.CELLS, and of bidirectional and stacked layers."""
 
 from functools import partial
 from typing import Callable
@@ -23,7 +23,7 @@ SIZES = (I, H, 7, 6)      # of what the first layer of a stack reads, and of its
 
 
 def whole(rng, dtype, create, mask=MASK, uses="both"):
-    """uses: what the loss reads: "both", "outputs" (from the zero state) or the last "state"."""
+    """Return a Case; its loss reads `uses`: "outputs" (zero state), the last "state" or "both"."""
     layer = randomize(create(rng, dtype), rng)
     xs = array(rng, dtype, T, B, I)
     state = random_state(rng, dtype, layer)
@@ -53,7 +53,7 @@ def whole(rng, dtype, create, mask=MASK, uses="both"):
 
 
 def call(layer, xs, state, mask):
-    """`forward`, a stack's with dropout."""
+    """Call a layer's forward, with dropout if it is a stack."""
     if isinstance(layer, Stacked):
         return layer.forward(xs, state, mask, np.random.default_rng(SEED))
     return layer.forward(xs, state, mask)
@@ -67,13 +67,13 @@ def random_state(rng, dtype, layer):
     return tree_map(lambda part: array(rng, dtype, *part.shape), zero)
 
 
-# ---- a stack in a decoder's hands -------------------------------------------------------------
+# ---- a stack within a decoder -----------------------------------------------------------------
 
 
 def decoder(rng, dtype, kind):
-    """Three layers step by step, each of which reads what the top layer made of the step before.
+    """Return a Case of three layers, step by step; each step reads the top layer's last output.
 
-        a_t = x_t W + b + h_{t−1} F  of the first layer, h the top layer's states, no F in step 0
+        a_t = x_t W + b + h_{t−1} F  in the first layer, h: the top layer's states, no F in step 0
     """
     stack = randomize(stacked(rng, dtype, kind), rng)
     xs = array(rng, dtype, T, B, I)
@@ -124,7 +124,7 @@ def undropped(rng, dtype):
 
 
 def cases_of(kind):
-    """The cases of a kind of cell."""
+    """Return {title: case} for a kind of cell."""
     def one(rng, dtype):
         return kind.create(rng, I, H, dtype=dtype)
     return {

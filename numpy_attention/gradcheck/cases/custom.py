@@ -1,4 +1,4 @@
-"""Gradient checks of a reader's own class: the cases of its kind, at sizes that all differ."""
+"""Gradient checks of a user-defined class: the cases of its kind, at sizes that all differ."""
 
 import warnings
 from functools import partial
@@ -15,7 +15,7 @@ from numpy_attention.gradcheck.errors import NotFloat32
 from numpy_attention.gradcheck.laws.precision import float32_kept
 from numpy_attention.registry import WINDOWS, build
 
-# what layers call their sizes: those of what they read, and others
+# the names of a layer's sizes: of its input, and others
 INPUTS = ("inputs", "input_size", "in_features", "size", "features", "width", "D", "I")
 OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidden_size": H, "H": H,
           "O": H, "inner": A, "K": A, "A": A}
@@ -28,9 +28,9 @@ A_CASE = ("write case(rng), which gives (target, inputs, forward, backward) as g
 
 
 def checks_of(one):
-    """{title: check(rng) → Report} of a class, or of a function case(rng).
+    """Return {title: check(rng) → Report} for a class, or for a function case(rng).
 
-    ValueError: a class that is of no kind, or cannot be built by guess.
+    Raises ValueError if the kind of a class, or an argument for building it, is unknown.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
@@ -56,7 +56,7 @@ def check(title, build, rng):
 
 
 def check_score(title, build, rng):
-    """`check`, which tells what to do where a score stops for the sizes' sake alone."""
+    """Run `check`; if a score raises only because of its sizes, add advice to the report."""
     try:
         return check(title, build, rng)
     except GradientError as error:
@@ -69,17 +69,17 @@ def check_score(title, build, rng):
 
 
 def runs(build):
-    """Whether the forward of a case comes to its end."""
+    """Return whether the forward of a case runs without an exception."""
     try:
         case = build(np.random.default_rng(0), np.float64)
         case.forward(*case.inputs)
-    except Exception:                               # whatever a reader's own code may come to
+    except Exception:                               # user code may raise anything
         return False
     return True
 
 
 def check_as_it_is(function, rng):
-    """The check of a case that a reader has made. TypeError: it gives something else."""
+    """Check the case that a user's function returns. Raises TypeError if it is not a case."""
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
         raise TypeError(f"{function.__name__} gives {type(given).__name__}, expected (target, "
@@ -90,7 +90,7 @@ def check_as_it_is(function, rng):
 
 
 def cases_of(one):
-    """{title: build(rng, dtype) → Case} of a class, by its kind."""
+    """Return {title: build(rng, dtype) → Case} for a class, by its kind."""
     kind = mechanism_kind(one)
     if kind == ATTENTION:
         return attentions(one)
@@ -104,14 +104,14 @@ def cases_of(one):
 
 
 def attentions(one):
-    """An attention alone; a score within the local windows too."""
+    """Return the cases of an attention; a SoftmaxAttention has a case for each window."""
     windows = WINDOWS if issubclass(one, SoftmaxAttention) else ["global"]
     return {one.__name__ if window == "global" else f"{one.__name__} {window}":
             partial(attention.chosen, one, window) for window in windows}
 
 
 def layer(one, rng, dtype):
-    """A layer that reads x (T, B, D), D its first size."""
+    """Return the Case of a layer that reads x (T, B, D), where D is its first size."""
     create = getattr(one, "create", one)
     asked = required(create, first=int(create is not one))
     sizes = {name: D if name in INPUTS else OTHERS.get(name) for name in asked}
@@ -130,7 +130,7 @@ def layer(one, rng, dtype):
 
 
 def model(one, rng, dtype):
-    """The loss of a model on a few sentences, as training calls it."""
+    """Return the Case of a model's loss on a few sentences, as training calls it."""
     create = getattr(one, "create", None)
     asked = ["create"] if create is None else required(create)
     unknown = [name for name in asked if name not in MODELS]

@@ -74,7 +74,7 @@ def feed_forward(rng, dtype):
 
 
 def residual(rng, dtype, pre_norm):
-    """Around x → x² / 2."""
+    """Return the Case of a residual connection around x → x² / 2."""
     layer = Residual(LayerNorm.create(D, dtype), Dropout(0.4), pre_norm)
 
     def forward(x):
@@ -91,7 +91,7 @@ def residual(rng, dtype, pre_norm):
 
 
 def output_smoothed(rng, dtype):
-    """The loss against its definition, and the gradient of that."""
+    """Return the Case of the smoothed loss, which is also compared with its definition."""
     layer = randomize(Output.create(rng, D, V, dtype=dtype), rng)
     targets = np.array([0, 5, 5, 8])
 

@@ -32,14 +32,14 @@ TEXT = TextBatch(
 
 
 def translator(rng, dtype, model, **settings):
-    """RNNSearch or EncoderDecoder."""
+    """Return a tiny RNNSearch or EncoderDecoder with random parameters."""
     model = model.create(rng, 8, V, embedding=2, hidden=4, maxout=7, init="modern", dtype=dtype,
                          **settings)
     return randomize(model, rng, 0.8)
 
 
 def with_decoder(rng, dtype, model, kind):
-    """RNNSearch around a decoder of another kind; an LSTM's state begins with two blocks of W_s."""
+    """Return RNNSearch with another kind of decoder; for an LSTM, W_s has two blocks of columns."""
     decoder = kind.create(rng, 2, 4, dtype=dtype)
     parts = {"decoder": decoder, "C": np.empty((8, decoder.gates_size), dtype)}
     if kind is LSTM:
@@ -58,7 +58,7 @@ def luong(rng, dtype, model=LuongTranslator, **settings):
 
 
 def luong_of_sizes(rng, dtype, model, **settings):
-    """LuongTranslator whose h̃_t has another size than h_t."""
+    """Return a LuongTranslator whose h̃_t and h_t have different sizes."""
     model = luong(rng, dtype, model, **settings)
     parts = {"F": (7, model.decoder.gates_size), "C": (4, 7), "W": (4, 7), "b": (7,)}
     parts = {name: np.empty(shape, dtype) for name, shape in parts.items()}
@@ -91,7 +91,7 @@ def attentive(rng, dtype, hidden=6, layers=1, **settings):
 
 
 def translation(rng, dtype, model, create=translator, **settings):
-    """forward and backward, with a gradient that enters at the attention weights too."""
+    """Return a Case of forward and backward; the attention weights have a gradient too."""
     model = create(rng, dtype, model, **settings)
 
     def forward():
@@ -104,7 +104,7 @@ def translation(rng, dtype, model, create=translator, **settings):
 
 
 def text(rng, dtype):
-    """forward and backward from a carried state, with a gradient from the next batch."""
+    """Return a Case of forward and backward from a carried state to one with a gradient."""
     model = language_model(rng, dtype, cell="gru")
     states = tuple(array(rng, dtype, B, 5) for _ in range(2))
 
@@ -114,7 +114,7 @@ def text(rng, dtype):
 
 
 def attentive_text(rng, dtype):
-    """forward and backward from a carried state and memory."""
+    """Return a Case of forward and backward from a carried state and memory."""
     model = attentive(rng, dtype, hidden=5, cell="gru", carried=2)
     known = np.array([[1, 1], [0, 1], [1, 1]], bool)
     memory = array(rng, dtype, B, 2, 5), known
@@ -126,7 +126,7 @@ def attentive_text(rng, dtype):
 
 
 def loss(rng, dtype, create, batch, **settings):
-    """loss_and_grad, as training calls it."""
+    """Return a Case of loss_and_grad, as training calls it."""
     model = create(rng, dtype, **settings)
 
     def read_out_and_targets():

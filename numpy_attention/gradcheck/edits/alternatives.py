@@ -1,4 +1,4 @@
-"""Alternatives for a statement or an expression, from the arrays that its function has."""
+"""Alternatives to a statement or an expression, made of the arrays of its function."""
 
 import ast
 
@@ -17,11 +17,11 @@ NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a st
 
 
 class Alternatives:
-    """Knows the arrays of a function, and so the alternatives for each of its statements.
+    """Base class of the alternatives to statements of a function, with the arrays that it has.
 
-    names: {name, or path: shapes}, the arrays that the function has; masks: likewise those of True
-    and False; written: what all functions of the file have. statement: the one at hand.
-    Declined: its source is not known.
+    names: {name or dotted path: shapes} of its float arrays; masks: the same for boolean arrays;
+    numbers: names of its numbers; written: the Written of all functions. statement: the one that
+    is being edited. Raises Declined if the source of the function is unknown.
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -35,11 +35,11 @@ class Alternatives:
         self.stored = None      # (line, name) of each name that the function stores
 
     def calls_known(self, node):
-        """Whether one of the functions gives the value, so that it can be edited there."""
+        """Return whether a node calls one of the functions, which can be edited instead."""
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
-        """The named gradients that exist before a statement."""
+        """Return the names of the gradients that exist before a statement."""
         if self.stored is None:
             self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
                            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
@@ -47,12 +47,12 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """The masks, indexed so that they broadcast over arrays of some shapes, or of any."""
+        """Return the masks, indexed to fit one of the shapes `wholes`, or all if it is empty."""
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
 
     def shapes_of(self, statement):
-        """The known shapes of the value of a statement."""
+        """Return the known shapes of the value of a statement."""
         if isinstance(statement, ast.Return):
             return self.shapes_of_value(statement.value)
         target = target_of(statement)
@@ -66,7 +66,7 @@ class Alternatives:
         return set(shapes)
 
     def shapes_of_value(self, value):
-        """The shapes of the first gradient in a product."""
+        """Return the known shapes of a value; of an operation, those of its first gradient."""
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
             for path in sorted(filter(is_gradient, reads_of(value))):
                 if path in self.names:
@@ -74,14 +74,14 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """The names of arrays that have the shape of a statement's value; none if it is unknown."""
+        """Return the names of arrays with the shape of a statement's value; [] if it is unknown."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):
         return [name for name, others in self.names.items() if name != but and others & shapes]
 
     def may_be_meant(self, path, other):
-        """Whether both are parameters with the same number of axes."""
+        """Return whether both paths are parameters with the same number of axes."""
         both = path.startswith("self.") and other.startswith("self.")
         return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
 

@@ -1,4 +1,4 @@
-"""The parts of some functions from which edits are made, and the shapes of indexed arrays."""
+"""The parts of functions from which edits are made, and the shapes of indexed arrays."""
 
 import ast
 
@@ -19,9 +19,9 @@ CUTS = {
 
 
 class Written:
-    """The parts of some functions: slices; names of indices; entries such as step["c"].
+    """Parts of functions: slices, names of indices, and entries such as step["c"].
 
-    names: of the functions. is_softmax: whether there is what may be one.
+    names: the names of the functions. is_softmax: whether one of them may compute a softmax.
     """
 
     def __init__(self, functions, others=()):
@@ -54,7 +54,7 @@ class Written:
 
 
 def keys_of(node):
-    """The entries of a dict that is written as dict(c=c) or {"c": c}."""
+    """Return {key: None} for a dict that is written as dict(c=c) or {"c": c}, else {}."""
     if isinstance(node, ast.Call) and path_of(node.func) == "dict":
         return {one.arg: None for one in node.keywords if one.arg}
     if isinstance(node, ast.Dict):
@@ -63,7 +63,7 @@ def keys_of(node):
 
 
 def fits(shape, cut, whole):
-    """Whether an indexed mask of some shape broadcasts over an array."""
+    """Return whether a mask of a shape, indexed with `cut`, broadcasts to the shape `whole`."""
     try:
         found = CUTS[cut](np.broadcast_to(True, shape)).shape
         return np.broadcast_shapes(found, whole) == whole
@@ -72,7 +72,7 @@ def fits(shape, cut, whole):
 
 
 def part_of(shape, index):
-    """The shape of x[index], or None if it cannot be determined."""
+    """Return the shape of x[index], or None if it cannot be determined."""
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if len(parts) > len(shape):
         return None
@@ -86,7 +86,7 @@ def part_of(shape, index):
 
 
 def lies_over(shape, whole):
-    """Whether an array of fewer axes than another broadcasts over it."""
+    """Return whether a shape has fewer axes than the shape `whole`, and broadcasts to it."""
     try:
         return 0 < len(shape) < len(whole) and np.broadcast_shapes(shape, whole) == whole
     except ValueError:

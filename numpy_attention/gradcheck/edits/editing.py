@@ -22,9 +22,9 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One edit. kind: the mistake that it repairs; before, after: the trees that it exchanges.
+    """One edit, which replaces the tree `before` by `after`. kind: the mistake that it repairs.
 
-    function, tree: that are edited; nodes: what its Slot holds then.
+    function, tree: the function that is edited, and its tree. nodes: what `slot` holds with it.
     """
 
     place: Place
@@ -37,7 +37,7 @@ class Edit:
     nodes: tuple
 
     def code(self):
-        """The code of the function with the edit. Declined: it does not compile."""
+        """Return the code of the edited function. Raises Declined if it does not compile."""
         ast.fix_missing_locations(self.after)
         with self.slot.holding(*self.nodes):
             return compiled(self.function, self.tree)
@@ -52,27 +52,27 @@ class Edit:
 
     @cached_property
     def behind(self):
-        """The statement that the edit adds behind an unchanged one, or None."""
+        """The statement that the edit adds after an unchanged one, or None."""
         body = getattr(self.after, "body", None)
         stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None
 
     @property
     def is_apart(self):
-        """Whether it can affect other gradients than those that depend on its statement: it adds a
-        statement, or the called function itself adds to gradients of parameters."""
+        """Whether it can affect gradients that do not depend on its statement: it adds a statement,
+        or changes a call of a function that adds to gradients of parameters."""
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
         return handed or self.behind is not None
 
     @property
     def adds(self):
-        """Whether it adds to existing code."""
+        """Whether it adds to the existing code without removing any."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
 class Editing(StatementEdits, ValueEdits, ExpressionEdits):
-    """All edits of a function."""
+    """All edits of one function, in `edits`."""
 
     def __init__(self, function, names, masks, numbers, written):
         super().__init__(function, names, masks, numbers, written)
@@ -102,7 +102,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Move what a loop adds at every step behind the loop, to be added once."""
+        """Add the edits that move an addition out of a loop, so that it happens once."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -110,7 +110,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(one, "double", one, one, slot, rest, one)
 
     def parts_of(self, statement):
-        """The edits of the parts of a statement."""
+        """Add the edits of the parts of a statement."""
         before, self.statement = self.statement, statement
         if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
             for name in ("iter", "test"):
@@ -132,7 +132,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
         self.statement = before
 
     def scattered(self, statement):
-        """np.add.at(grads.E, ids, value), with the edits of a whole value."""
+        """Add the edits of the value in np.add.at(grads.E, ids, value)."""
         call = statement.value
         if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
             for kind, variant in self.value_variants(call.args[2], (), ()):
@@ -140,7 +140,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(statement, kind, call, other, Slot(statement, "value"), other)
 
     def returns(self):
-        """Let a function that returns nothing return one of its gradients."""
+        """Add the edits that let a function without a return statement return a gradient."""
         end = ast.copy_location(ast.Pass(), self.tree.body[-1])
         end.lineno = self.tree.end_lineno
         names = {target.id for one in ast.walk(self.tree) if isinstance(one, ast.Assign)
@@ -154,7 +154,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """The edits of the parts of a node, then those of the node."""
+        """Add the edits of the parts of a node, then those of the node itself."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -164,7 +164,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
             self.add(self.statement, kind, node, variant, slot, variant)
 
     def add(self, statement, kind, old, new, slot, *nodes):
-        """Add an Edit of a place in a statement."""
+        """Add one Edit of a statement."""
         if self.at is None or self.at.line != statement.lineno:
             qualname = self.function.__qualname__.replace("<locals>.", "")
             self.at = Place(qualname, self.function.__code__.co_filename, statement.lineno, "edit",
@@ -174,8 +174,8 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 
 
 def swappable(node, other):
-    """Whether the values of two assignments may be exchanged: both to a part, or both to a name;
-    or of two that add."""
+    """Return whether two statements may exchange their values: both assign to an element, both
+    assign to a name, or both add."""
     if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return type(node.op) is type(other.op)
     targets = [one.targets[0] for one in (node, other)

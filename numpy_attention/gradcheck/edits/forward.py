@@ -32,8 +32,8 @@ def norm(gradients):
 class EditingForward(Editing):
     """The edits of a forward, except those that remove a term or a factor.
 
-    A backward that forgets a term is correct for a forward without it, but the backward is what
-    is wrong.
+    A backward that forgets a term is correct for a forward without it, but the mistake is in the
+    backward.
     """
 
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
@@ -94,15 +94,15 @@ class EditingForward(Editing):
             yield from self.buffer_variants(node)
 
     def takes_out(self, node, variant):
-        """x for x.sum(0) or np.where(mask, x, 0); or another order of a list that the backward also
-        uses."""
+        """Return whether a variant removes a call, such as x for x.sum(0) or np.where(mask, x, 0),
+        or reorders a list that the backward also uses."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         return node.func.attr == "append" or any(variant is one for one in (node.func.value,
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """np.where(mask, a, b) with another b, except for b = −∞."""
+        """Yield np.where(mask, a, b) with another b, unless b is −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -111,25 +111,25 @@ class EditingForward(Editing):
                 yield "mask forward", with_argument(node, 2, parsed(other))
 
     def causal_variants(self, node):
-        """np.tril(np.ones(…, bool)) for an array that is all True."""
+        """Yield np.tril(np.ones(…, bool)) to replace np.ones(…, bool)."""
         if path_of(node.func) == "np.ones" and "bool" in ast.unparse(node):
             yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
 
     def buffer_variants(self, node):
-        """A call that writes into an array of its own instead of a buffer."""
+        """Yield a call without `out`, which returns a new array instead of writing to a buffer."""
         if any(one.arg == "out" for one in node.keywords):
             yield "buffer", without_keyword(node, "out")
 
 
 def is_constant(node):
-    """Whether it is a number, of either sign."""
+    """Return whether a node is a constant, with or without a sign."""
     return isinstance(getattr(node, "operand", node), ast.Constant)
 
 
 class ForwardRepairs(Repairs):
     """The edits of a check's forward, and whether the gradients are correct for each of them.
 
-    laws: those that are broken, and must hold with the edit; accused: a Place that is tried first.
+    laws: the broken laws, which must hold with the edit; accused: a Place that is tried first.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
@@ -151,7 +151,7 @@ class ForwardRepairs(Repairs):
         self.size = size if np.isfinite(size) else 0.0
 
     def direction(self, rng):
-        """Of length 1 among all variables."""
+        """Draw a direction {name: array} in the space of all variables, of length 1."""
         drawn = {name: rng.standard_normal(array.shape) for name, array in self.kept.items()}
         return {name: array / norm(drawn) for name, array in drawn.items()}
 
@@ -161,7 +161,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """The errors before any edit; [] if they are unknown."""
+        """Return the errors before any edit, or [] if they are unknown."""
         with quiet():
             try:
                 found = self.off()
@@ -172,7 +172,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def gradients_before(self):
-        """The gradients without an edit; {}: the backward raises."""
+        """Return the gradients without an edit, or {} if a pass raises."""
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}
@@ -180,10 +180,10 @@ class ForwardRepairs(Repairs):
                 return {}
 
     def best(self, kinds, keep_laws=False):
-        """The Edit of some kinds that makes all gradients correct, or None.
+        """Return the first Edit of some kinds that makes all gradients correct, or None.
 
-        If laws are broken, an edit that repairs them comes first; keep_laws demands one. A mask is
-        put as late in the forward as possible, preferably where there is one already.
+        If laws are broken, an edit that repairs them is preferred, or required by keep_laws. A mask
+        is added as late in the forward as possible, preferably where there is one already.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))
@@ -206,12 +206,12 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def is_new_mask(self, edit):
-        """Edits without a new mask first, then those with one; of masks the last line first."""
+        """Return a sort key: edits without a new mask first; edits of masks by line, reversed."""
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
     def tried(self, edit):
-        """→ whether the gradients are correct with an edit; whether the laws hold, too."""
+        """Return whether the gradients are correct with an edit, and whether the laws also hold."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -223,7 +223,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Whether the gradients are those of the forward: much nearer than they were before."""
+        """Return whether the gradients match the forward, much better than before the edit."""
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False
@@ -232,8 +232,8 @@ class ForwardRepairs(Repairs):
                    for one, other in zip(found, before))
 
     def off(self):
-        """How far the gradients are from those of the forward, along some random directions,
-        relative to their size; [] where one is all 0, which is right where nothing is left of X."""
+        """Return the relative errors of the gradients along some random directions; [] if one has
+        another shape, or is all 0, which is right for a variable that the edit has removed."""
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)
         upstream = [random_like(output, rng) for output in outputs]

@@ -35,8 +35,8 @@ class Repairs:
     """The edits of some functions, each tried by running gradients() with it.
 
     every: functions from which alternatives are taken. gradients() → {name: gradient} of the check;
-    wrong(gradients) → those that are wrong; variables: {name: array}, which are restored after an
-    edit that changes them.
+    wrong(gradients) → the names of the wrong ones; variables: {name: array}, which are restored
+    after an edit that changes them.
     """
 
     functions: list
@@ -67,7 +67,7 @@ class Repairs:
         self.budget = Budget(self.most)
 
     def named(self):
-        """The arrays that the functions have, as Naming has them."""
+        """Run the passes and return a Naming of the arrays of the functions."""
         rewritten = Instrumented([*self.functions, *self.every], Forward)
         naming = Naming(rewritten.places)
         with rewritten.reporting_to(naming), quiet():
@@ -79,7 +79,7 @@ class Repairs:
         return naming
 
     def all_right(self, edit, wrong):
-        """Whether an edit makes the gradients in `wrong` correct and no other one wrong."""
+        """Return whether an edit makes the gradients in `wrong` correct, and no other one wrong."""
         gradients = self.gradients_with(edit)
         if not gradients:
             return False
@@ -87,7 +87,7 @@ class Repairs:
         return not still & set(wrong) and still <= self.before
 
     def gradients_with(self, edit=None):
-        """The gradients with an edit, or without; {}: the backward raises."""
+        """Return the gradients with an edit, or without one; {} if the backward raises."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -99,8 +99,7 @@ class Repairs:
 
     @contextmanager
     def edited(self, edit):
-        """Apply an edit, or none, inside this context. Declined: it does not compile.
-        """
+        """Apply an edit, or none, inside this context. Raises Declined if it does not compile."""
         codes = []
         if edit is not None:
             code, before = edit.code(), edit.function.__code__
@@ -113,7 +112,7 @@ class Repairs:
             np.copyto(array, self.kept[name])
 
     def reach(self):
-        """{(file, line): the gradients that depend on its statement}, as far as known."""
+        """Return {(file, line): names of the gradients that depend on its statement}, if known."""
         before = self.gradients_with()
         if not before:                  # the backward raises without an edit
             return {}
@@ -127,16 +126,16 @@ class Repairs:
         return {line: changed for line, changed in found.items() if changed}
 
     def within(self, places):
-        """The edits of some statements, the most likely first."""
+        """Return the edits of the statements at these places, the most likely first."""
         lines = {(one.file, one.line) for one in places}
         return self.sorted(edit for edit in self.edits if line_of(edit) in lines)
 
     def elsewhere(self, innocent, wrong, reach):
-        """All edits that may make the gradients of `wrong` correct.
+        """Return all edits that may make the gradients in `wrong` correct.
 
-        Edits of statements on which all of these depend, and no other, come first. Edits of lines,
-        {(file, line)}, that are innocent are left out, except those that affect other gradients
-        than that of the line. reach: as reach() gives it.
+        Edits of statements on which exactly these gradients depend come first. innocent: {(file,
+        line)} of correct lines, whose edits are left out, except those that may affect gradients
+        of other lines. reach: the result of reach().
         """
         first, then = [], []
         for edit in self.edits:
@@ -155,12 +154,12 @@ class Repairs:
         return sorted((one for one in edits if one.kind in self.kinds), key=self.likelihood)
 
     def likelihood(self, edit):
-        """Its index in `kinds`; within one kind, additions come last, and a caller comes after the
-        called function."""
+        """Return a sort key: first the index in `kinds`; within one kind, additions come last, and
+        a caller comes after the called function."""
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
     def first(self, edits, wrong):
-        """The first Edit of some that makes the gradients of `wrong` correct, or None."""
+        """Return the first of some edits that makes the gradients in `wrong` correct, or None."""
         useless = self.useless.setdefault(tuple(wrong), set())
         for edit in edits:
             if edit in useless:
@@ -180,7 +179,7 @@ def line_of(edit):
 
 @dataclass
 class Copying:
-    """Replaces the value of one place of a forward by a copy."""
+    """Listener that replaces the value of one place of a forward by a copy."""
 
     number: int
 
@@ -191,7 +190,7 @@ class Copying:
 
 
 def editable(functions):
-    """The functions among these that may be edited: none that calls compiled code.
+    """Return the functions among these that may be edited, or [] if one calls compiled code.
 
     A kernel does not check the shapes of its arguments, and an edit may change them. Functions of
     the package are never edited, since all of them may call a kernel.
@@ -205,7 +204,7 @@ def editable(functions):
 
 
 class quiet:
-    """Suppress the warnings of NumPy."""
+    """Context manager that suppresses all warnings, including NumPy's floating-point warnings."""
 
     def __enter__(self):
         self.state = np.errstate(all="ignore")

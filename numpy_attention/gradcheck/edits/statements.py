@@ -1,4 +1,4 @@
-"""Alternatives for a whole statement, or additions behind it, by kind of mistake."""
+"""Alternatives to a whole statement, and statements to add after it, by kind of mistake."""
 
 import ast
 
@@ -21,10 +21,10 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of
 
 
 class StatementEdits(Alternatives):
-    """The alternatives of statements."""
+    """Mixin with the alternatives to statements."""
 
     def statement_variants(self, node):
-        """(kind, statements) of each alternative for a statement."""
+        """Yield (kind, statements) for each alternative to a statement."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and type(node.op) in SIGN:
@@ -47,7 +47,7 @@ class StatementEdits(Alternatives):
                     yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
-        """dX += dY @ W.T and dX += dY.T @ A behind the statement that makes dY."""
+        """Yield dX += dY @ W.T and dX += dY.T @ A, to add after the statement that makes dY."""
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
             return
@@ -60,7 +60,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """The products with a gradient of one shape that have another shape."""
+        """Yield the products of the gradient `name`, of a shape, that have the shape `wanted`."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]
@@ -85,7 +85,7 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """x[i] = y, or x[i] += y, at another i; x[i] += y for x += y[:, None]."""
+        """Yield x[i] = y or x[i] += y with another i, and x[i] += y for x += y[:, None]."""
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         for number, part in enumerate(parts):
@@ -108,7 +108,7 @@ class StatementEdits(Alternatives):
 
 
 def cut_from_behind(node):
-    """x[:, -n:], x[:, :-n] for x[:, :n], x[:, n:]."""
+    """Yield the tuple x[:, -n:], x[:, :-n] to replace x[:, :n], x[:, n:]."""
     if len(node.elts) != 2 or not all(isinstance(one, ast.Subscript) for one in node.elts):
         return
     first, second = (ast.unparse(one) for one in node.elts)
@@ -121,5 +121,5 @@ def cut_from_behind(node):
 
 
 def adding(target, value):
-    """The statement that adds a value to the target of some name."""
+    """Return [target += value], a list of one statement."""
     return ast.parse(f"{target} += {ast.unparse(value)}").body

@@ -1,7 +1,7 @@
 """Edits of syntax trees: the place of a node, temporary replacements, and elementary edits.
 
-The gradient check tries such edits to repair a function. The exercises plant mistakes in their
-solutions with them, and the mutation campaign in the package.
+The gradient check tries such edits to repair a function. The exercises use them to plant mistakes
+in their solutions, and the mutation campaign in the package.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Alternatives for the value of a statement, a gradient, by kind of mistake."""
+"""Alternatives to the value of a statement that computes a gradient, by kind of mistake."""
 
 import ast
 
@@ -11,10 +11,10 @@ from numpy_attention.gradcheck.report.kinds import LOCAL
 
 
 class ValueEdits(Alternatives):
-    """The alternatives of whole values."""
+    """Mixin with the alternatives to whole values."""
 
     def whole(self, statement):
-        """(kind, expression) of each alternative for the value of a statement."""
+        """Yield (kind, expression) for each alternative to the value of a statement."""
         value = statement.value
         yield NUDGE, parsed(f"1.001 * ({ast.unparse(value)})")
         if isinstance(value, ast.Tuple):
@@ -28,7 +28,7 @@ class ValueEdits(Alternatives):
         yield from self.value_variants(value, self.alike(statement), self.shapes_of(statement))
 
     def value_variants(self, value, alike, shapes=()):
-        """(kind, expression) instead of a gradient; alike: names of arrays of its shape."""
+        """Yield (kind, expression) to replace a gradient; alike: names of arrays of its shape."""
         reads = reads_of(value)
         if not any(map(is_gradient, reads)):
             return
@@ -62,7 +62,7 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """A gradient and another of its shape; times a local derivative; less its mean."""
+        """Yield a gradient plus another one, times a local derivative, or minus a weighted sum."""
         for name in alike:
             if is_gradient(name):
                 if name not in reads:
@@ -79,7 +79,7 @@ class ValueEdits(Alternatives):
                         f"{text} - {name} * ({name} * {text}).{method}({axis}, keepdims=True)")
 
     def products(self, shape):
-        """dY @ W.T of that shape, for all dY and W at hand: what y = x @ W gives to dx."""
+        """Yield dY @ W.T of this shape for all known dY and W: the gradient of x in y = x @ W."""
         for matrix, (one, *_) in self.names.items():
             if len(one) != 2 or one[:1] != shape[-1:] or is_gradient(matrix):
                 continue
@@ -88,7 +88,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """One array for another at all its places, if it has more than one."""
+        """Yield the value with one array, if it occurs more than once, replaced by another."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):
@@ -105,7 +105,7 @@ def masked(value, masks):
 
 
 class Renaming(ast.NodeTransformer):
-    """One name, or path, for another."""
+    """Replaces a name or dotted path by another one."""
 
     def __init__(self, old, new):
         self.old = old

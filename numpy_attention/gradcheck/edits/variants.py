@@ -34,7 +34,7 @@ OPERATIONS = {
 
 
 def operator_variants(node):
-    """(kind, expression) instead of a + b, a − b, a * b, a / b, a ** b, a @ b."""
+    """Yield (kind, expression) to replace a + b, a − b, a * b, a / b, a ** b or a @ b."""
     yield from by_pattern(node, OPERATIONS)
     right = ast.unparse(node.right)
     if isinstance(node.op, ast.Sub) and ast.unparse(node.left) == "1":
@@ -48,7 +48,7 @@ def operator_variants(node):
 
 
 def call_variants(node):
-    """(kind, expression) instead of a call: other axes, arguments, kinds of arrays."""
+    """Yield (kind, expression) to replace a call: other axes, arguments or functions."""
     name = function_name(node)
     if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
         yield from reduction_variants(node, name)
@@ -80,7 +80,7 @@ def call_variants(node):
 
 
 def sequence_variants(node):
-    """(kind, expression): the arguments of zip or stack reversed or exchanged."""
+    """Yield (kind, expression): a call of zip, stack etc. with arguments reversed or exchanged."""
     if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
     for i, one in enumerate(node.args):
@@ -100,7 +100,7 @@ def reversed_in(node, numbers):
 
 
 def reduction_variants(node, name):
-    """Another axis of a sum, a mean for a sum."""
+    """Yield (kind, expression) to replace a reduction: another axis, or a mean for a sum."""
     for axis in AXES:
         other = with_axis(node, axis)
         if ast.unparse(other) != ast.unparse(node):
@@ -113,7 +113,7 @@ def reduction_variants(node, name):
 
 
 def einsum_variants(node):
-    """The subscripts with one input letter changed, or with other output letters."""
+    """Yield (kind, expression) with one input letter changed or two output letters exchanged."""
     if not node.args or not isinstance(node.args[0], ast.Constant):
         return
     letters, arrow, out = str(node.args[0].value).partition("->")
@@ -127,7 +127,7 @@ def einsum_variants(node):
 
 
 def moved(node):
-    """Copies with one of the numbers one less or one more."""
+    """Yield copies of a node with one of its integers decreased or increased by one."""
     for slot, one in [pair for inside in ast.walk(node) for pair in children(inside)]:
         if isinstance(one, ast.Constant) and type(one.value) is int:
             for step in (-1, 1):
@@ -137,7 +137,7 @@ def moved(node):
 
 
 def shifted(node):
-    """x[:t] for x[1:t + 1], and the reverse."""
+    """Yield x[:t] to replace x[1:t + 1], and the reverse."""
     at = node.slice
     if not isinstance(at, ast.Slice) or at.upper is None or at.step is not None:
         return
@@ -149,7 +149,7 @@ def shifted(node):
 
 
 def swapped(node):
-    """A tuple or list with any two of its elements exchanged."""
+    """Yield copies of a tuple or list with two of its elements exchanged."""
     for i in range(len(node.elts)):
         for k in range(i):
             yield changed(node, elts=exchanged(node.elts, i, k))
@@ -159,18 +159,18 @@ def swapped(node):
 
 
 def with_argument(call, i, value):
-    """A copy of a call with another argument."""
+    """Return a copy of a call whose i-th argument is another value."""
     return changed(call, args=with_item(call.args, i, value))
 
 
 def target_of(statement):
-    """The target of an assignment, the first of several; a statement without one: `pass`."""
+    """Return the first target of an assignment, or a `pass` node for other statements."""
     targets = getattr(statement, "targets", [ast.Pass()])
     return getattr(statement, "target", None) or targets[0]
 
 
 def retargeted(statement, target):
-    """A copy of an assignment with another target."""
+    """Return a copy of an assignment with another target."""
     if isinstance(statement, ast.Assign):
         return changed(statement, targets=[target])
     return changed(statement, target=target)

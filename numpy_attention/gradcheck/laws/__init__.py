@@ -47,7 +47,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def backward_accumulates(first):
-    """A second backward with the same cache and grads adds the same gradients again."""
+    """Check that a second backward with the same cache and grads adds the same gradients."""
     check = first.check
     once = first.parameter_gradients
     try:
@@ -74,7 +74,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """A Broken for each parameter whose gradient is assigned, not added."""
+    """Return a Broken for each parameter whose gradient is assigned, not added."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -97,7 +97,7 @@ def assigned_laws(check, names):
 
 
 def caches_are_independent(first):
-    """Between a forward and its backward, another forward changes nothing."""
+    """Check that a forward on other inputs does not affect the backward of an earlier one."""
     check = first.check
     _, cache = forward_of(check, copy_arrays(check.inputs))
     others = copy_arrays(check.inputs)
@@ -123,7 +123,7 @@ FORWARD_LAWS = (masked_values_unused, padding_ignored, future_unused)
 
 
 def broken_conditions(check):
-    """Return [Broken]: the reasons why central differences cannot be taken."""
+    """Return the reasons why central differences cannot be taken, as [Broken]."""
     found = first_broken(CONDITIONS, check)
     if found and found[0].kind == "random":
         return judged(all_initialized, check) or found
@@ -131,7 +131,7 @@ def broken_conditions(check):
 
 
 def broken_laws(check):
-    """Return [Broken]: the laws that a check breaks, at most one of the backward pass alone.
+    """Return the laws that a check breaks, as [Broken]; of the backward pass, only the first.
 
     If uninitialized memory is read, two forwards may differ, and the other laws are not checked.
     """
@@ -142,7 +142,7 @@ def broken_laws(check):
 
 
 def first_broken(laws, given):
-    """The findings of the first broken law; given: the argument of a law."""
+    """Return the findings of the first broken law, or []; given: the argument of each law."""
     for law in laws:
         found = judged(law, given)
         if found:
@@ -151,7 +151,7 @@ def first_broken(laws, given):
 
 
 def judged(law, given):
-    """The findings of a law, without the NumPy warnings that it provokes."""
+    """Return the findings of a law, or [] if it does not apply; NumPy warnings are suppressed."""
     try:
         with np.errstate(all="ignore"):
             return law(given)

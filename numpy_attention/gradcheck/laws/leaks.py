@@ -1,7 +1,7 @@
-"""Where in a forward pass words that a mask hides get in: the line after which they should not.
+"""Find the line of a forward pass that reads words that a mask should hide.
 
-Two forward passes differ only in hidden words. Arrays (…, B, S, …) of both are the same but there,
-line after line, until in one of them others differ too: a word that can be read has read them.
+Two forward passes differ only in hidden words. After each line, their arrays (…, B, S, …) should
+differ only at hidden words. The first array that also differs at a visible word has read them.
 """
 
 import numpy as np
@@ -12,10 +12,10 @@ SAME = 1e-9             # relative to the largest
 
 
 def leak(run, other, mask):
-    """The Place where a mask is missing; run() and other() differ in what it hides. None: unknown.
+    """Return the Place where a mask is missing, or None; run() and other() differ in hidden words.
 
-    In the function that has the mask, the line that makes what should be masked, or else the line
-    that reads it.
+    It is in the function that has the mask: the line that makes what should be masked, or else the
+    line that reads it.
     """
     found = first_leak(recorded(run), recorded(other), mask)
     if found is None:
@@ -30,7 +30,7 @@ def leak(run, other, mask):
 
 
 def first_leak(records, others, mask):
-    """→ frame, line, {frame: the last line that made what differs only in hidden words}."""
+    """Return frame, line, {frame: last line whose arrays differ in hidden words only}, or None."""
     sources = {}
     known = {}
     for (frame, line, arrays), (_, other_line, there) in zip(records, others):
@@ -45,7 +45,7 @@ def first_leak(records, others, mask):
             if where is None:
                 continue
             if where.shape != mask.shape:
-                return None                         # an array without these axes: nobody can tell
+                return None                         # an array without these axes: unknown
             if (where & mask).any():
                 return frame, line, sources
             if line != frame.f_code.co_firstlineno:
@@ -54,7 +54,7 @@ def first_leak(records, others, mask):
 
 
 def places_of(array, other, shape):
-    """Where two arrays differ: over their axes (B, S), True without them. None: they agree."""
+    """Return where two arrays differ, over their axes (B, S) if any, or None if they agree."""
     if array.shape != other.shape or array.dtype.kind != "f":
         return None
     differ = np.abs(array - other) > SAME * np.abs(array).max(initial=0)
@@ -68,13 +68,13 @@ def places_of(array, other, shape):
 
 
 def has(frame, mask):
-    """Whether a function has the mask, by itself or within an object."""
+    """Return whether a function has the mask, by itself or within an object."""
     return any(array.dtype == bool and np.array_equal(array, mask)
                for _, array in arrays_within(dict(frame.f_locals), ""))
 
 
 def recorded(run):
-    """[(frame, line, its arrays by name)] after each line of a user's code."""
+    """Call run() and return [(frame, line, {name: array})] after each line of user code."""
     lines = []
 
     def record(frame, line):

@@ -1,4 +1,4 @@
-"""Is backward linear in its upstream? If not, it may ignore, round or clip it."""
+"""Check that backward is linear in its upstream: it must not ignore, round or clip it."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ LARGE, SMALL = 100.0, -1e-3
 
 
 def linear_in_upstream(first):
-    """backward(a u + b v) = a backward(u) + b backward(v)."""
+    """Check that backward(a u + b v) = a backward(u) + b backward(v)."""
     check = first.check
     u = check.upstream
     v = combined(lambda array: np.array(np.flip(array)), u)
@@ -47,7 +47,7 @@ def linear_in_upstream(first):
 
 
 def integers_in(check):
-    """The Place after which a name like a gradient's, dX, first holds integers, or None."""
+    """Return the Place after which a name that begins with d first holds integers, or None."""
     _, cache = forward_of(check, copy_arrays(check.inputs))
     return first_line_with(
         lambda: backward_of(check, copy_arrays(check.upstream), cache, new_grads(check)),

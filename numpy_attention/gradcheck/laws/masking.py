@@ -1,4 +1,4 @@
-"""Values that must not be read: words hidden by a mask, and the future."""
+"""Check that words hidden by a mask, and later steps, are not read."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ ADVICE = ("  a hidden word's score is −∞ before the softmax, a hidden step k
 
 
 def masked_values_unused(check):
-    """Masked values have weight 0 and change nothing.
+    """Check that masked values have weight 0 and change nothing.
 
     A mask is a boolean array (B, S) or (T, B) named `mask`: an argument of the forward, or a
     variable that it closes over, as in `protocol`. True may hide or show; both are tried. It hides
@@ -40,10 +40,10 @@ def masked_values_unused(check):
 
 
 def padding_ignored(check):
-    """One more hidden position at the end of everything that the mask covers changes nothing.
+    """Check that one more hidden position at the end of all masked arrays changes nothing.
 
-    The added values are 0. Rows without any visible position are free. If hidden values come last
-    along both axes, the axis of positions is ambiguous, and nothing is checked.
+    The added values are 0. Axes along which a row has no visible position are left out. If hidden
+    values come last along both axes, the axis of positions is ambiguous, and nothing is checked.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
@@ -58,14 +58,14 @@ def padding_ignored(check):
 
 
 def is_padded(mask, axis):
-    """Whether hidden positions come last along an axis, with a visible one in every row."""
+    """Return whether hidden positions come last along an axis, with a visible one in every row."""
     hidden = ~mask if axis == 1 else ~mask.T
     comes_last = (np.diff(hidden.astype(int)) >= 0).all()
     return bool(hidden.any() and not hidden.all(1).any() and comes_last)
 
 
 def changed_by_padding(check, mask, axis):
-    """The outputs that one more hidden position changes; [] if that cannot be determined."""
+    """Return the names of outputs that one more hidden position changes; [] if it is unknown."""
     before = outputs_at(check, copy_arrays(check.inputs))
     try:
         after = outputs_at(check, longer(copy_arrays(check.inputs), mask.shape, axis))
@@ -77,7 +77,7 @@ def changed_by_padding(check, mask, axis):
 
 
 def longer(value, shape, axis):
-    """A tree with one more 0 at the end of every array that begins with the mask's two axes."""
+    """Return a tree with a 0 appended along `axis` to arrays whose first two axes are `shape`."""
     if isinstance(value, (list, tuple)):
         return type(value)(longer(one, shape, axis) for one in value)
     if isinstance(value, np.ndarray) and value.shape[:2] == shape:
@@ -86,7 +86,7 @@ def longer(value, shape, axis):
 
 
 def masks_of(check):
-    """[the mask], or [] if no argument can be recognized as one."""
+    """Return [the mask], or [] if no argument can be recognized as one."""
     names = names_of(check.forward)
     named = dict(zip(names, check.inputs))
     code = getattr(check.forward, "__code__", None)
@@ -101,12 +101,12 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """The violations, in words; [] if the law holds, or does not apply to such a mask."""
+    """Return descriptions of the violations, or [] if the law holds or does not apply."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
 def claims(mask):
-    """The hidden positions, except in rows, or else columns, that are hidden entirely.
+    """Return the hidden positions except those in rows, or in columns, that are hidden entirely.
 
     If nothing can be read, the weights may be anything.
     """
@@ -137,18 +137,18 @@ def leaking_place(check, mask):
 
 
 def outputs_at(check, inputs):
-    """{name: a copy of the output}."""
+    """Return {name: a copy of the output} for some inputs."""
     outputs, _ = forward_of(check, inputs)
     return {name: array.copy() for name, array in arrays_within(outputs, "output")}
 
 
 def visible(outputs, mask):
-    """The outputs at visible positions; those of hidden steps may be anything."""
+    """Return the outputs at visible positions; those of hidden steps may be anything."""
     return {name: at_mask(array, mask) for name, array in outputs.items()}
 
 
 def at_mask(array, mask):
-    """The values of an array (B, S, …) or (B, …, S, S) at the mask's positions."""
+    """Return the values of an array (B, S, …) or (B, …, S, S) at the mask's positions."""
     if array.shape[:2] == mask.shape:
         return array[mask]
     S = mask.shape[1]
@@ -158,9 +158,9 @@ def at_mask(array, mask):
 
 
 def move(array, where, shape):
-    """Change an input in place at positions (…, …) of its first two axes; → whether it has them.
+    """Change an input in place at positions of its first two axes; return whether it has them.
 
-    An integer becomes the next one that occurs, because it may be an id.
+    An integer becomes the next one that occurs in the array, because it may be an id.
     """
     if array.shape[:2] != shape or array.dtype.kind not in "fiu":
         return False
@@ -173,7 +173,7 @@ def move(array, where, shape):
 
 
 def hidden_weights(name, array, mask, hidden):
-    """The largest weight of a hidden word; weights sum to 1 along the last axis."""
+    """Describe the largest weight of a hidden word, if any; weights sum to 1 on the last axis."""
     if array.ndim < 2 or array.dtype.kind != "f":
         return []
     read = mask.any(1)                                          # (B,)
@@ -198,7 +198,7 @@ def hidden_weights(name, array, mask, hidden):
 
 
 def future_unused(check):
-    """If an axis is time, no output reads later steps of the first input."""
+    """Check that no output reads later steps of the first input, if an axis is time."""
     if check.causal is None:
         return []
     axis = check.causal
@@ -217,7 +217,7 @@ def future_unused(check):
 
 
 def steps(outputs, check, which):
-    """Some steps of the outputs that have as many steps as the first input."""
+    """Return some steps, a slice, of the outputs with as many steps as the first input."""
     T = check.inputs[0].shape[check.causal]
     return {name: np.moveaxis(array, check.causal, 0)[which] for name, array in outputs.items()
             if array.ndim > check.causal and array.shape[check.causal] == T}

@@ -1,4 +1,4 @@
-"""Neither pass changes its arguments: inputs, weights, upstream, cache."""
+"""Check that neither pass changes its arguments, and that the forward is repeatable."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def variables_unchanged(check):
-    """Neither pass changes the inputs or the weights; otherwise no difference could be taken."""
+    """Check that neither pass changes the inputs or weights, as central differences require."""
     seen = {}
     held = Watch([*arrays_within(list(check.inputs), "input", seen), *check.parameters.items()])
     upstream = copy_arrays(check.upstream)
@@ -50,7 +50,7 @@ def variables_unchanged(check):
 
 
 def arguments_unchanged(first):
-    """backward changes neither its upstream nor the cache."""
+    """Check that backward changes neither its upstream nor the cache."""
     check = first.check
     seen = {}
     held = Watch([*named_upstream(check, first.upstream, seen),
@@ -65,14 +65,14 @@ def arguments_unchanged(first):
 
 
 def named_upstream(check, upstream, seen):
-    """(name, array) of the upstream, by the names of backward's parameters."""
+    """Yield (name, array) for the upstream, by the names of backward's parameters."""
     names = names_of(check.backward)
     for i, value in enumerate(upstream):
         yield from arrays_within(value, names[i] if i < len(names) else f"upstream[{i}]", seen)
 
 
 def changes(what, names, held, run):
-    """A Broken for each line that changes arrays; run() repeats the change."""
+    """Return a Broken for each line that changes arrays; run() repeats the change."""
     places = lines_of(run, lambda *_: held.changed())
     by_place = {}
     for name in names:
@@ -87,7 +87,7 @@ def changes(what, names, held, run):
 
 
 def repeatable(check):
-    """forward gives the same outputs for the same inputs."""
+    """Check that forward returns the same outputs for the same inputs."""
     first = copy_arrays(forward_of(check, copy_arrays(check.inputs))[0])
     second, _ = forward_of(check, copy_arrays(check.inputs))
     once = dict(arrays_within(first, "output"))
@@ -105,7 +105,7 @@ def repeatable(check):
 
 
 def first_nan(check):
-    """The Place in the forward after which one of its arrays first holds NaN, or None."""
+    """Return the Place in the forward after which an array first holds NaN, or None."""
     with np.errstate(all="ignore"):
         return first_line_with(lambda: forward_of(check, copy_arrays(check.inputs)),
                                lambda _, array: array.dtype.kind == "f" and np.isnan(array).any())

@@ -1,6 +1,6 @@
-"""The dtype law: with float32 parameters and inputs, as in training, every result is float32.
+"""Check that every result is float32 with float32 parameters and inputs, as in training.
 
-The check itself runs in float64, where a forward that changes the dtype cannot be noticed.
+The gradient check itself runs in float64, where a forward that changes the dtype goes unnoticed.
 """
 
 import sys
@@ -24,7 +24,7 @@ ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64
 
 
 def float32_kept(target, inputs, forward, backward):
-    """Return [Broken] if an output or a gradient is float64; everything given is float32.
+    """Return [Broken] if an output or a gradient is float64 with float32 arguments, else [].
 
     A pass that raises in float32 breaks the law only if a line has made a float64 array before.
     """
@@ -54,7 +54,7 @@ def float32_kept(target, inputs, forward, backward):
 
 
 def float32_inputs(inputs):
-    """The same tree of inputs with float arrays as float32."""
+    """Return the same tree of inputs with its float arrays as float32."""
     if isinstance(inputs, (list, tuple)):
         return type(inputs)(map(float32_inputs, inputs))
     is_float = isinstance(inputs, np.ndarray) and inputs.dtype.kind == "f"
@@ -62,13 +62,13 @@ def float32_inputs(inputs):
 
 
 def wide(value, name):
-    """The names of the float64 arrays in a list or tuple. Single numbers are not counted."""
+    """Return the names of the float64 arrays in a list or tuple, except single numbers."""
     return [label for label, array in float_arrays(list(value), name)
             if array.ndim and array.dtype == np.float64]
 
 
 class FirstLifted(Tracer):
-    """Finds the first line whose function holds, or returns, a float64 array afterwards.
+    """Tracer that finds the first line after which a function holds or returns a float64 array.
 
     of_package: whether lines of numpy_attention count.
     """
@@ -76,7 +76,7 @@ class FirstLifted(Tracer):
     def __init__(self, of_package):
         super().__init__(self.lifted)
         self.of_package = of_package
-        self.outer = frames_of(sys._getframe())     # of whoever checks, with float64 arrays
+        self.outer = frames_of(sys._getframe())     # of the check, with float64 arrays
 
     def counts(self, frame):
         return frame not in self.outer and (
@@ -93,5 +93,5 @@ class FirstLifted(Tracer):
 
 
 def has_wide(value):
-    """Whether a value is or contains a float64 array, at any depth."""
+    """Return whether a value is or contains a float64 array, at any depth."""
     return any(array.ndim and array.dtype == np.float64 for _, array in arrays_within(value, ""))

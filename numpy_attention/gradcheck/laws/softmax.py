@@ -2,9 +2,9 @@
 
     α = softmax(e) along an axis, L(e + c) = L(e)   ⇒   Σ_k de_k = 0
 
-Only an incorrect de is checked: correct gradients satisfy the law. Whether the forward has a
-softmax of e, and whether c changes nothing there, is measured. So the law is not applied where it
-does not hold: scores that are also an output, or Gaussians.
+Only an incorrect de is checked, because correct gradients satisfy the law. The check measures
+whether the forward has a softmax of e, and whether c changes nothing there. So the law is not
+applied where it does not hold: to scores that are also an output, or to Gaussians.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ SEED = 13
 
 
 def unbalanced(derivatives, compared):
-    """→ [Broken] of the first de of a Comparison that does not sum to 0 where ∂L/∂e does, or []."""
+    """Return [Broken] for the first de of a Comparison that should sum to 0 and does not, or []."""
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
             continue
@@ -35,7 +35,7 @@ def unbalanced(derivatives, compared):
 
 
 def last_assignments(compared):
-    """The groups of arrays of one shape whose names are not assigned again."""
+    """Return the groups of arrays of one shape whose names are not assigned again."""
     last = {}
     for group in compared.groups:
         for value in group.values:
@@ -49,7 +49,7 @@ def last_assignments(compared):
 
 
 def axes_of_softmax(derivatives, numbers, shape):
-    """The axes along which the forward has a softmax of the values of places of one shape."""
+    """Return the axes along which the forward has a softmax of the values of some places."""
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
         return []
     made = [derivatives.values[one][0] for one in numbers]
@@ -60,7 +60,7 @@ def axes_of_softmax(derivatives, numbers, shape):
 
 
 def is_softmax(alpha, e, axis):
-    """Whether α is the softmax of e along an axis, or 0 where it is masked."""
+    """Return whether alpha is the softmax of e along an axis, or 0 where it is masked."""
     if not (alpha >= 0).all() or not np.allclose(alpha.sum(axis), 1):
         return False
     difference = np.where(alpha > 0, np.log(np.where(alpha > 0, alpha, 1)) - e, np.nan)
@@ -68,7 +68,7 @@ def is_softmax(alpha, e, axis):
 
 
 def may_be_shifted(derivatives, number, axis):
-    """Whether adding one number along an axis changes nothing, and other changes do."""
+    """Return whether adding one number along an axis, unlike other changes, keeps the loss."""
     shapes = derivatives.times(number)
     if len(shapes) > MOST_TIMES:
         return False
@@ -86,7 +86,7 @@ def may_be_shifted(derivatives, number, axis):
 
 
 def largest_sum(arrays, axis):
-    """The largest sum along an axis, or 0 if all are within rounding."""
+    """Return the largest sum along an axis, or 0 if all are 0 up to rounding."""
     sums = np.array([np.abs(one.sum(axis)).max() for one in arrays])
     sizes = np.array([np.abs(one).sum(axis).max() for one in arrays])
     return float(np.where(sums > NOTHING * sizes, sums, 0).max())

@@ -1,4 +1,4 @@
-"""Is uninitialized memory read? Arrays from np.empty are filled with NaN, which must not spread."""
+"""Check that uninitialized memory is not read: fill np.empty with NaN, which must not spread."""
 
 import contextlib
 import sys
@@ -18,7 +18,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def all_initialized(check):
-    """No output and no gradient depends on the initial content of np.empty or np.empty_like."""
+    """Check that no output or gradient depends on the initial content of arrays of np.empty."""
     places = {}
     hurt = not_finite(check, lambda place: np.nan, places)
     usual = not_finite(check, lambda place: 0.0, places) if hurt else []
@@ -36,7 +36,7 @@ def all_initialized(check):
 
 
 def not_finite(check, fill, places):
-    """The names of outputs and gradients that hold NaN if np.empty is filled with fill(place)."""
+    """Return the names of results that are not finite if np.empty is filled with fill(place)."""
     inputs, upstream = copy_arrays(check.inputs), copy_arrays(check.upstream)
     grads = new_grads(check)
     with emptied(fill, places):
@@ -49,7 +49,7 @@ def not_finite(check, fill, places):
 
 @contextlib.contextmanager
 def emptied(fill, places):
-    """Let np.empty and np.empty_like fill their floats with fill(place of the call)."""
+    """Make np.empty and np.empty_like fill float arrays with fill(place of the call)."""
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 
     def filling(make):

@@ -112,11 +112,11 @@ class BackwardRewriter(Rewriter):
 
 @dataclass
 class Value:
-    """What a name holds from one assignment to the next; of an attribute, what it ever holds.
+    """What a name holds from one assignment to the next; for an attribute, in the whole run.
 
-    places: the statements that made it. values: what it was after each, last what it was in the
-    end. terms: what each += added. call: of which call of its function. order, done: when it was
-    begun, and last changed. source: of an argument, the value that was handed over.
+    places: the statements that made it. values: its value after each of them, and in the end.
+    terms: what each += added. call: the number of the call of its function. order, done: when it
+    was first made and last changed. source: for an argument, the value that was passed.
     """
 
     name: str
@@ -136,7 +136,7 @@ class Value:
 
 
 class Kept:
-    """Listens to a backward pass; → `values`, in the order in which they began."""
+    """Listener that keeps the `values` of a backward pass, in the order in which they began."""
 
     def __init__(self, places, instead=None):
         self.places = places
@@ -179,7 +179,7 @@ class Kept:
         return value
 
     def source(self, value):
-        """The value that an argument equals or is a part of."""
+        """Return the Value whose array an argument is or shares memory with, or None."""
         if not isinstance(value, np.ndarray):
             return None
         for one in reversed(self.values):
@@ -189,7 +189,7 @@ class Kept:
         return None
 
     def changed(self, one, place, value):
-        """Record a value that a statement made, and whose array it is."""
+        """Record a value that a statement made, and if in place, also for an argument's source."""
         while one is not None:
             one.done = self.events
             one.places.append(place)
@@ -217,7 +217,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """The correct value, in the same array if a statement has changed it in place."""
+    """Return the correct value, in the same array if a statement has changed it in place."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

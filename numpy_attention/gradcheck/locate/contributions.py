@@ -28,9 +28,9 @@ class Contributions:
         self.shape = found.shape
 
     def parts(self):
-        """→ (names of the parts, their derivatives along directions, the directions).
+        """Return the parts, their derivatives along random directions, and the directions.
 
-        A part is a use at one time; where these are many, a use at all times.
+        A part is (use, times): one use at one time or, if there are too many, at all times.
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -51,7 +51,7 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """The derivatives along directions through all uses at once."""
+        """Return the derivatives along the directions through all uses at once."""
         return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
                          for one in directions])
 
@@ -66,11 +66,11 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """→ (parts, how often each is in a value); None if it is not a sum of them.
+        """Return (parts, how often each is in a value), or None if it is not a sum of them.
 
-        None for a single number, which is a multiple of any other.
+        Also None for a single number, which is a multiple of any other.
 
-        later: what was added to the value then; a part that one of these is has come once.
+        later: what was added to the value afterwards; a part that equals one of these counts once.
         """
         if not np.ndim(value) or np.shape(value) != self.shape:
             return None
@@ -93,9 +93,9 @@ class Contributions:
 
 
 def independent(parts):
-    """The indices of the parts that contribute something and are not the sum of others.
+    """Return the indices of the parts that contribute something and are not the sum of others.
 
-    A value that is handed on is read once more by whom it is handed to.
+    A value that is passed to a function is read again by the function.
     """
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
@@ -111,7 +111,7 @@ def independent(parts):
 
 
 class ReadListener:
-    """Records who reads one value, except calls that pass it to a function that is recorded."""
+    """Listener that records the reads of one value, except calls that pass it to traced code."""
 
     def __init__(self, places, number, n, array):
         self.places = places
@@ -146,7 +146,7 @@ class ReadListener:
 
 
 class MovingUse(Moving):
-    """Moves a value where one place reads it, in some executions."""
+    """Listener that moves a value only where one place reads it, in some executions."""
 
     def __init__(self, number, n, step, use, times, array):
         super().__init__(number, n, step, use)
@@ -170,9 +170,9 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """What is wrong with the part of each use, as Kinds: missing, doubled, of the wrong sign.
+    """Return a Kind for each use whose part is missing, doubled, scaled or of the wrong sign.
 
-    later: what was added to it afterwards. calls: those of a Report, for lines of this package.
+    later: what was added to the value afterwards. calls: as in Report, for lines of this package.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -201,7 +201,7 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """(name, text) of a use that is missing or counted too often; ks: its count in each run."""
+    """Return (name, text) for a use that is not counted once, or None; ks: count per execution."""
     if np.allclose(ks, 1, atol=1e-3):
         return None
     if np.allclose(ks, 0, atol=1e-3):
@@ -224,7 +224,7 @@ def use_kind(ks, text, line):
 
 
 def statement(derivatives, place):
-    """The source of the statement of the forward that contains a use."""
+    """Return the source of the statement of the forward that contains a use."""
     same = [one for one in derivatives.places if one.line == place.line and one.name
             and one.file == place.file and one.kind in ("assign", "update", "part")]
     text = linecache.getline(place.file, place.line).split("#")[0].strip()

@@ -15,7 +15,7 @@ SEED = 11
 
 
 class Derivatives:
-    """∂L/∂(a value of the forward), by moving it; L = Σ upstream · output."""
+    """∂L/∂X for any value X of the forward, computed by moving it; L = Σ upstream · output."""
 
     def __init__(self, run: Callable[[], float], functions):
         self.budget = Budget(MOST_DIFFERENCES)
@@ -36,16 +36,16 @@ class Derivatives:
         return self.rewritten.places
 
     def is_late(self):
-        """Whether the budget of the search is used up, so that no more derivatives are computed."""
+        """Return whether the budget is used up, so that no more derivatives are computed."""
         return self.budget.is_spent
 
     def times(self, number):
-        """The shapes of what a place makes, each time; [] if one is not an array of floats."""
+        """Return the shapes of a place's values, each time; [] if one is not an array of floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
     def along(self, number, n, step, use=None):
-        """(L(X + step) − L(X − step)) / 2 for the n-th X of a place; None: X cannot be moved."""
+        """Return (L(X + step) − L(X − step)) / 2 for a place's n-th X; None: X cannot be moved."""
         self.budget.take()
         with self.rewritten.reporting_to(listener := Moving(number, n, step, use)):
             above = self.run()
@@ -56,7 +56,7 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """[∂L/∂X · δ for each of some random directions δ], the directions; None as above."""
+        """Return ∂L/∂X · δ for some random directions δ, and the directions; None if unknown."""
         if (number, n) not in self.known:
             if self.is_late():
                 return None
@@ -76,7 +76,7 @@ class Derivatives:
         return np.array(found) / STEP, directions
 
     def whole(self, number, n):
-        """∂L/∂X, element by element."""
+        """Return ∂L/∂X, computed element by element."""
         if (number, n) not in self.wholes:
             self.wholes[number, n] = self._whole(number, n)
         return self.wholes[number, n].copy()
@@ -91,7 +91,7 @@ class Derivatives:
         return found
 
     def fits(self, value, number, n):
-        """Whether an array is ∂L/∂X of the n-th X of a place."""
+        """Return whether an array is ∂L/∂X for the n-th X of a place."""
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
             return False
         known = self.directional(number, n)

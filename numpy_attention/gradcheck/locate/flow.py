@@ -45,9 +45,9 @@ class Flow:
 
 
 def carrying(values, of_forward):
-    """The names through which gradients flow, (function, name), and functions that return one.
+    """Return {(function, name)} through which gradients flow, and functions that return one.
 
-    Names of the form dX, unless the forward has the same name, and what is made of them.
+    These are names of the form dX, unless the forward has the same name, and what is made of them.
     """
     found: set = set()
     for value in values:
@@ -63,7 +63,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """The X of a value dX; "return" for a returned value, "" for any other name."""
+    """Return the X of a value dX, "return" for a returned value, or "" for any other name."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

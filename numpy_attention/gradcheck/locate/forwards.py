@@ -1,4 +1,4 @@
-"""A forward pass in which any value can be moved, to measure the effect on the loss."""
+"""Rewrite a forward pass so that any value can be moved, to measure the effect on the loss."""
 
 import ast
 from collections import Counter
@@ -12,7 +12,7 @@ FLOATS = float, np.floating
 
 
 class Forward(Rewriter):
-    """Sends every expression and every name of a forward through `listener.moved`."""
+    """Send every expression and name of a forward through `moved` or `used` of the listener."""
 
     def visit_FunctionDef(self, node):
         node.body = self.block(node.body)
@@ -20,7 +20,7 @@ class Forward(Rewriter):
                                  for one in self.arguments_of(node)])
 
     def name_again(self, target, kind):
-        """`x = listener.moved(x, number)`, after x was given a value."""
+        """Return the statement `x = listener.moved(x, number)`, to follow an assignment of x."""
         number = self.place(target, kind, path_of(target))
         value = self.through("moved", loaded(target), number)
         made = ast.Assign([target], value, lineno=target.lineno)
@@ -110,7 +110,7 @@ class Forward(Rewriter):
 
 
 def filled_by(loop):
-    """The names whose elements a loop assigns, as targets, at their last assignment."""
+    """Return the names whose elements a loop assigns, as targets at their last assignment."""
     found = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(
@@ -127,9 +127,9 @@ def is_super(node):
 
 
 class Counting:
-    """Which values a run makes: {place: [a copy, or None if it is not an array of floats, …]}.
+    """Listener that copies the values of a run: {place: [a copy, or None if not of floats, …]}.
 
-    A float that has a name, or goes into an array, is an array without axes.
+    A float that has a name, or is put into an array, becomes an array without axes.
     """
 
     def __init__(self, places):
@@ -147,8 +147,8 @@ class Counting:
 
 
 class Naming:
-    """Which arrays functions have: names: {function: {name, or path: its shapes}}; masks: likewise
-    those of True and False; and their numbers: {function: names}."""
+    """Listener that records what functions have: names, {function: {name or path: shapes}} of
+    float arrays; masks, the same of boolean arrays; and numbers, {function: names}."""
 
     def __init__(self, places):
         self.places = places
@@ -170,7 +170,7 @@ class Naming:
     used = moved
 
     def names_of(self, function):
-        """{name: shapes} of a function, with those of `self` in other methods of its class."""
+        """Return {name: shapes} of a function, with the `self.` paths of its class's methods."""
         found = dict(self.names.get(function, {}))
         for other, names in self.names.items():
             if other.rpartition(".")[0] == function.rpartition(".")[0]:
@@ -181,9 +181,9 @@ class Naming:
 
 
 class Moving:
-    """Adds `step` to the n-th value made at a place, or only to what one `use` of it reads.
+    """Listener that adds `step` to the n-th value made at a place, or only where a `use` reads it.
 
-    With a use the value itself does not change.
+    With a use, the value itself does not change.
     """
 
     def __init__(self, number, n, step, use=None):

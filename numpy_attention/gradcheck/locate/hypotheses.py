@@ -1,4 +1,4 @@
-"""Prove a suspect: do gradients become correct when the correct value replaces its own?"""
+"""Prove a suspect: gradients become correct when the correct value replaces its own."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ MOST_TRIED = 8          # places of the forward that one may be meant to be the 
 
 
 class Hypotheses:
-    """Replaces values of a backward by the correct ones.
+    """Tries the correct values in place of values of a backward.
 
-    run(instead) → the gradients with other values in their places; wrong(gradients) → the names of
-    those that are wrong; instead: {(statement, which time): value}, what is right already.
+    run(instead) → the gradients with these values in place; wrong(gradients) → the names of the
+    wrong ones; instead: {(statement, its execution): value}, the replacements found so far.
     """
 
     def __init__(self, derivatives, run, wrong):
@@ -27,7 +27,7 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """A Finding, if the correct value in place of this group's makes some gradient correct."""
+        """Return a Finding if the correct value of this group makes a gradient correct, or None."""
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
         return compared.tried[id(group)]
@@ -61,7 +61,7 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """→ (place, times) of the values whose gradients this group may stand for."""
+        """Yield (place number, times) of the values whose gradients this group may hold."""
         m = len(group.values)
         for number in self.meant(group, compared):
             count = len(self.derivatives.times(number))
@@ -74,7 +74,7 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """A Finding, if a value made of this group's is wrong and the forward has its X."""
+        """Return a Finding if a value made of this group's is wrong and has an X, or None."""
         if group.state == "part":
             return None
         for one in compared.wrong_consumers(group):
@@ -89,13 +89,13 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """How often the last statement of the j-th value had been executed before."""
+        """Return how often the last statement of the j-th value had been executed before."""
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """The places whose gradient it may be, the most likely first."""
+        """Return the places whose gradient a group may hold, the most likely first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -116,7 +116,7 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Values of the same shape, nearest before that of which the group's gradient is made."""
+        """Return places with values of these shapes, those closest before its sources first."""
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
                  if one.number is not None]
@@ -131,7 +131,7 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """∂L/∂X for each execution; None: too many, or it cannot be moved."""
+        """Return ∂L/∂X for each execution, or None if that takes too long or X cannot be moved."""
         made = self.derivatives.times(number)
         shapes = [made[n] for n in times]
         if shapes != [np.shape(one.values[-1]) for one in group.values]:
@@ -144,9 +144,9 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """The Finding for the wrong one of several statements that make its value in turn.
+        """Return the Finding for the wrong one of several statements that build up its value.
 
-        What each adds should be what comes back through some of the uses of X.
+        What each statement adds should be the gradient through some of the uses of X.
         """
         if not finding.others:
             return finding
@@ -170,7 +170,7 @@ class Hypotheses:
         return finding
 
     def recomputed(self, compared, wrong):
-        """A Finding, if a value that the backward recomputes differs from the forward's."""
+        """Return a Finding if the backward recomputes a value incorrectly, or None."""
         for values in compared.recomputed_values:
             place = values[0].place
             for number, one in enumerate(self.derivatives.places):
@@ -185,7 +185,7 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """A Finding, if the backward is correct with the values of the forward."""
+        """Return a Finding if the backward is correct with the forward's values, or None."""
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]
         if any(all(map(same, again, way)) for way in ways):
@@ -203,7 +203,7 @@ class Hypotheses:
 
 
 def at(finding, place):
-    """The Finding, of another of its statements."""
+    """Return the Finding with another of its statements as the place."""
     return replace(finding, place=place,
                    others=[one for one in finding.group.places if one != place])
 

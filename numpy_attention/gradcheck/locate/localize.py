@@ -1,9 +1,9 @@
 """Find the first wrong line of a backward pass: compare every dX with the central difference of X.
 
-For each name dX that the backward makes, ∂L/∂X is taken by moving X in the forward, for each time
-that it is made there; a loop, or one call after another, goes through them from the last to the
-first, or as the forward does. A value without an X is compared with every expression of the
-forward. The first that is wrong, made of what is right, is a suspect.
+For each name dX that the backward assigns, ∂L/∂X is computed by moving X in the forward, for each
+time that X is made there. A loop of the backward, or a series of calls, goes through these times
+in reverse, or in the forward's order. A value without an X is compared with every expression of
+the forward. The first wrong value that is made of correct ones is a suspect.
 """
 
 from dataclasses import dataclass, field
@@ -22,12 +22,12 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 class Group:
     """The values that one statement of the backward begins, in the order of its executions.
 
-    state: "right"; "part", what comes back through one use of X and not through all; "wrong";
-    "unknown", where the forward has nothing of the same value; "given", by the caller. number: of
-    the Place in the forward that it is, or should be, the gradient of. fits: for each execution,
-    whether it is right; times: which time X was made then. other: the same, of another X that fits
-    better than the one of its name; renamed: whether that is the one that is meant. is_named:
-    whether the forward has an X of its name.
+    state: "right"; "part", the gradient through one use of X and not through all; "wrong";
+    "unknown" if it is the gradient of nothing in the forward; "given" by the caller. number: the
+    Place in the forward whose gradient it is or should be. fits: for each execution, whether it is
+    right; times: which time X was made then. other: (number, fits, times) of another X that fits
+    better than the one of its name; renamed: whether that X is meant. is_named: whether the
+    forward has an X of its name.
     """
 
     values: list[Value]
@@ -55,7 +55,7 @@ class Group:
 
     @property
     def first_wrong(self):
-        """The number of the first execution that is not right."""
+        """The index of the first execution that is not right, or 0."""
         return self.fits.index(False) if False in self.fits else 0
 
 
@@ -128,7 +128,7 @@ class Comparison:
             group.state, group.number = "wrong", own[0]
 
     def judge_again(self, group):
-        """What right values are made of is right, whatever X it is, and named for another."""
+        """Accept values of which right values are made: they belong to an X of another name."""
         if group.state not in ("wrong", "unknown") or any(group.fits):
             return
         fits = [any(map(self.is_found_right, self.flow.consumers(value)))
@@ -145,11 +145,11 @@ class Comparison:
                    or path.rpartition(".")[2] in self.carrying for path in place.reads)
 
     def accused(self, group):
-        """The statement of a group that is to be named: the first that reads gradients."""
+        """Return the statement of a group to report: the first that reads gradients."""
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """→ places of the forward that make X as often; other values, or uses, of as many."""
+        """Return places that make the group's X, and other places with as many executions."""
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):
@@ -168,11 +168,11 @@ class Comparison:
         return own, others + expressions + uses
 
     def fits(self, group, number):
-        """→ for each execution, whether its value is the gradient of X, made at `times`; these.
+        """Return, for each execution, whether its value is the gradient of X, and the times of X.
 
-        A loop of the backward goes through the times from the last to the first, or as the
-        forward does; where X was made more often, those in a row that fit best. Numbers are made
-        in loops within loops.
+        A loop of the backward goes through the times of X in reverse, or in the forward's order.
+        If X was made more often, the consecutive times that fit best are returned. Single numbers
+        may be made in nested loops.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -189,11 +189,11 @@ class Comparison:
         return best, at
 
     def suspects(self):
-        """→ groups that may be the first mistake, in the order in which they go wrong; and parts.
+        """Return groups that may be the first mistake, in the order they go wrong, and parts.
 
-        A part is what comes back through some of the uses of its X.
+        A suspect is not right, is made of right gradients, and nothing right is made of it.
 
-        Not right, made of gradients that were right then, and of which nothing right was made.
+        A part is the gradient through some of the uses of its X.
         """
         wrong = []
         for group in self.groups:
@@ -210,14 +210,14 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Whether what is wrong of a group is made of what is wrong, and something is right."""
+        """Return whether a group has right values, and each wrong one is made of wrong values."""
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
             for fit, value in zip(group.fits, group.values))
 
     def innocent_lines(self):
-        """{(file, line)} of what made right values of what may be wrong, and nothing else."""
+        """Return {(file, line)} of the lines that only make values of innocent groups."""
         found, others = set(), set(self.unjudged)
         for group in self.groups:
             if self.is_innocent(group):
@@ -230,7 +230,7 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """→ the statements after which values of an innocent group were right, those behind."""
+        """Return the statements up to which an innocent group's values were right, and the rest."""
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
             ends = [self.derivatives.fits(one, group.number, n) for one in value.values]
@@ -240,9 +240,9 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """The times at which the X of a group's executions was made; None: that is not known.
+        """Return the times at which the X of a group's executions was made, or None if unknown.
 
-        A loop that is right for one gradient goes the same way for another.
+        The loop of a wrong gradient goes in the same order as a loop whose gradient is right.
         """
         m, count = len(group.values), len(self.derivatives.times(group.number))
         if any(group.fits) or m == count == 1:
@@ -254,7 +254,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """The suspects and the parts, in the order in which they are to be tried."""
+        """Return the suspects and the parts in the order in which to try them."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -262,7 +262,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Whether a value is not known to be wrong; an argument is what it was handed over as."""
+        """Return whether a value is not known to be wrong; an argument is judged by its source."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]
@@ -275,18 +275,18 @@ class Comparison:
         return group.fits[j] and group.state in ("right", "wrong") and not group.renamed
 
     def source_groups(self, group):
-        """The groups of which the first wrong value of this one was made."""
+        """Return the groups of which the first wrong value of this one was made."""
         values = self.flow.sources(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values]
 
     def wrong_consumers(self, group):
-        """The groups of what was made of the first wrong value of this one and is wrong."""
+        """Return the groups of wrong values that were made of this one's first wrong value."""
         values = self.flow.consumers(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values if not self.is_right(value)]
 
 
 def rows(count, m):
-    """The ways in which m executions may go through the times that X was made, in a row."""
+    """Yield the ways in which m executions may go through consecutive times of X, of `count`."""
     for last in range(count, m - 1, -1):
         yield list(range(last - 1, last - m - 1, -1))
     if m > 1:
@@ -295,9 +295,9 @@ def rows(count, m):
 
 
 def nested(count, m):
-    """The ways in which m executions of two loops may go through the times that X was made.
+    """Yield the ways in which m executions of two nested loops may go through the times of X.
 
-    Where it was made more often, in a third loop within, the last time of each counts.
+    If X was made more often, in a third loop inside, the last time of each such loop counts.
     """
     if count % m:
         return

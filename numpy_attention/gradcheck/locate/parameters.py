@@ -6,11 +6,11 @@ from numpy_attention.gradcheck.report.finding import Finding
 
 
 def parameter_finding(name, events, wrong, wrong_elements):
-    """The Finding for a parameter whose gradient is wrong though all its operands are correct.
+    """Return the Finding for a parameter whose gradient is wrong though its operands are correct.
 
-    events: (statement, what the gradient was after it). Where it has been right once, the
-    statement after that is to blame. wrong(gradients) → the names of those that are wrong;
-    wrong_elements(array) → where it is.
+    events: [(statement, the gradient after it)]. If the gradient was right at some time, the next
+    statement is to blame. wrong(gradients) → the names of the wrong ones; wrong_elements(array) →
+    where it is wrong.
     """
     was_right = [i for i, (_, value) in enumerate(events)
                  if name not in wrong({name: value})]
@@ -24,7 +24,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """How well the elements that a statement changes match those that are wrong."""
+    """Return how well the elements that a statement changes match the wrong ones, up to 1."""
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)
     for one, value in events:

@@ -1,8 +1,8 @@
 """Repeat the check with less: one output, a full mask, or one place along an axis.
 
-If the smaller check passes, it narrows the search. Right with one step: the mistake is in what goes
-from step to step, or in a sum over steps. Right with a full mask: the mask. Right with one output:
-the other outputs.
+A smaller check that passes narrows the search. If it passes with one step, the mistake is in what
+is passed from step to step, or in a sum over steps; with a full mask, it is in the mask; with one
+output, it is in the other outputs.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def reruns(check, wrong):
 
 
 def rerun_outputs(check, wrong):
-    """Which of several outputs have correct gradients by themselves."""
+    """Yield a line if some, but not all, outputs have correct gradients by themselves."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
@@ -49,7 +49,7 @@ def rerun_outputs(check, wrong):
 
 
 def rerun_masks(check, wrong):
-    """Whether a mask that hides nothing makes all gradients correct."""
+    """Yield a line if a mask that hides nothing makes all gradients correct."""
     for flags in check.flags:
         if flags.all():
             continue
@@ -63,7 +63,7 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Whether cutting all arrays to one place along an axis makes all gradients correct."""
+    """Yield a line if cutting all arrays to one place along an axis makes all gradients correct."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -78,7 +78,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """The sizes above 1 that inputs have and parameters have not, none twice in one array."""
+    """Return the sizes above 1 of inputs that are not in parameters, nor twice in one array."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -87,7 +87,7 @@ def sizes(check, arrays):
 
 
 def cut(value, size):
-    """Arrays of a tree, cut to the first place along the axes of this size."""
+    """Return a tree whose arrays are cut to the first place along the axes of this size."""
     if isinstance(value, (list, tuple)):
         return type(value)(cut(one, size) for one in value)
     if isinstance(value, np.ndarray):
@@ -96,8 +96,8 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Whether the forward makes weights that are all 1: a softmax over one place, through which no
-    gradient goes, right or wrong.
+    """Return whether the forward makes weights that are all 1, by a softmax over one place, through
+    which no gradient flows, right or wrong.
     """
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).all()
@@ -106,7 +106,7 @@ def has_ones(check):
 
 @contextlib.contextmanager
 def cut_around(check, size):
-    """The closures of forward and backward, cut in the same way for one run."""
+    """Cut the arrays in the closures of forward and backward inside this context."""
     cells = {id(cell): cell for one in (check.forward, check.backward)
              for cell in getattr(one, "__closure__", None) or ()
              if isinstance(cell.cell_contents, np.ndarray)}
@@ -121,9 +121,9 @@ def cut_around(check, size):
 
 
 def is_right(check, wrong=()):
-    """Whether all gradients of a Check agree with differences along some directions.
+    """Return whether all gradients of a Check agree with differences along random directions.
 
-    wrong: names of gradients of which one must not be 0; (): no such condition.
+    wrong: names of gradients, at least one of which must not be 0; (): no such condition.
     """
     rng = np.random.default_rng(SEED)
     try:
@@ -136,7 +136,7 @@ def is_right(check, wrong=()):
             return False
         return all(agrees(check, array, gradients[name], rng)
                    for name, array in check.variables.items())
-    except Exception:                   # a learner's code may not accept the cut arrays
+    except Exception:                   # user code may not accept the cut arrays
         return False
 
 

@@ -25,7 +25,7 @@ INNER = "__inner__"
 PACKAGE = Path(__file__).parents[2]
 CHECK = PACKAGE / "gradcheck"
 MADE = "<string>", "__init__"       # by dataclass, of a list of fields
-# what checks, copies and walks, and makes no number
+# code that checks, copies and traverses, and computes no values
 PLUMBING = CHECK, PACKAGE / "validation", PACKAGE / "module.py", PACKAGE / "trees.py"
 # folders of Python, of this environment, and of NumPy, which may be installed elsewhere
 LIBRARIES = tuple({sysconfig.get_path(name)
@@ -103,7 +103,7 @@ def profiled(profile):
 
 
 def is_user_code(code):
-    """Whether it may be user code: a function with a name, outside of libraries."""
+    """Return whether code may be user code: a function with a name, outside of libraries."""
     if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
             code.co_filename, code.co_name) == MADE:
         return False
@@ -115,12 +115,12 @@ def is_user_code(code):
 
 
 def is_of_package(file):
-    """Whether a file is one of this package, whose lines are correct when a user's class fails."""
+    """Return whether a file is part of this package, and so is not the cause of a user's error."""
     return PACKAGE in Path(file).parents
 
 
 def users_class(target):
-    """The name of the class of a user's Module, "" for one of this package."""
+    """Return the name of the class of a user's Module, or "" for one of this package."""
     module = type(target).__module__        # a user's file is loaded below numpy_attention.custom
     own = module.startswith("numpy_attention.") and ".custom." not in module
     return "" if own else type(target).__name__
@@ -130,10 +130,10 @@ def users_class(target):
 
 
 def tree_of(function):
-    """The FunctionDef of a function, with the line numbers of its file.
+    """Return the FunctionDef of a function, with the line numbers of its file.
 
-    Declined: there is no source, or it does not match the function: the file has changed since,
-    or another text has its name.
+    Raises Declined if there is no source, or it does not match the function, because the file has
+    changed since or another text has its name.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -156,12 +156,12 @@ def tree_of(function):
 
 
 def has_asserts(node):
-    """Whether a function has an assert, which a test runner may have rewritten."""
+    """Return whether a function has an assert, which a test runner may have rewritten."""
     return any(isinstance(one, ast.Assert) for one in ast.walk(node))
 
 
 def compiled(function, node):
-    """Compile a changed tree for the same names and closure. Declined: it does not fit."""
+    """Compile a changed tree with the same names and closure. Raises Declined if that fails."""
     free = function.__code__.co_freevars
     module = ast.parse(f"def outer({', '.join(free)}): pass")
     node.name = INNER                           # or what it reads by its own name were outer's
@@ -180,7 +180,7 @@ def compiled(function, node):
 
 @contextlib.contextmanager
 def with_codes(codes):
-    """Give functions other code inside this context: [(function, code)]."""
+    """Replace the code of functions inside this context; codes: [(function, code)]."""
     kept = [(function, function.__code__) for function, _ in codes]
     try:
         for function, code in codes:
@@ -241,7 +241,7 @@ class Instrumented:
 
 
 class Rewriter(ast.NodeTransformer):
-    """Sends values through methods of the listener."""
+    """Base class of transformers that send values through methods of the listener."""
 
     def __init__(self, function, places):
         self.places = places
@@ -251,27 +251,27 @@ class Rewriter(ast.NodeTransformer):
         self.depth = 0
 
     def place(self, node, kind, name, reads=frozenset()):
-        """The number of a new Place."""
+        """Add a Place and return its number."""
         text = " ".join(ast.unparse(node).split()) if kind != "argument" else name
         self.places.append(Place(self.qualname, self.file, node.lineno, kind, name, text,
                                  getattr(node, "col_offset", 0), frozenset(reads)))
         return len(self.places) - 1
 
     def through(self, method, value, number, *more):
-        """`listener.method(value, number, …)` as an expression."""
+        """Return the expression `listener.method(value, number, …)`."""
         call = ast.Call(
             ast.Attribute(ast.Name(LISTENER, ast.Load()), method, ast.Load()),
             [value, ast.Constant(number), *more], [])
         return ast.fix_missing_locations(ast.copy_location(call, value))
 
     def arguments_of(self, node):
-        """The parameters of a function except self, as targets of an assignment."""
+        """Return the parameters of a function except self and cls, as assignment targets."""
         every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         return [ast.copy_location(ast.Name(one.arg, ast.Store()), one) for one in every
                 if one.arg not in ("self", "cls")]
 
     def block(self, statements):
-        """The rewritten statements: each may become several."""
+        """Return the rewritten statements; each may become several."""
         made = []
         for statement in statements:
             changed = self.visit(statement)
@@ -311,13 +311,13 @@ GRADS = "grads", "grad"
 
 
 def is_gradient(path):
-    """Whether a name, or the path of an attribute, has the form dX of a gradient."""
+    """Return whether a name or attribute path belongs to a gradient: dX, dX.y, or grads.W."""
     root = path.partition(".")[0]
     return root.startswith("d") and len(root) > 1 or root in GRADS
 
 
 def is_of_parameter(path):
-    """Whether the path of an attribute is that of a parameter's gradient, as `grads.W`."""
+    """Return whether an attribute path is that of a parameter's gradient, such as `grads.W`."""
     return path.startswith(tuple(f"{root}." for root in GRADS))
 
 
@@ -328,7 +328,7 @@ def loaded(target):
 
 
 def targets_of(node):
-    """Single targets: those of a tuple one by one."""
+    """Return the single targets of an assignment, those of a tuple one by one."""
     if isinstance(node, (ast.Tuple, ast.List)):
         return [one for part in node.elts for one in targets_of(part)]
     if isinstance(node, ast.Starred):
@@ -336,7 +336,7 @@ def targets_of(node):
     return [node]
 
 
-# ---- where a learner's code raises --------------------------------------------------------------
+# ---- where user code raises ---------------------------------------------------------------------
 
 
 def failing_place(error):
@@ -353,7 +353,7 @@ def failing_place(error):
 
 
 def qualname_of(frame):
-    """The name of a frame's function with its class.
+    """Return the name of a frame's function with its class.
 
     Before Python 3.11 code has no qualified name, so the class is found through self.
     """

@@ -23,10 +23,10 @@ MOST_ELEMENTS = 300      # of a value whose derivative is computed for the repor
 
 
 class Search:
-    """A check that failed, run again and again: `check` has loss() and gradients().
+    """The search for the wrong lines of a failed check, which has loss() and gradients().
 
-    wrong(gradients) → the names of those that are wrong; wrong_elements(name, array) → where it is.
-    unbalanced: gradients of scores that do not sum to 0, which `findings` met, as Broken laws.
+    wrong(gradients) → the names of the wrong ones; wrong_elements(name, array) → where it is wrong.
+    unbalanced: [Broken] of gradients of scores that do not sum to 0, set by `findings`.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -45,22 +45,22 @@ class Search:
         self.hypotheses = Hypotheses(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
 
     def gradients(self):
-        """{name: gradient}; {}: the backward raises."""
+        """Return {name: gradient}, or {} if the backward raises."""
         try:
             with quiet():
                 return self.check.gradients()[0]
-        except Exception:               # of any kind, in a learner's code
+        except Exception:               # user code may raise anything
             return {}
 
     def kept(self, instead):
-        """→ the gradients with other values in their places, what the backward made."""
+        """Return the gradients with the values `instead`, and the values of the backward."""
         kept = Kept(self.rewritten.places, instead)
         with self.rewritten.reporting_to(kept):
             gradients = self.gradients()
         return gradients, kept.end()
 
     def compared(self):
-        """→ the gradients, each value of the backward compared."""
+        """Return the gradients, and the Comparison of the values of the backward."""
         gradients, values = self.kept(self.hypotheses.instead)
         return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
@@ -91,9 +91,9 @@ class Search:
         return found
 
     def proven(self, compared, wrong):
-        """The Finding of an edit of the backward or the forward that makes all gradients correct.
+        """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
-        What is changed in place comes first, and the forward where it breaks a law.
+        Changes in place are tried first, and the forward before the backward if it breaks a law.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -102,7 +102,7 @@ class Search:
         return found or self.repaired(compared, wrong) or meant.first()
 
     def repaired(self, compared, wrong):
-        """The Finding of a statement whose edit makes every gradient correct.
+        """Return the Finding of a statement whose edit makes every gradient correct, or None.
 
         Suspects are tried first, then all statements that the wrong gradients depend on.
         """
@@ -118,7 +118,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """The Finding of an edit; for a group, with the correct value."""
+        """Return the Finding of an edit; for a group, with the correct value."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -132,7 +132,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """The Finding with the edit of one of its statements that makes its gradients correct."""
+        """Return the Finding, with the edit of a statement that corrects its gradients, if any."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -142,7 +142,7 @@ class Search:
         return finding
 
     def overwritten(self, wrong):
-        """The Finding of a value of the forward of which a copy makes all gradients correct."""
+        """Return the Finding of a forward value whose copy makes all gradients correct, or None."""
         places = self.derivatives.places
         for number, place in enumerate(places):
             if place.kind not in ("assign", "argument"):
@@ -157,7 +157,7 @@ class Search:
         return None
 
     def first(self, compared, wrong, acquitted):
-        """The first Finding; from then on the correct value replaces its value."""
+        """Return the first Finding, or None; its correct value is used from then on."""
         best = None
         for group in compared.in_order():
             if self.derivatives.is_late():
@@ -181,7 +181,7 @@ class Search:
         return None
 
     def parameter_finding(self, name, compared):
-        """The Finding of a gradient that nothing else explains, or None."""
+        """Return the Finding of a gradient that nothing else explains, or None."""
         events = [event for value in compared.parameter_gradients.get(name, ())
                   for event in zip(value.places, value.values)]
         if events:
@@ -196,14 +196,14 @@ class Search:
 
 
 class ForwardEditSearch:
-    """Try each edit of a forward once: is the backward correct for it?"""
+    """The search for an edit of a forward for which the backward is correct; each is tried once."""
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
         self.repairs = ForwardRepairs(check, functions, laws, accused)
         self.wrong = wrong
 
     def first(self, *kinds):
-        """The Finding of an edit, of some kinds or of all, or None."""
+        """Return the Finding of an edit, of some kinds or of all, or None."""
         # if no gradient is wrong, an edit can only repair laws
         edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
@@ -211,9 +211,9 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """The Finding of an edit that makes a forward keep its laws, all gradients correct; or None.
+    """Return the Finding of an edit with which laws hold and gradients are correct, or None.
 
-    place: a known suspect, which is tried first; its edit must concern a mask or a step.
+    place: a known suspect, which is tried first; the edit must then concern a mask or a step.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -222,8 +222,7 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """The Finding of an edit with which a forward no longer raises, all gradients correct, or None.
-    """
+    """Return the Finding of an edit with which a forward runs with correct gradients, or None."""
     def run():
         try:
             check.forward(*check.inputs)

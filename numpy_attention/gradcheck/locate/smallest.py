@@ -28,7 +28,7 @@ class Smallest:
 
 
 def smallest(check, wrong):
-    """→ Smallest for the first gradient that is still wrong; None: nothing can be cut.
+    """Return the Smallest of the first gradient that is still wrong, or None if nothing can be cut.
 
     Cuts one axis after the other to its first place in all arrays, as long as the check still
     fails.
@@ -48,11 +48,11 @@ def smallest(check, wrong):
 
 
 def fails(check):
-    """Whether both passes of a Check run, and a gradient is wrong."""
+    """Return whether both passes of a Check run and a gradient is wrong."""
     try:
         check.draw(np.random.default_rng(SEED))
         check.gradients()
-    except Exception:                   # a learner's code may not accept the cut arrays
+    except Exception:                   # user code may not accept the cut arrays
         return False
     return not is_right(check)
 

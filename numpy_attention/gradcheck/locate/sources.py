@@ -1,4 +1,4 @@
-"""Does a function still match its file? The file may have been changed since it was run."""
+"""Check that a function still matches its file, which may have changed since it was run."""
 
 import ast
 import functools
@@ -7,14 +7,14 @@ from types import CodeType
 
 
 def matches_source(code: CodeType) -> bool:
-    """Whether the present text of its file compiles to this code of a function."""
+    """Return whether the current text of its file compiles to this code of a function."""
     codes = codes_of("".join(linecache.getlines(code.co_filename)))
     return any(fingerprint(one) == fingerprint(code)
                for one in codes.get((code.co_name, code.co_firstlineno), []))
 
 
 def fingerprint(code: CodeType) -> tuple:
-    """The instructions, names and constants of a code, without its inner functions."""
+    """Return the instructions, names and constants of a code, without its inner functions."""
     constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
     return code.co_code, code.co_names, code.co_varnames, constants
 

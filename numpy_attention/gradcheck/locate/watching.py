@@ -36,7 +36,7 @@ def arrays_within(value, name, seen=None):
 
 
 def parts_of(value):
-    """[(how it is reached, part)] of a list, tuple, dict or object."""
+    """Return [(label, part)] of a list, tuple, dict or object, with labels such as "[0]"."""
     if isinstance(value, dict):
         return [(f"[{key!r}]", item) for key, item in value.items()]
     if isinstance(value, (list, tuple)):
@@ -77,8 +77,8 @@ class Watch:
 def lines_of(work, happened):
     """Run work() and call happened(frame, line) after every line of a user's code.
 
-    happened → names of what has happened so far. → {name: Place of the line after which it was
-    first among them}.
+    happened returns names of what has happened so far. Returns {name: Place of the line after
+    which it was first among them}.
     """
     tracer = Tracer(happened)
     traced(work, tracer.called)
@@ -95,7 +95,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """The function for sys.settrace. Separates the effect of a line from that of its calls."""
+    """Functions for sys.settrace that separate the effect of a line from that of its calls."""
 
     def __init__(self, happened):
         self.happened = happened
@@ -126,9 +126,9 @@ class Tracer:
 
 
 def first_line_with(work, is_it):
-    """The Place in work() after which is_it holds for an array of its function, or None.
+    """Return the first Place in work() after which is_it holds for an array, or None.
 
-    is_it(name, array): the array by its name in the function.
+    is_it(name, array): called with the local variables of each function that are arrays.
     """
     def happened(frame, _):
         return [True for name, value in frame.f_locals.items()
@@ -138,7 +138,7 @@ def first_line_with(work, is_it):
 
 
 def frames_of(frame):
-    """A frame and those that called it, outwards."""
+    """Return a frame and those that called it, the innermost first."""
     found = []
     while frame is not None:
         found.append(frame)
@@ -147,7 +147,7 @@ def frames_of(frame):
 
 
 def calls_of_package(work):
-    """{(file, line) of this package: the Place in a user's code that called it, or None}."""
+    """Return {(file, line) of this package: the Place in user code that called it, or None}."""
     found = {}
     outer = frames_of(sys._getframe())
 
@@ -167,7 +167,7 @@ def calls_of_package(work):
 
 
 def nearest(frame):
-    """The innermost frame, from this one outwards, that runs user code, or None."""
+    """Return the innermost frame, from this one outwards, that runs user code, or None."""
     while frame is not None and not is_user_code(frame.f_code):
         frame = frame.f_back
     return frame
@@ -178,6 +178,6 @@ def place_of(frame, line):
 
 
 def with_text(place):
-    """The same Place with the source of its line."""
+    """Return the same Place with the source of its line."""
     text = linecache.getline(place.file, place.line).split("#")[0].strip()
     return replace(place, text=text)

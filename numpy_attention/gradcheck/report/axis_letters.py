@@ -1,4 +1,4 @@
-"""The letters of axes as a learner writes them: q = s @ W  # (B, A), or forward's "s (B, H)"."""
+"""The letters of axes in user code, from comments, q = s @ W  # (B, A), or forward's docstring."""
 
 import inspect
 import linecache
@@ -8,13 +8,13 @@ from numpy_attention.gradcheck.passes import names_of
 
 
 def letters_of_line(place):
-    """("B", "A") of the comment behind a statement; () where there is none."""
+    """Return the letters in the comment after a statement, such as ("B", "A"), or ()."""
     found = re.search(r"#\s*\(([^()]*)\)", linecache.getline(place.file, place.line))
     return split(found)
 
 
 def letters_of_input(forward, name):
-    """The letters of an input, "input[1]", in the docstring of forward, found by its name."""
+    """Return the letters of an input such as "input[1]" from the docstring of forward, or ()."""
     number = re.fullmatch(r"input\[(\d+)\]", name)
     names = names_of(forward)
     if number is None or int(number[1]) >= len(names):
@@ -28,8 +28,8 @@ def split(found):
 
 
 def lettered(shape, expected, letters):
-    """A shape with the letters of `expected`, "(7, 2) or (A, B)"; without them if they are
-    unknown."""
+    """Return a shape as text with the letters of the shape `expected`, "(7, 2) or (A, B)"; or
+    without letters if they are unknown."""
     known = dict(zip(expected, letters))
     if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):
         return str(shape)               # no letters, or two of one size

@@ -48,7 +48,7 @@ class Finding:
 
     @property
     def earlier(self):
-        """The earlier values of the execution, the last first: a sum may be incomplete there."""
+        """Earlier values of the wrong execution, the last first; sums may be incomplete there."""
         return () if self.group is None else self.group.values[self.first_wrong].values[-2::-1]
 
     @property
@@ -105,7 +105,7 @@ def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxy
 
 
 def edit_kind(edit):
-    """The Kind of mistake that an Edit repairs."""
+    """Return the Kind of mistake that an Edit repairs."""
     if edit.behind is None:
         return Kind(edit.kind, f"`{edit.old}`", f"right with `{edit.new}`")
     return Kind(edit.kind, f"of {written(target_of(edit.behind))}, after this line",
@@ -113,7 +113,7 @@ def edit_kind(edit):
 
 
 def gradient_kinds(found, right, earlier, uses, values, flags, calls):
-    """Kinds of a wrong gradient; earlier: what it was before, the last first."""
+    """Return the Kinds of a wrong gradient; earlier: its previous values, the last first."""
     kinds = array_kinds(found, right, flags)
     if kinds and kinds[0].name in ("shape", "unwritten"):
         return kinds
@@ -125,7 +125,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls):
 
 
 def at_the_same_time(derivatives, finding):
-    """{name: its value in the forward at the time of the X of a Finding}."""
+    """Return {name: its value in the forward at the time of the X of a Finding}."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

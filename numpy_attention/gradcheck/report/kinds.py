@@ -62,7 +62,7 @@ class Kind:
 
 
 def array_kinds(found, right, flags=()):
-    """How a wrong array differs from the right one, as Kinds; flags: masks it may follow."""
+    """Return how a wrong array differs from the right one, as Kinds; flags: possible masks."""
     if np.shape(found) != right.shape:
         note = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
         return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{note}")]
@@ -98,7 +98,7 @@ def array_kinds(found, right, flags=()):
 
 
 def by_rows(found, right, size):
-    """Whether each entry of axis 0 is the right one times a factor, and the factors differ."""
+    """Return whether each entry along axis 0 is the right one times a positive factor."""
     found, right = (one.reshape(len(one), -1) for one in (found, right))
     ratios = (found * right).sum(1) / np.maximum((right**2).sum(1), 1e-300)
     fits = np.abs(found - ratios[:, None] * right).max(initial=0) <= CLOSE * size
@@ -106,7 +106,7 @@ def by_rows(found, right, size):
 
 
 def exchanged(found, right, same):
-    """Blocks of columns, such as those of gates, in another order or transposed."""
+    """Return [Kind] if blocks of columns, as of gates, are exchanged, or only one is wrong."""
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
             continue
@@ -128,7 +128,7 @@ def exchanged(found, right, same):
 
 
 def masked(found, right, size, flags):
-    """Wrong only where it should be 0, or only where a mask is False, or True."""
+    """Return [Kind] if an array is wrong only where it should be 0, or where a mask is False."""
     wrong = np.abs(found - right) > CLOSE * size
     if not right.any():
         return [Kind("extra term", "all of it should be 0: no output depends on it")]
@@ -149,7 +149,7 @@ def masked(found, right, size, flags):
 
 
 def along(found, right, size):
-    """Wrong only at some positions of an axis; those whose gradient is 0 are not counted."""
+    """Return [Kind] if an array is wrong only at some positions of an axis; zeros do not count."""
     wrong = np.abs(found - right) > CLOSE * size
     for axis in range(wrong.ndim):
         others = tuple(i for i in range(wrong.ndim) if i != axis)
@@ -162,7 +162,7 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """Look for found = right · g(z) / f(z), z a value of the forward; values: {name: array}."""
+    """Return [Kind] if found = right · g(z) / f(z) for a forward value z; values: {name: array}."""
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
     with np.errstate(all="ignore"):
@@ -176,7 +176,7 @@ def local_derivative(found, right, values):
 
 
 def factors(found, right, z):
-    """The names of f and g, of LOCAL, with found · f(z) = right · g(z); None: there are none."""
+    """Return the keys of f and g in LOCAL with found · f(z) = right · g(z), or None."""
     made = {text: f(z) for text, f in LOCAL.items()}
     made = {text: one for text, one in made.items() if np.isfinite(one).all()}
     for wanted, f in made.items():

@@ -1,4 +1,4 @@
-"""Cells of a notebook, which IPython compiles under names of files that do not exist."""
+"""Labels of notebook cells, which IPython compiles under names of files that do not exist."""
 
 import re
 import sys

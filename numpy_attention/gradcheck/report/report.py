@@ -91,7 +91,7 @@ class Report:
 
     @property
     def left_out(self):
-        """Return one line for each kink at which no gradient could be compared."""
+        """One line for each kind of kink at which gradients were not compared."""
         return list(lines_of_kinks(self.kinks, self.numeric))
 
     def check_measured(self):
@@ -146,7 +146,7 @@ class Report:
 
 
 def explain(report, check):
-    """Complete the Report of a failed check: look for the first wrong line."""
+    """Look for the first wrong line of a failed check; complete and return its Report."""
     def wrong(gradients):
         trial = Report(report.title, {}, report.tolerance, report.noise)
         for name, right in report.numeric.items():
@@ -191,8 +191,8 @@ def explain_forward(report, check):
 
 
 def stop_error(text, check):
-    """The GradientError of a forward that raises, or whose outputs are not finite; with a line that
-    an edit fixes, if there is one."""
+    """Return the GradientError of a forward that raises or whose outputs are not finite, with the
+    line that an edit fixes, if there is one."""
     report = Report(check.title, stops=text)
     finding = find_stop(check)
     if finding is not None:
@@ -205,7 +205,7 @@ def stop_error(text, check):
 
 
 def short(report):
-    """The lines of a failure, at most 14: details are left out as needed."""
+    """Return the lines of a failure, at most 14; details are left out as needed."""
     for brevity in range(4):
         lines = "\n".join(lines_of(report, brevity)).splitlines()
         if len(lines) <= MOST_LINES:
@@ -214,7 +214,7 @@ def short(report):
 
 
 def lines_of(report, brevity=0):
-    """The lines of a failure.
+    """Yield the lines of a failure.
 
     brevity 1: one kind of mistake per finding, and one line for each finding after the second;
     2: also without re-runs and what follows the findings; 3: one line for the second, too.
@@ -303,7 +303,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
 
 
 def subject_of(finding):
-    """The value that was compared: that of the statement, or one made of it."""
+    """Return the name of the value that was compared: the statement's, or one made of it."""
     if finding.compared is None:
         return finding.name
     made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
@@ -311,7 +311,7 @@ def subject_of(finding):
 
 
 def shapes_of(finding):
-    """The two shapes, if they differ and the forward's line has letters for its axes."""
+    """Yield a line with both shapes, if they differ and the forward's line has axis letters."""
     letters = letters_of_line(finding.of)
     if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
         return
@@ -321,20 +321,20 @@ def shapes_of(finding):
 
 
 def is_unexplained(finding, kinds):
-    """Whether a Finding has the first wrong value but not the line that makes it wrong."""
+    """Return whether a Finding has the first wrong value but not the line that makes it wrong."""
     explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_KINDS])
     return not finding.is_proven and not explained
 
 
 def element_of(found, right):
-    """The element that is furthest off."""
+    """Describe the element that is furthest off."""
     at = furthest(found, right)
     where = f"element {list(at)} of {found.shape}: " if at else ""
     return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
 
 
 def array_lines(report, name):
-    """The lines on a wrong gradient when its line is unknown."""
+    """Yield the lines on a wrong gradient whose wrong line is unknown."""
     found, right = report.analytic[name], report.numeric[name]
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:
@@ -348,7 +348,7 @@ def array_lines(report, name):
 
 
 def elements_of(report, name):
-    """How many elements of a gradient are wrong, and by how much."""
+    """Yield a line on how many elements of a gradient are wrong, and by how much."""
     found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return
