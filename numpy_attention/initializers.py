@@ -64,7 +64,7 @@ class InitialValues(NamedTuple):
 
     weights: Callable
     recurrent: Callable     # weights of a cell from state to state
-    table: Callable         # of words
+    table: Callable         # embeddings of words
 
 
 def initial_values(init, paper):

@@ -87,7 +87,7 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
                          f"choose one of {', '.join(BLEU.TOKENIZERS)}")
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
-    metric = BLEU(tokenize=tokenize, force=tokenised)       # force: without a warning of that
+    metric = BLEU(tokenize=tokenize, force=tokenised)       # force: no warning of tokenised text
     score = _score("BLEU", metric, hypotheses, references, rng)
     score.note = _short_texts(metric, hypotheses, references)
     return score
@@ -331,7 +331,7 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
     score = Score(name, float(result.score), str(metric.get_signature()))
     if rng is None or len(found) == 1:
         return score
-    # sacreBLEU's own bootstrap stops at a draw in which nothing of chrF is right
+    # sacreBLEU's own bootstrap fails on a draw in which no n-gram of chrF matches
     counts = np.array(metric._extract_corpus_statistics(found, wanted))     # (sentences, counts)
     draws = []
     for _ in range(DRAWS):

@@ -15,7 +15,7 @@ from threading import Lock
 import numpy as np
 from threadpoolctl import threadpool_info
 
-# of OpenBLAS, those that multiply small matrices without a copy
+# kernels of OpenBLAS that multiply small matrices without a copy
 KERNELS = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 
 SMALL = 10**6       # multiplications of a product that OpenBLAS makes without a copy of W
@@ -80,7 +80,7 @@ class Panels:
     are cut too, and the products of the parts are added.
     """
 
-    __array_ufunc__ = None      # x @ panels asks __rmatmul__
+    __array_ufunc__ = None      # so that x @ panels calls __rmatmul__
 
     def __init__(self, W, rows):
         self.shape = K, N = W.shape

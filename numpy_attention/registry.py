@@ -81,7 +81,7 @@ RESETS = ("before", "after")
 UPDATES = ("old", "new")
 SPLITS = ("train", "valid", "test")
 PRECISIONS = ("float32", "float16", "byte")     # of a page's numbers
-MOST_THREADS = 1024     # more than any machine has, and than most have room for
+MOST_THREADS = 1024     # more than any machine can run
 
 # settings of translators on the command line, unless given: for models far smaller than the papers'
 SMALL_MODEL_DEFAULTS: dict[str, dict] = {

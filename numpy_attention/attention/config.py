@@ -14,7 +14,7 @@ from numpy_attention.validation.arrays import at_least, check_sizes
 NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
              "for a window to choose from (Luong et al. 2015 pair local windows with dot and "
              "general): choose window 'global', or another score")
-# (score, window): why they do not go together
+# (score, window): why they cannot be combined
 REFUSED = {
     ("location", "local-m"): NO_CHOICE,
     ("location", "local-p"): NO_CHOICE,

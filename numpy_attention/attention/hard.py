@@ -35,9 +35,9 @@ class SampledMemory(Memory):
 class Cache(NamedTuple):
     memory: Memory
     weights: Array      # (B, S)    α
-    chosen: Array       # (B, S)    1 at the position that was read; of a soft row, α
+    chosen: Array       # (B, S)    1 at the position that was read; in a soft row, α
     soft: Array         # (B,)      whether a row is soft
-    scored: Any         # what `score` keeps
+    scored: Any         # the cache of `score`
 
 
 @dataclass(eq=False)

@@ -31,7 +31,7 @@ class Cache(NamedTuple):
     values: Array       # (B, S, D)
     visible: Array      # (T, B, S)
     weights: Array      # (T, B, S)
-    scored: Any         # what `score` keeps
+    scored: Any         # the cache of `score`
 
 
 class HistoryAttention(Module):

@@ -14,7 +14,7 @@ from numpy_attention.registry import ACTIVATIONS, HISTORY_SCORES, build, resolve
 from numpy_attention.validation.arguments import check_name
 from numpy_attention.validation.arrays import as_rows, at_least, check_parameters, check_sizes
 
-# states that a reader without a window remembers while a text is written word by word
+# states that a readout without a window remembers while a text is generated word by word
 WITHOUT_WINDOW = 64
 
 

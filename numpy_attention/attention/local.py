@@ -84,7 +84,7 @@ class PredictiveCache(NamedTuple):
     distance: Array     # (B, S)   s − p
     gauss: Array        # (B, S)
     weights: Array      # (B, S)
-    attend_cache: tuple  # the inner attention's
+    attend_cache: tuple  # of the wrapped attention
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ class Memory:
     """Values h_j with their keys, batch-major, and a mask that is True where there is a token."""
 
     values: Array       # (B, S, D)
-    keys: Array | None  # (B, S, …), whatever the mechanism makes of them
+    keys: Array | None  # (B, S, …), as the mechanism computes them
     mask: Array         # (B, S)
 
     def __post_init__(self):

@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import as_rows, check_dtype, check_shape
 class Cache(NamedTuple):
     memory: Memory
     weights: Array      # (B, S)
-    scored: Any         # what `score` keeps
+    scored: Any         # the cache of `score`
 
 
 class SoftmaxAttention(Module):
@@ -35,7 +35,7 @@ class SoftmaxAttention(Module):
         dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   for y = x W_a, where W_a is a field
     """
 
-    value_size = None   # D, as the weights have it; None: any
+    value_size = None   # D, if the weights determine it; None: any
 
     def read(self, values, mask):
         """Store values (B, S, D), mask (B, S) → Memory without keys.

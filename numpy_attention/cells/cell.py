@@ -130,7 +130,7 @@ class Cell(Module):
         if mask is None:
             mask = np.ones((T, B), bool)
         check_mask(mask, (T, B), "(T, B)")
-        a[~mask] = 0            # whatever padding holds, no step of it overflows
+        a[~mask] = 0            # so that no step of the padding overflows
         hs = np.empty((T + 1, B, self.hidden_size), a.dtype)
         steps = self.steps_type(a, mask, hs, [few_rows(U, B, T) for U in self._blocks()])
         zero = self.zero_state(B)

@@ -40,7 +40,7 @@ def compiled(fastmath):
         def save_if_possible(*compiled_kernel):
             try:
                 save(*compiled_kernel)
-            except OSError:             # the disk is full, or a quota is
+            except OSError:             # the disk or a quota is full
                 _warn_of_no_folder()
 
         cache.save_overload = save_if_possible

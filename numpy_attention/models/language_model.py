@@ -53,7 +53,7 @@ class LanguageModel(Module):
     output: Output
     dropout: Dropout
 
-    # the choice whose settings `create` takes besides its own arguments
+    # the configuration class whose settings `create` accepts besides its own arguments
     config_class: ClassVar[type | None] = None
 
     @classmethod
@@ -136,7 +136,7 @@ class LanguageModel(Module):
         words = np.flatnonzero(targets != PAD)
         loss, dread_out = self.output.loss_and_grad(as_rows(h)[words], targets.ravel()[words],
                                                     scale, grads.output)
-        dh = np.zeros(h.shape, h.dtype)         # in C's order, whatever h's is: flat must not copy
+        dh = np.zeros(h.shape, h.dtype)         # in C order, so that as_rows does not copy
         as_rows(dh)[words] = dread_out
         return loss, dh
 

@@ -250,7 +250,7 @@ class LuongTranslator(TeacherForced):
             # a_t = project(E y_{t−1}) + h̃_{t−1} F,  and h̃_0 = 0 is no parameter
             if F_T is not None and t > 0:
                 dattentional[t - 1] += dsteps.a[t] @ F_T
-        # where h_{t−1} asks, h_0 asked first
+        # if h_{t−1} is the query, h_0 is the first one
         self.decoder.hidden(dstates)[...] += dhs[0]
         # the weights, one product each for all steps
         da = self.decoder.end_backward(steps, dsteps, grads.decoder)

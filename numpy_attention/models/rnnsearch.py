@@ -211,7 +211,7 @@ class RNNSearch(TeacherForced):
         attend_caches = []
         C = few_rows(self.C, B, T)
         for i in range(T):
-            # c_i = Σ_j α_ij h_j, asked by s_{i−1}, which is hs[i]
+            # c_i = Σ_j α_ij h_j, with the query s_{i−1} = hs[i]
             contexts[i], weights[i], attend_cache = self.attention.step(steps.hs[i], memory, i)
             attend_caches.append(attend_cache)
             # s_i = GRU(E y_{i−1}, c_i; s_{i−1})
@@ -254,7 +254,7 @@ class RNNSearch(TeacherForced):
                                                   grads.attention)
             if dquery is not None:
                 ds_read[i] += dquery
-        # s_0 is read by the first question, and by t_1 where that reads s_{i−1}
+        # s_0 is the first query, and t_1 reads it if it reads s_{i−1}
         self.decoder.hidden(dstates)[...] += ds_read[0]
         ds_0 = join_columns(dstates)
         # the weights, one product for all steps: dC = Σ_i c_iᵀ da_i,  dW = Σ_i (E y_{i−1})ᵀ da_i

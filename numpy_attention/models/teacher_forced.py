@@ -17,7 +17,7 @@ class Embedded(NamedTuple):
     dropped: object
 
 
-# what a batch of sentence pairs has, and one of text
+# attributes of a batch of sentence pairs, and of a batch of text
 PAIRS = ("source", "target_in", "target_out", "rows")
 TEXT = ("inputs", "targets", "rows")
 
@@ -47,7 +47,7 @@ class TeacherForced(Module):
     """
 
     smoothing = 0.0     # of the labels, in training
-    # the choice whose settings `create` takes besides its own arguments
+    # the configuration class whose settings `create` accepts besides its own arguments
     config_class: ClassVar[type | None] = None
 
     def loss_and_grad(self, batch, state, scale, grads, rng=None):

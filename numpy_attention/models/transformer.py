@@ -90,7 +90,7 @@ class Transformer(TeacherForced):
         at_least(1, inner=inner)
         check_flags(tied=tied, pre_norm=pre_norm)
         check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")
-        positional_encoding(1, size)            # refuses an odd size before anything is drawn
+        positional_encoding(1, size)            # raises for an odd size before anything is drawn
         table = normal(size**-0.5)
         settings = {"size": size, "heads": heads, "inner": inner or 4 * size, "dropout": dropout,
                     "pre_norm": pre_norm, "dtype": dtype}
@@ -173,7 +173,7 @@ class Transformer(TeacherForced):
         if self.decoder_norm is not None:
             y, normed = self.decoder_norm.forward(y)
         words = np.flatnonzero(batch.target_mask)
-        rows = (words % B) * T + words // B     # the same words, counted along the sentences
+        rows = (words % B) * T + words // B     # the same words, numbered sentence by sentence
         read_out = as_rows(y)[rows]                                                # (N, D)
         cache = Cache(memory, encoded, embedded, layers, normed, y.shape, rows)
         return read_out, np.ascontiguousarray(weights.transpose(1, 0, 2)), cache

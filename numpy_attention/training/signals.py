@@ -48,7 +48,7 @@ class Signals:
         self._again = threading.Timer(SOON, os.kill, [os.getpid(), ignored.exc_value.number])
         try:
             self._again.start()
-        except Stopped:                 # a busy machine took longer than SOON to start it
+        except Stopped:                 # it took longer than SOON to start the timer
             self._repeat(ignored)
 
     def over(self) -> None:

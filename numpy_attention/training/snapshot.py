@@ -67,7 +67,7 @@ def read(trainer: Any, path: str | Path) -> None:
         vector[...] = arrays[f"optimizer/{name}"]
     for name in ATTRIBUTES:
         setattr(trainer, name, saved[name])
-    trainer.ranks_before = saved.get("ranks", 1)         # 0.2.0 had none
+    trainer.ranks_before = saved.get("ranks", 1)         # 0.2.0 did not save it
     trainer.best = best
     trainer.best_loss = math.inf if about["best_loss"] is None else about["best_loss"]
     trainer.state = rebuild(about["state"], (arrays[name] for name in leaves(state)))

@@ -48,7 +48,7 @@ class Threads:
     def __enter__(self) -> "Threads":
         keep_freed_memory()
         self._limits = threadpool_limits(1, user_api="blas")
-        self._pool = ThreadPoolExecutor(self.count)      # starts threads with work
+        self._pool = ThreadPoolExecutor(self.count)      # starts threads when they have work
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -126,7 +126,7 @@ def cpu_quota(root: str | Path = "/sys/fs/cgroup",
         if controllers and "cpu" not in controllers.split(","):
             continue
         names = [name for name in group.split("/") if name not in ("", "..")]
-        # version 2 at the root or in unified, version 1 in a folder of the controller
+        # version 2 is at the root or in unified, version 1 in a folder of the controller
         for base in (("", "unified") if not controllers else ("cpu", controllers)):
             for k in range(len(names) + 1):         # a group has no more than those above it
                 folder = Path(root, base, *names[:k])
@@ -166,7 +166,7 @@ def keep_freed_memory() -> None:
         return
     mallopt(M_ARENA_MAX, 1)
     if not mallopt(M_MMAP_THRESHOLD, 1 << 30):
-        # the largest that its manual allows, which older ones insist on
+        # the largest that the manual allows; older versions reject more
         mallopt(M_MMAP_THRESHOLD, 32 << 20)
     mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
     mallopt(M_TOP_PAD, 1 << 26)

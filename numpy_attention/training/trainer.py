@@ -140,7 +140,7 @@ class Trainer:
 
     def threads_here(self) -> int:
         """Return this rank's number of threads. Raises ValueError if ranks cannot share them."""
-        assert self.threads is not None                 # it was chosen if it was None
+        assert self.threads is not None                 # __post_init__ has chosen it if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
             raise ValueError(
@@ -294,7 +294,7 @@ class Trainer:
             "threads": self.threads,
         }
         smoothing = getattr(self.model, "smoothing", 0.0)
-        if smoothing:                       # then the training loss is not that of the text
+        if smoothing:                       # the training loss is then that of smoothed labels
             line["smoothing"] = smoothing
         if self.valid is not None:
             valid = evaluate(self.model, self.valid, pool)

@@ -12,10 +12,10 @@ import numpy as np
 
 from numpy_attention.validation.messages import short_repr
 
-# in which a layer can be made: float32 trains, float64 checks gradients
+# dtypes of layers: float32 for training, float64 for gradient checks
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 BOOL = np.dtype(bool)
-LARGEST = 2**28     # of sizes: two of them multiplied, of eight bytes each, can still be counted
+LARGEST = 2**28     # size: the bytes of a matrix with two such sizes still fit into an integer
 
 
 def as_rows(x):
@@ -88,7 +88,7 @@ def check_floating(dtype):
     """Raise TypeError for a dtype other than float32 and float64."""
     try:
         known = isinstance(dtype, (type, str, np.dtype)) and np.dtype(dtype) in DTYPES
-    except (TypeError, ValueError):                                     # no dtype at all
+    except (TypeError, ValueError):                                     # not a dtype at all
         known = False
     if not known:
         raise TypeError(f"dtype = {short_repr(dtype)}: expected float32, which trains, or float64, "

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from numpy_attention.validation.messages import short_repr, typed_repr
 
 LONGEST = 120       # characters of a path in a message
-PARTIAL = ".partial"            # how the name of a file ends that is being written
+PARTIAL = ".partial"            # suffix of a file that is being written
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
 # names of special files by the bits of their mode
 OTHERS = {
@@ -41,7 +41,7 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None:                     # ours, which says all
+        if error.errno is None:                     # raised by this library, with a full message
             raise
         reason = os.strerror(error.errno)
         advice = ADVICE.get(error.errno, "look at it, or give another")
@@ -126,7 +126,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         mode = mode_of(path)
     if mode is not None and stat.S_IFMT(mode) in OTHERS:
         with path_errors(path, "written"), open(path, "wb") as file:
-            yield file          # a device or a pipe takes it as it comes, and stays what it is
+            yield file          # a device or a pipe is written directly
         return
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     with path_errors(path, "written"):

@@ -9,7 +9,7 @@ from numpy_attention.training.distributed.ranks import Ranks, SingleProcess
 Job = TypeVar("Job")
 Made = TypeVar("Made")
 
-PAUSE = 0.02        # seconds between two looks for a message: MPI itself waits at full load
+PAUSE = 0.02        # seconds between two checks for a message: MPI itself would busy-wait
 
 
 def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], Made],

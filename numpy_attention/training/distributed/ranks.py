@@ -21,7 +21,7 @@ from numpy_attention.module import Array
 from numpy_attention.registry import STARTERS
 
 Value = TypeVar("Value")
-ENDED = 3.0         # seconds in which ranks that fail alike all have failed
+ENDED = 3.0         # seconds within which all ranks fail if they fail for the same reason
 
 
 class SingleProcess:

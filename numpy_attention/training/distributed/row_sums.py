@@ -13,7 +13,7 @@ from numpy_attention.module import Array
 from numpy_attention.training.distributed.ranks import SingleProcess
 
 MANY = 4096     # a table of fewer rows is sent whole
-MOST = 0.5      # and so is one of which a larger part of the rows is touched
+MOST = 0.5      # and so is a table with a larger part of its rows touched
 
 Span = tuple[int, int]          # begin and end in the flat vector
 
