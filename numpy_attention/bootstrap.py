@@ -54,7 +54,7 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
 
 
 def ends(draws: Array | Sequence[float], level: float = LEVEL) -> tuple[float, float]:
-    """Return (low, high), which cut off (1 − level) / 2 of the draws on either side without NaN."""
+    """Return (low, high) that leave out (1 − level) / 2 of the draws on each side; ignore NaN."""
     outside = (1 - level) / 2
     low, high = np.nanquantile(draws, [outside, 1 - outside])
     return float(low), float(high)

@@ -308,7 +308,7 @@ def _some_links(total: int) -> int:
 
 def _lists(hypotheses: Iterable[Sentence],
            references: Iterable[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
-    """Return both as lists with the same number of sentences."""
+    """Return both as lists of sentences. Raises ValueError if their numbers differ."""
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
             raise ValueError(f"{name} must be a list of sentences, got one string: "

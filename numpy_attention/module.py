@@ -162,7 +162,7 @@ class Module:
         return self._converted(np.array)
 
     def astype(self, dtype):
-        """Return a copy in float32, for training, or float64, for checks; else raise TypeError."""
+        """Return a copy: float32 for training, float64 for checks. Raises TypeError for others."""
         check_floating(dtype)
         return self._converted(lambda array: np.array(array, dtype))
 

@@ -24,7 +24,7 @@ class DotAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, D), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    There are no parameters, so query and values must have the same size and the same coordinates.
+    Without parameters, query and values must have one size and agree on what a coordinate means.
     """
 
     @classmethod

@@ -31,7 +31,7 @@ class RoleGradients(NamedTuple):
     query: Array | None     # (T, B, n)   h_t as a query; None: the score ignores queries
     key: Array              # (T, B, n)   as a key of later steps
     value: Array            # (T, B, n)   as a value of later steps
-    predict: Array          # (T, B, n)   as the prediction y_t
+    predict: Array          # (T, B, n)   in the prediction y_t
 
 
 @dataclass(eq=False)

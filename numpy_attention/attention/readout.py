@@ -13,7 +13,7 @@ class HistoryReadout(Module):
 
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory,
     (states (B, M, H), known (B, M)) or None, holds the last states of earlier chunks of the text;
-    the gradient stays within a chunk. `forward` takes the memory before it and returns that after.
+    the gradient stays within a chunk. `forward` maps the memory before it to the memory after it.
 
     A subclass has hidden_size H, output_size O, `carried` (whether, or how many, states are carried
     by default) and `reach` (the number of states needed to continue word by word).
@@ -47,6 +47,5 @@ def activate_backward(dy, y, activation):
 
 
 def last(states, known, keep):
-    """Return the memory of the last `keep` states, or of all if there are fewer; None if keep is 0.
-    """
+    """Return the memory of the last `keep` states, or of all if fewer exist; None if keep is 0."""
     return (states[:, -keep:], known[:, -keep:]) if keep else None

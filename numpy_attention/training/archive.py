@@ -23,7 +23,7 @@ DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError,
 
 
 class InvalidArchive(ValueError):
-    """An entry of an `.npz` file is not one that a checkpoint has."""
+    """Raised for an entry of an `.npz` file that no checkpoint has."""
 
     def __init__(self, path: Path, name: str, given: str, expected: str) -> None:
         super().__init__(f"{path} is not a checkpoint: its entry {name!r} {given}, expected "

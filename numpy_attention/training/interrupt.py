@@ -20,7 +20,7 @@ WARNED = 0.5        # seconds in which SIGTERM follows a warning
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has ended the work; number: that of the signal."""
+    """Raised when a signal has ended the work; number: that of the signal."""
 
     def __init__(self, message: str = "", number: int = signal.SIGINT) -> None:
         super().__init__(message)

@@ -78,7 +78,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     total = vectors[0]
 
     def add(k: int) -> float:
-        """Add up the slice of a thread, and return its sum of squares here."""
+        """Add up the slice of a thread; return the sum of squares on this rank."""
         found = 0.0
         for block in chunks(share_of(len(total), k, pool.count), BLOCK):
             tree(lambda to, one: gather(vectors[to][block], vectors[one][block]), pool.count)

@@ -77,7 +77,7 @@ def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
 
 
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return the number of all ranks' processors, or one per rank if the steps are small.
+    """Return how many threads to use: all processors of all ranks, or one per rank for small steps.
 
     work: parameters × tokens of a step.
     """

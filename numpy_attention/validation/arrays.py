@@ -173,7 +173,7 @@ def at_least(lowest, **sizes):
 
 
 def check_sizes(lowest=1, **sizes):
-    """Raise ValueError unless sizes are whole numbers from `lowest` to LARGEST; None is not."""
+    """Raise ValueError unless sizes are whole numbers from `lowest` to LARGEST; None raises."""
     for name, size in sizes.items():
         check_whole(name, size, lowest)
         if size > LARGEST:

@@ -33,7 +33,7 @@ def plural(number: int, what: str) -> str:
 
 
 def format_error(error: Exception) -> str:
-    """Return the message of an error; one of the system is given the name of its file."""
+    """Return the message of an error; a system error becomes its file name and reason."""
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"
     return str(error) or type(error).__name__

@@ -49,7 +49,7 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
 
 
 def as_path(path: Any, name: str = "path") -> Path:
-    """Return a str or Path as a Path. Raises TypeError for others, ValueError if none can exist."""
+    """Return a str or Path as a Path. Raises TypeError, or ValueError for an impossible name."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} is {typed_repr(path)}: expected a str or a Path")
     text = os.fspath(path)
@@ -141,7 +141,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def short_path(path: str | Path) -> str:
-    """Return a path for a message, of a long one only the end."""
+    """Return a path for a message; of a long one only the end."""
     text = str(path)
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 
