@@ -1,4 +1,4 @@
-"""python -m numpy_attention: the command line."""
+"""The command line, run by `python -m numpy_attention`."""
 
 import sys
 

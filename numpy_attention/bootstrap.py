@@ -1,4 +1,4 @@
-"""How sure a mean is: the bootstrap (Efron 1979), over the sentences or blocks of a text."""
+"""Confidence intervals by the bootstrap (Efron 1979), over the sentences or blocks of a text."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -33,7 +33,7 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     (1 − level) / 2 of the drawn means on either side. To compare two models on one text, pass the
     differences of their totals: the bootstrap is then paired (Koehn 2004).
 
-    ValueError: no units, or only counts of 0; TypeError: rng is not a Generator.
+    Raises ValueError for no units or only counts of 0, TypeError if rng is not a Generator.
     """
     totals = as_numbers("totals", totals)
     counts = as_numbers("counts", counts)
@@ -54,7 +54,7 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
 
 
 def ends(draws: Array | Sequence[float], level: float = LEVEL) -> tuple[float, float]:
-    """(low, high) that leave out (1 − level) / 2 of the draws on either side; NaN is ignored."""
+    """Return (low, high) that leave out (1 − level) / 2 of the draws on each side; ignore NaN."""
     outside = (1 - level) / 2
     low, high = np.nanquantile(draws, [outside, 1 - outside])
     return float(low), float(high)

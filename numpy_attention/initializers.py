@@ -1,4 +1,4 @@
-"""Initial values: init(rng, shape, dtype) → an array, of a caller's Generator.
+"""Initializers: init(rng, shape, dtype) returns an array drawn from a numpy Generator.
 
 The shape of weights is (inputs, outputs).
 """
@@ -17,9 +17,9 @@ HIGHEST = float(np.finfo(np.float32).max)
 
 
 def uniform(bound):
-    """U(−bound, bound), as in Zaremba et al. 2014 and Luong et al. 2015.
+    """Return an initializer U(−bound, bound), as in Zaremba et al. 2014 and Luong et al. 2015.
 
-    ValueError: a bound that cannot be.
+    Raises ValueError unless bound is a finite number of at least 0.
     """
     check_number("initial values from U(−b, b) with b", bound, 0, HIGHEST, FINITE)
 
@@ -29,9 +29,9 @@ def uniform(bound):
 
 
 def normal(deviation):
-    """N(0, deviation²), as in Bahdanau et al. 2015, appendix B.1.
+    """Return an initializer N(0, deviation²), as in Bahdanau et al. 2015, appendix B.1.
 
-    ValueError: a deviation that cannot be.
+    Raises ValueError unless deviation is a finite number of at least 0.
     """
     check_number("initial values from N(0, σ²) with σ", deviation, 0, HIGHEST, FINITE)
 
@@ -41,16 +41,16 @@ def normal(deviation):
 
 
 def glorot(rng, shape, dtype=np.float32):
-    """U(−r, r) with r = √(6 / (inputs + outputs)) (Glorot & Bengio 2010).
+    """Draw from U(−r, r) with r = √(6 / (inputs + outputs)) (Glorot & Bengio 2010).
 
-    It keeps variances alike in both directions.
+    This keeps the variances of activations and of gradients similar in all layers.
     """
     bound = np.sqrt(6 / (shape[0] + shape[-1]))
     return uniform(bound)(rng, shape, dtype)
 
 
 def orthogonal(rng, shape, dtype=np.float32):
-    """→ a cell's recurrent weights (H, G): orthogonal blocks side by side (Saxe et al. 2014)."""
+    """Draw recurrent weights → W (H, G), orthogonal blocks side by side (Saxe et al. 2014)."""
     H = shape[0]
     blocks = []
     for _ in range(max(1, shape[1] // H)):
@@ -60,18 +60,18 @@ def orthogonal(rng, shape, dtype=np.float32):
 
 
 class InitialValues(NamedTuple):
-    """How a model's parameters begin; biases are 0."""
+    """The initializers of a model's parameters; biases are 0."""
 
     weights: Callable
     recurrent: Callable     # weights of a cell from state to state
-    table: Callable         # of words
+    table: Callable         # embeddings of words
 
 
 def initial_values(init, paper):
-    """→ InitialValues.
+    """Return the InitialValues that `init` names.
 
-    init: "paper", those of the paper, which are given; "modern", `glorot`, `orthogonal` and
-    N(0, 0.1²); or a number b, all from U(−b, b). ValueError: neither name nor number.
+    init: "paper", for the argument `paper`; "modern", for `glorot`, `orthogonal` and N(0, 0.1²); or
+    a number b, for U(−b, b) everywhere. Raises ValueError for anything else.
     """
     if not isinstance(init, str):
         return InitialValues(uniform(init), uniform(init), uniform(init))
@@ -81,9 +81,9 @@ def initial_values(init, paper):
 
 
 def check_initial(rng, dtype, *inits):
-    """Check what every `create` draws with: a Generator, a trainable dtype, functions.
+    """Check what every `create` draws with: a Generator, a trainable dtype and initializers.
 
-    Raises TypeError otherwise.
+    Raises TypeError for anything else.
     """
     check_generator(rng)
     check_floating(dtype)

@@ -10,7 +10,7 @@ def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], A
                                                                 Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package.
 
-    modules: {name: the module below the package that defines it}.
+    modules: {public name: the module, relative to the package, that defines it}.
     """
     namespace = vars(sys.modules[package])
 

@@ -43,10 +43,10 @@ class _Score(NamedTuple):
 
 
 class Score(_Score):
-    """A corpus score from 0 to 100, and sacreBLEU's signature, which says how it was computed.
+    """A corpus score from 0 to 100, with sacreBLEU's signature, which says how it was computed.
 
-    low, high: where it lies at 95 % confidence, by a bootstrap over the sentences (Koehn 2004), if
-    that was asked for and there are two or more. note: why the score says little, or "".
+    low, high: the 95 % confidence interval by a bootstrap over the sentences (Koehn 2004), if
+    requested and if there are two or more. note: why the score says little, or "".
     """
 
     note: str = ""
@@ -57,9 +57,9 @@ class Score(_Score):
 
 
 class LengthBucket(NamedTuple):
-    """BLEU of the `count` sentences with low ≤ length < high; None where there are none.
+    """BLEU of the `count` sentences with low ≤ length < high; None if there are none.
 
-    bleu_low, bleu_high: where it lies at 95 % confidence, as `Score` has it, if asked for.
+    bleu_low, bleu_high: its 95 % confidence interval as in `Score`, if requested.
     """
 
     low: float
@@ -72,22 +72,22 @@ class LengthBucket(NamedTuple):
 
 def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
          tokenize: str = "none", rng: np.random.Generator | None = None) -> Score:
-    """Corpus BLEU (Papineni et al. 2002) by sacreBLEU, one reference per sentence.
+    """Return corpus BLEU (Papineni et al. 2002) by sacreBLEU, with one reference per sentence.
 
-    rng: draws an interval; None: there is none.
+    rng: draws a bootstrap interval; None: no interval.
 
     Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are (strings:
-    split at white space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, for
-    untokenised strings, or to cut tokens, joined by spaces, once more. The figure is only
-    comparable with others of the same signature. Where no sentence has four tokens BLEU is 0,
-    however good they are; the Score's note says so.
+    split at white space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, which split
+    untokenised strings, or token lists after joining them with spaces. Scores are only comparable
+    if their signatures are the same. If no sentence has four tokens, BLEU is 0 however good the
+    sentences are, and the Score's note says so.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
         raise ValueError(f"unknown tokeniser {short_repr(tokenize)} for BLEU: "
                          f"choose one of {', '.join(BLEU.TOKENIZERS)}")
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
-    metric = BLEU(tokenize=tokenize, force=tokenised)       # force: without a warning of that
+    metric = BLEU(tokenize=tokenize, force=tokenised)       # force: no warning of tokenised text
     score = _score("BLEU", metric, hypotheses, references, rng)
     score.note = _short_texts(metric, hypotheses, references)
     return score
@@ -95,10 +95,10 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
 
 def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
          word_order: int = 0, rng: np.random.Generator | None = None) -> Score:
-    """Corpus chrF (Popović 2015) by sacreBLEU, one reference per sentence; `word_order=2`: chrF++.
+    """Return corpus chrF (Popović 2015) by sacreBLEU; `word_order=2` gives chrF++.
 
-    rng as `bleu` has it. Sentences are token lists (joined by spaces, which chrF does not
-    count) or strings.
+    There is one reference per sentence. Sentences are token lists (joined by spaces, which chrF
+    does not count) or strings. rng is used as in `bleu`.
     """
     check_whole("word_order", word_order, 0, MOST_WORDS)
     hypotheses, references = _lists(hypotheses, references)
@@ -107,19 +107,19 @@ def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
 
 
 def signature(measure: Callable[..., Score], **how: Any) -> str:
-    """How `bleu` or `chrf` computes, in sacreBLEU's words; how: its further arguments."""
+    """Return the sacreBLEU signature of `bleu` or `chrf` when called with the arguments `how`."""
     return measure([["a"]], [["a"]], **how).signature
 
 
 def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
                    lengths: Iterable[float], edges: Iterable[float], tokenize: str = "none",
                    rng: np.random.Generator | None = None) -> list[LengthBucket]:
-    """BLEU of the sentences of each length, one bucket for each two neighbouring edges.
+    """Return BLEU by sentence length, with one bucket for each two neighbouring edges.
 
-    lengths: one number per sentence, usually its source length. edges: rising; (1, 10, 20,
+    lengths: one number per sentence, usually its source length. edges: ascending; (1, 10, 20,
     math.inf) makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside
     all buckets raises ValueError. rng: draws each bucket's interval over its own sentences; None:
-    there is none.
+    no intervals.
     """
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")
@@ -149,7 +149,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
 
 
 def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequence[Any]]) -> float:
-    """Share of hypotheses equal to their reference.
+    """Return the share of hypotheses that are equal to their reference.
 
     A sentence is a list of tokens or ids, or a string on both sides.
     """
@@ -171,7 +171,7 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
 
 
 def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
-    """Share of sure links (i, j) whose target word j puts its largest weight on source word i.
+    """Return the share of sure links (i, j) whose target word j attends most to source word i.
 
     A target word with two sure links can be right for one of them only. Of equal weights the
     leftmost is the largest. A row of zeros (a window off the end of the sentence) has no
@@ -182,7 +182,7 @@ def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
 
 
 def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> float:
-    """`pointing_accuracy` of pointing along the diagonal: the figure that attention has to beat.
+    """Return `pointing_accuracy` along the diagonal, the baseline that attention has to beat.
 
     rule="proportional": word j of T points at source word j·(S−1)/(T−1) of S, rounded, halves up
                          (0 where T = 1)
@@ -203,9 +203,9 @@ def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> floa
 
 
 def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int = 1) -> float:
-    """Share of the linked target words whose largest weight is at most `distance` from a sure link.
+    """Return the share of linked target words whose largest weight is near a sure link.
 
-    Linked are the target words with a sure link.
+    Near means at most `distance` positions away; linked target words are those with a sure link.
     """
     check_number("distance", distance, 0, expected="0 or more")
     pairs = _pairs(pairs)
@@ -223,16 +223,16 @@ def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int
 
 
 def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[set[Link]]:
-    """Link each target word to the source word of its largest weight: a set for each sentence.
+    """Return links from each target word to the source word of its largest weight, by sentence.
 
-    A row of zeros has none.
+    A row of zeros has no link.
     """
     return [{(i, j) for j, i in enumerate(positions) if i >= 0}
             for positions in _largest(weights, _pairs(pairs))]
 
 
 def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair]) -> float:
-    """Alignment error rate (Och & Ney 2003) of the links A, one set per sentence; 0 is best.
+    """Return the alignment error rate (Och & Ney 2003) of links A, a set per sentence; 0 is best.
 
         AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)        S sure, P possible, S ⊆ P
 
@@ -258,9 +258,9 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
 
 
 def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]:
-    """For each sentence the source position of each target word's largest weight.
+    """Return, for each sentence, the source position of each target word's largest weight.
 
-    −1 for a row of zeros.
+    The position is −1 for a row of zeros.
     """
     weights = as_list("weights", weights, "matrices")
     _same_count("weight matrices", weights, "pairs", pairs)
@@ -285,7 +285,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
 
 
 def _pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Pairs as a list. TypeError: they are none."""
+    """Return pairs as a list. Raises TypeError for anything else."""
     pairs = as_list("pairs", pairs, "Pairs")
     check_pairs(pairs)
     return pairs
@@ -308,7 +308,7 @@ def _some_links(total: int) -> int:
 
 def _lists(hypotheses: Iterable[Sentence],
            references: Iterable[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
-    """Both as lists of as many sentences."""
+    """Return both as lists of sentences. Raises ValueError if their numbers differ."""
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
             raise ValueError(f"{name} must be a list of sentences, got one string: "
@@ -331,7 +331,7 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
     score = Score(name, float(result.score), str(metric.get_signature()))
     if rng is None or len(found) == 1:
         return score
-    # sacreBLEU's own bootstrap stops at a draw in which nothing of chrF is right
+    # sacreBLEU's own bootstrap fails on a draw in which no n-gram of chrF matches
     counts = np.array(metric._extract_corpus_statistics(found, wanted))     # (sentences, counts)
     draws = []
     for _ in range(DRAWS):
@@ -343,7 +343,7 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
 
 def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
                  references: Sequence[Sentence]) -> str:
-    """Say which side has no 4-grams, without which BLEU measures nothing; "": both have some."""
+    """Return which side has no 4-grams, without which BLEU is not meaningful, or ""."""
     for name, sentences in (("translation", hypotheses), ("reference", references)):
         texts = [_text(sentence) for sentence in sentences]
         if not any(texts):
@@ -355,7 +355,7 @@ def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
 
 
 def _text(sentence: Sentence) -> str:
-    """Tokens joined by spaces; white space inside of one, as in a character model's, becomes ␣."""
+    """Join tokens by spaces; white space within a token, as in a character model's, becomes ␣."""
     if isinstance(sentence, str):
         return sentence
     if not is_list(sentence) or not all(isinstance(token, str) for token in sentence):

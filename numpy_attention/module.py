@@ -6,7 +6,7 @@ hyperparameter.
     grads = model.zeros_like()            the gradient model: grads.decoder.attention.W_a is ∂L/∂W_a
     model.vector, grads.vector           all parameters as one flat vector; the fields are its views
 
-Weights are tied by sharing a Module: whatever walks a model visits each object once, and every use
+Weights are tied by sharing a Module: a traversal of a model visits each object once, and every use
 of a shared part adds its gradient to the same place in the gradient model.
 
 A packed model is closed: its parts belong only to it, its lists are tuples, and a field takes
@@ -45,7 +45,7 @@ class Module:
                 yield name, module
 
     def _visits(self, name):
-        """The same, but a shared part under each of its names."""
+        """Yield the same as `modules`, but a shared part under each of its names."""
         yield name, self
         for field in fields(self):
             for part_name, part in _parts(join(name, field.name), getattr(self, field.name)):
@@ -78,12 +78,12 @@ class Module:
 
     @property
     def size(self):
-        """Number of parameters; tied ones count once."""
+        """The number of parameters; tied ones count once."""
         return sum(array.size for _, array in self.named_parameters())
 
     @property
     def dtype(self):
-        """The dtype that all parameters share; ValueError if they differ."""
+        """The dtype that all parameters share. Raises ValueError if they differ."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
             given = ", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items())
@@ -162,7 +162,7 @@ class Module:
         return self._converted(np.array)
 
     def astype(self, dtype):
-        """Return a copy: float32 for training, float64 for checks. TypeError: another dtype."""
+        """Return a copy: float32 for training, float64 for checks. Raises TypeError for others."""
         check_floating(dtype)
         return self._converted(lambda array: np.array(array, dtype))
 
@@ -173,7 +173,7 @@ class Module:
         return rebuilt
 
     def __getstate__(self):
-        """The state for pickle and copy.deepcopy: only the fields.
+        """Return the state for pickle and copy.deepcopy: only the fields.
 
         Views of the vector would become separate arrays.
         """
@@ -183,7 +183,7 @@ class Module:
     def load(self, parameters):
         """Set the parameters from {dotted name: array}.
 
-        ValueError: names or shapes that differ from this model's; TypeError: not numbers.
+        Raises ValueError for other names or shapes than this model's, TypeError for other types.
         """
         check_kind("parameters", parameters, Mapping, "arrays by dotted name")
         own = dict(self.named_parameters())
@@ -218,7 +218,7 @@ class Module:
 
 
 def join(prefix, name):
-    """Dotted name of a part: join("decoder", "W") = "decoder.W"."""
+    """Return the dotted name of a part: join("decoder", "W") = "decoder.W"."""
     return f"{prefix}.{name}" if prefix else name
 
 
@@ -239,21 +239,21 @@ def _has_parts(value):
 
 
 def _kind(value):
-    """What must not change in a field of a packed model, as text: dtype and shape."""
+    """Return as text what must not change in a field of a packed model: dtype and shape."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     return type(value).__name__
 
 
 def _closed(value):
-    """Lists as tuples: a part put into a list later would not be in the vector."""
+    """Turn lists into tuples: a part put into a list later would not be in the vector."""
     if isinstance(value, list) or type(value) is tuple:
         return tuple(map(_closed, value))
     return value
 
 
 def _rebuilt(value, convert, memo):
-    """The same tree of modules with every array converted, shared parts shared again."""
+    """Rebuild a tree of modules with every array converted; shared parts stay shared."""
     if isinstance(value, Module):
         if id(value) not in memo:
             rebuilt = object.__new__(type(value))

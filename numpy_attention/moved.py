@@ -31,7 +31,7 @@ PACKAGE = f"{__package__}."
 
 
 class Moved(MetaPathFinder, Loader):
-    """Import the module at the new path, with a DeprecationWarning, under the old one."""
+    """Finder and loader of old module paths; it imports the new one with a DeprecationWarning."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         old = fullname.removeprefix(PACKAGE)
@@ -50,7 +50,7 @@ class Moved(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Keep the spec of the new path; the module has run already."""
+        """Restore the spec of the new path; the module has already run."""
         spec = module.__spec__
         module.__spec__ = spec and spec.loader_state
 

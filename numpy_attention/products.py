@@ -15,7 +15,7 @@ from threading import Lock
 import numpy as np
 from threadpoolctl import threadpool_info
 
-# of OpenBLAS, those that multiply small matrices without a copy
+# kernels of OpenBLAS that multiply small matrices without a copy
 KERNELS = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 
 SMALL = 10**6       # multiplications of a product that OpenBLAS makes without a copy of W
@@ -29,7 +29,7 @@ _lock = Lock()
 
 
 def numpy_blas():
-    """Return what threadpoolctl knows of NumPy's BLAS; numba may have loaded that of SciPy too."""
+    """Return what threadpoolctl knows about NumPy's BLAS, without SciPy's, which numba may load."""
     known = [one for one in threadpool_info() if one["user_api"] == "blas"]
     return [one for one in known if not {"scipy", "scipy.libs"} & {*Path(one["filepath"]).parts}]
 
@@ -42,7 +42,7 @@ def has_small_kernels():
 
 @contextmanager
 def fixed_weights():
-    """While no weights change: `few_rows` makes panels once, for all products and threads.
+    """Let `few_rows` make panels once for all products and threads, while no weights change.
 
     A nested call uses the panels of the outer one.
     """
@@ -80,7 +80,7 @@ class Panels:
     are cut too, and the products of the parts are added.
     """
 
-    __array_ufunc__ = None      # x @ panels asks __rmatmul__
+    __array_ufunc__ = None      # so that x @ panels calls __rmatmul__
 
     def __init__(self, W, rows):
         self.shape = K, N = W.shape
@@ -99,7 +99,7 @@ class Panels:
         self.rest = np.ascontiguousarray(W[:, self.whole:])
 
     def __rmatmul__(self, x):
-        """x (B, K) → x W (B, N)."""
+        """Multiply x (B, K) → x W (B, N)."""
         y = np.empty((len(x), self.shape[1]), x.dtype)
         panels = y[:, :self.whole].reshape(len(x), -1, WIDTH).transpose(1, 0, 2)     # a view
         np.matmul(x[:, :self.inner], self.blocks[0], out=panels)

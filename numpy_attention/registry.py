@@ -81,7 +81,7 @@ RESETS = ("before", "after")
 UPDATES = ("old", "new")
 SPLITS = ("train", "valid", "test")
 PRECISIONS = ("float32", "float16", "byte")     # of a page's numbers
-MOST_THREADS = 1024     # more than any machine has, and than most have room for
+MOST_THREADS = 1024     # more than any machine can run
 
 # settings of translators on the command line, unless given: for models far smaller than the papers'
 SMALL_MODEL_DEFAULTS: dict[str, dict] = {
@@ -113,7 +113,7 @@ SMALL_MODEL_DEFAULTS: dict[str, dict] = {
 
 
 def started():
-    """Return (rank, count) from the starter of this process; (0, 1) without one."""
+    """Return (rank, count) from the launcher of this process, such as mpirun, or (0, 1)."""
     for count, rank in STARTERS:
         if count in os.environ and rank in os.environ:
             return int(os.environ[rank]), int(os.environ[count])
@@ -126,7 +126,7 @@ def is_custom_code(value):
 
 
 def resolve(what, name, table):
-    """Return the class, or None, of a name in a table; a class with `create` is returned as it is.
+    """Return what a table has for a name, a class or None; return a class with `create` unchanged.
 
     Raises ValueError for a name that the table does not have.
     """

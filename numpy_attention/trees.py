@@ -11,17 +11,17 @@ def tree_map(f, *trees):
 
 
 def rows_of(tree, k, n):
-    """The k-th of n nearly equal parts of the rows, cut where batches are cut."""
+    """Return the k-th of n nearly equal parts of the rows, divided as batches are."""
     return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
 
 
 def join_rows(trees):
-    """The parts of a tree put together again."""
+    """Concatenate the parts of a tree along the rows."""
     return tree_map(lambda *arrays: np.concatenate(arrays), *trees)
 
 
 def leaves(tree):
-    """The arrays of a tree in order."""
+    """Return the arrays of a tree in order."""
     if isinstance(tree, tuple):
         return [array for item in tree for array in leaves(item)]
     if tree is None:
@@ -30,33 +30,33 @@ def leaves(tree):
 
 
 def describe(tree):
-    """The tree's shape for JSON: nested lists, 0 for an array, None; `rebuild` is the way back."""
+    """Return the tree's structure for JSON: nested lists, 0 for an array, None; see `rebuild`."""
     if isinstance(tree, tuple):
         return [describe(item) for item in tree]
     return None if tree is None else 0
 
 
 def rebuild(shape, arrays):
-    """The tree of this shape from an iterator over its arrays."""
+    """Rebuild the tree that `describe` gave as shape, from an iterator over its arrays."""
     if isinstance(shape, list):
         return tuple(rebuild(item, arrays) for item in shape)
     return None if shape is None else next(arrays)
 
 
 def last_leaf(tree):
-    """The last array of a tree."""
+    """Return the last array of a tree."""
     return last_leaf(tree[-1]) if isinstance(tree, tuple) else tree
 
 
 def last_leaf_alone(tree, array):
-    """A tree like this one with `array` for its last leaf, and None for all others."""
+    """Return a tree like this one with `array` as its last leaf and None for all others."""
     if not isinstance(tree, tuple):
         return array
     return (None,) * (len(tree) - 1) + (last_leaf_alone(tree[-1], array),)
 
 
 def cut_columns(array, like):
-    """Split the columns of an array (B, …) into a tree of arrays like this one."""
+    """Split the columns of an array (B, …) into a tree of arrays as wide as those of `like`."""
     if not isinstance(like, tuple):
         return array
     widths = [sum(leaf.shape[1] for leaf in leaves(part)) for part in like]
@@ -65,6 +65,6 @@ def cut_columns(array, like):
 
 
 def join_columns(tree):
-    """A tree's arrays side by side in one: what `cut_columns` took apart."""
+    """Put a tree's arrays side by side in one: the inverse of `cut_columns`."""
     arrays = leaves(tree)
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)

@@ -1,16 +1,16 @@
 """Attention mechanisms.
 
-    memory                  = attention.read(values, mask)          once a sentence: projects keys
-    context, weights, cache = attention.step(query, memory, t)      once a target word: score,
+    memory                  = attention.read(values, mask)          per sentence: project the keys
+    context, weights, cache = attention.step(query, memory, t)      per target word: score,
                                                                     softmax, weighted sum
     dquery                  = attention.step_backward(dcontext, dweights, cache, dmemory, grads)
     dvalues                 = attention.read_backward(memory, dmemory, grads)
                                                                     the large products, once
 
-with dmemory = memory.gradient(): the protocol `Attention` of `numpy_attention.attention.protocol`.
-Most mechanisms are no more than a score, and have the rest from `SoftmaxAttention`;
-`AttentionConfig` makes one from its name. Attention of a language model over its own past asks all
-its questions at once: `HistoryAttention`, and the readers built on it.
+with dmemory = memory.gradient(). The class `Attention` in `numpy_attention.attention.protocol`
+documents these methods. Most mechanisms only define a score and inherit the rest from
+`SoftmaxAttention`; `AttentionConfig` builds one by name. A language model's attention to its own
+past takes all queries at once: see `HistoryAttention`, and the readouts that use it.
 """
 
 from numpy_attention.lazy import exports

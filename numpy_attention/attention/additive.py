@@ -34,7 +34,7 @@ class AdditiveAttention(SoftmaxAttention):
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
         """Draw the weights. size: A; init_v: initializer of v_a, by default `init`.
 
-        The paper sets v_a = 0. ValueError: sizes below 1.
+        The paper sets v_a = 0. Raises ValueError if a size is below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, size=size)
         check_initial(rng, dtype, init, init_v or init)
@@ -48,9 +48,9 @@ class AdditiveAttention(SoftmaxAttention):
         return len(self.U_a)
 
     def read(self, values, mask):
-        """Project the keys k_j = U_a h_j of all positions in one product.
+        """Project the keys k_j = U_a h_j in one product: values (B, S, D), mask (B, S) → Memory.
 
-        values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: another size or dtype.
+        Raises ValueError if values have another size, TypeError if they have another dtype.
         """
         memory = super().read(values, mask)
         keys = as_rows(values) @ self.U_a

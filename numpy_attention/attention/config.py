@@ -1,4 +1,4 @@
-"""An attention by the names of its score and its window."""
+"""Configuration of a decoder's attention: a score and a window, chosen by name."""
 
 from dataclasses import dataclass, fields
 
@@ -14,7 +14,7 @@ from numpy_attention.validation.arrays import at_least, check_sizes
 NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
              "for a window to choose from (Luong et al. 2015 pair local windows with dot and "
              "general): choose window 'global', or another score")
-# (score, window): why they do not go together
+# (score, window): why they cannot be combined
 REFUSED = {
     ("location", "local-m"): NO_CHOICE,
     ("location", "local-p"): NO_CHOICE,
@@ -26,14 +26,14 @@ REFUSED = {
 class AttentionConfig:
     """Configuration of a decoder's attention; `create` builds it.
 
-    attention: a name of `registry.SCORES`, or a class that follows the protocol, whose `create`
-    receives the arguments that it names. window: a name of `registry.WINDOWS`. width: a window has
+    attention: a name of `registry.SCORES`, or a class that follows the protocol, whose `create` is
+    passed the arguments that it names. window: a name of `registry.WINDOWS`. width: a window has
     2 · width + 1 positions. backwards: the sources are reversed, so local-m starts at their end.
-    alignment: the size of the score's and local-p's hidden layer, by default the query's. longest:
-    the largest number of source positions for "location", </s> included. heads: the number of heads
-    for "multi-head".
+    alignment: the size of the hidden layer of the score and of local-p, by default the query's.
+    longest: the largest number of source positions for "location", including </s>. heads: the
+    number of heads for "multi-head".
 
-    ValueError: an unknown name, a score that does not fit the window, or a size below 1.
+    Raises ValueError for an unknown name, a score that does not fit the window, or a size below 1.
     """
 
     attention: str | type = "dot"
@@ -57,9 +57,9 @@ class AttentionConfig:
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention with queries (B, query_size) and values (B, S, value_size).
 
-        others: further arguments that a score's `create` names, such as init_v.
+        others: further arguments for the score, which is passed those that its `create` names.
 
-        ValueError: sizes below 1, or sizes that the score does not allow.
+        Raises ValueError if a size is below 1 or the score does not allow it.
         """
         score = resolve("attention", self.attention, SCORES)
         window = resolve("window", self.window, WINDOWS)
@@ -78,10 +78,10 @@ class AttentionConfig:
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
     """Build the attention of a decoder from its settings, or return the given Module.
 
-    attention: a name of `registry.SCORES`, a class, or a Module on the protocol; settings: those of
-    AttentionConfig; initial: initial values, by the names that a score's `create` has for them.
+    attention: a name of `registry.SCORES`, a class, or a Module that follows the protocol;
+    settings: those of AttentionConfig; initial: initial values, named as in the score's `create`.
 
-    ValueError: a name, sizes or settings that do not fit.
+    Raises ValueError for a name, size or setting that does not fit.
     """
     if not isinstance(attention, Module):
         try:

@@ -24,12 +24,12 @@ class DotAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, D), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    No parameters, so query and values must have one size and agree on what each coordinate means.
+    Without parameters, query and values must have one size and agree on what a coordinate means.
     """
 
     @classmethod
     def create(cls, rng, query_size, value_size):
-        """Build the attention, which has no parameters. ValueError: sizes that differ."""
+        """Build the attention, which has no parameters. Raises ValueError if the sizes differ."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size != value_size:
             raise ValueError(f"query_size = {query_size}, value_size = {value_size}: {ADVICE}")
@@ -66,7 +66,7 @@ class ScaledDotAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        """Draw W_a if the sizes differ; otherwise no parameters. ValueError: sizes below 1."""
+        """Draw W_a only if the sizes differ. Raises ValueError if a size is below 1."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size == value_size:
             return cls()
@@ -97,5 +97,5 @@ class ScaledDotAttention(SoftmaxAttention):
 
 
 def _scaled(x):
-    """x (B, D) / √D."""
+    """Return x (B, D) / √D."""
     return x / x.dtype.type(np.sqrt(x.shape[1]))

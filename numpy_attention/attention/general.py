@@ -31,7 +31,7 @@ class GeneralAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        """Draw W_a. ValueError: sizes below 1."""
+        """Draw W_a. Raises ValueError if a size is below 1."""
         check_sizes(query_size=query_size, value_size=value_size)
         check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, value_size), dtype))

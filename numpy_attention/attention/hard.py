@@ -16,17 +16,17 @@ SOFT_STEP = 2**31       # no target word has this number
 
 @dataclass
 class SampledMemory(Memory):
-    """A memory whose positions are drawn: a hash of key, row and step decides.
+    """A memory for training, whose positions are drawn by a hash of key, row and step.
 
-    So a row draws the same position however a batch is split. `take`, for decoding, gives a Memory
-    that is not sampled.
+    A row therefore draws the same position however a batch is split. `take`, which decoding uses,
+    returns a Memory without sampling.
     """
 
     key: int = 0
     row_ids: Array = field(default_factory=lambda: np.zeros(0, int))    # (B,)
 
     def uniform(self, step):
-        """Numbers in [0, 1), one for each row (B,), that depend on key, row and step alone."""
+        """Return a number in [0, 1) for each row (B,); it depends only on key, row and step."""
         drawn = [mix(mix(np.uint32(row & 0xFFFFFFFF) ^ np.uint32(self.key)) ^ np.uint32(step))
                  for row in self.row_ids.tolist()]
         return np.array(drawn) / 2**32
@@ -35,9 +35,9 @@ class SampledMemory(Memory):
 class Cache(NamedTuple):
     memory: Memory
     weights: Array      # (B, S)    α
-    chosen: Array       # (B, S)    1 at the position that was read; of a soft row, α
+    chosen: Array       # (B, S)    1 at the position that was read; in a soft row, α
     soft: Array         # (B,)      whether a row is soft
-    scored: Any         # what `score` keeps
+    scored: Any         # the cache of `score`
 
 
 @dataclass(eq=False)
@@ -72,7 +72,7 @@ class HardAttention(Module):
         return self.attention.read(values, mask)
 
     def sampled(self, memory, rng, rows):
-        """Return the memory for training; its key, from rng, draws positions.   rows (B,)."""
+        """Return a SampledMemory with a key drawn from rng.   rows (B,)."""
         key = int(rng.integers(2**32))
         return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)
 

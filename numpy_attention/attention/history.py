@@ -1,8 +1,8 @@
 """Attention over the past: all steps of a sequence at once (Salton, Daniluk et al. 2017).
 
-The decoder of a translator asks one question after another; a language model has all its states
-when the questions begin, because attention does not feed back into the recurrence. So the steps
-share every product, and a causal mask says what each may see.
+A translator's decoder makes one query after another. A language model has all its states before
+the first query, because attention does not feed back into the recurrence. So all steps share
+every product, and a causal mask determines which positions each step may attend to.
 """
 
 from typing import Any, NamedTuple
@@ -14,9 +14,9 @@ from numpy_attention.module import Array, Module
 
 
 def causal(mask, T, window=None):
-    """Which positions each of the last T may attend to: unmasked earlier ones within `window`.
+    """Return which positions each of the last T sees: earlier, unmasked and within `window`.
 
-    mask (B, S), S ≥ T → (T, B, S). The position itself is excluded, so the first of all sees
+    mask (B, S), S ≥ T → (T, B, S). A position does not see itself, so the very first one sees
     nothing.
     """
     S = mask.shape[1]
@@ -31,7 +31,7 @@ class Cache(NamedTuple):
     values: Array       # (B, S, D)
     visible: Array      # (T, B, S)
     weights: Array      # (T, B, S)
-    scored: Any         # what `score` keeps
+    scored: Any         # the cache of `score`
 
 
 class HistoryAttention(Module):

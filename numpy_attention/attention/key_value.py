@@ -14,7 +14,7 @@ from numpy_attention.registry import ACTIVATIONS, HISTORY_SCORES, build, resolve
 from numpy_attention.validation.arguments import check_name
 from numpy_attention.validation.arrays import as_rows, at_least, check_parameters, check_sizes
 
-# states that a reader without a window remembers while a text is written word by word
+# states that a readout without a window remembers while a text is generated word by word
 WITHOUT_WINDOW = 64
 
 
@@ -26,12 +26,12 @@ class Cache(NamedTuple):
 
 
 class RoleGradients(NamedTuple):
-    """The terms of ∂L/∂h_t: of what reads h_t, each by the part of h_t that it reads."""
+    """The terms of ∂L/∂h_t, one for each role in which the state h_t is read."""
 
-    query: Array | None     # (T, B, n)   h_t asks; None: the score does not look at the query
-    key: Array              # (T, B, n)   later steps score it
-    value: Array            # (T, B, n)   later steps sum it
-    predict: Array          # (T, B, n)   y_t reads it
+    query: Array | None     # (T, B, n)   h_t as a query; None: the score ignores queries
+    key: Array              # (T, B, n)   as a key of later steps
+    value: Array            # (T, B, n)   as a value of later steps
+    predict: Array          # (T, B, n)   in the prediction y_t
 
 
 @dataclass(eq=False)
@@ -70,8 +70,8 @@ class KeyValueReadout(HistoryReadout):
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
         """Build a readout (T, B, hidden) → (T, B, outputs); the score's size is that of one role.
 
-        ValueError: hidden that is not divisible by roles, an unknown score or activation, or an
-        impossible window or memory.
+        Raises ValueError if roles does not divide hidden, score or activation is unknown, or window
+        or carried is out of range.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -112,7 +112,7 @@ class KeyValueReadout(HistoryReadout):
         return max(self.carried, self.window or WITHOUT_WINDOW)
 
     def forward(self, h, mask, memory=None, keep=None):
-        """h (T, B, H), mask (T, B) → y (T, B, O), the new memory, weights (T, B, M + T), cache.
+        """Read h (T, B, H), mask (T, B) → y (T, B, O), new memory, weights (T, B, M + T), cache.
 
         memory: as in `HistoryReadout`. keep: the size of the new memory, by default `carried`.
         """
@@ -132,7 +132,7 @@ class KeyValueReadout(HistoryReadout):
         return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grads):
-        """dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H), the sum over the roles.
+        """Propagate dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H), a sum over roles.
 
         The states of the memory have no gradient.
         """
@@ -147,7 +147,7 @@ class KeyValueReadout(HistoryReadout):
         return dh
 
     def roles_backward(self, dy, dweights, cache, grads):
-        """dy (T, B, O), dweights (T, B, M + T) or None → RoleGradients, which `backward` adds up.
+        """Propagate dy (T, B, O), dweights (T, B, M + T) or None → the terms of dh, RoleGradients.
         """
         h, r, y, attended = cache
         T = len(h)
@@ -167,7 +167,7 @@ class KeyValueReadout(HistoryReadout):
                              dvalues[:, -T:].transpose(1, 0, 2), dp)
 
     def _part(self, h, role):
-        """h (…, H) → the view of it that a role reads, (…, n)."""
+        """Select what a role reads: h (…, H) → a view of it (…, n)."""
         n = len(self.W_x)
         start = n * self.read_by[role]
         return h[..., start:start + n]

@@ -1,7 +1,7 @@
 """Local attention: a window of source positions (Luong et al. 2015, section 3.2).
 
-Its place runs along or is predicted. Both kinds wrap another attention on the same protocol, which
-then sees only the window.
+The window moves along the source (local-m), or the model predicts its position (local-p). Both
+kinds wrap another attention with the same protocol, which then sees only the window.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head 
 
 @dataclass(eq=False)
 class Window(Module):
-    """Base of both kinds: an attention that sees 2 · width + 1 positions, width a field."""
+    """Base class of local attention, which sees 2 · width + 1 positions; width is a field."""
 
     attention: Module
 
@@ -31,11 +31,11 @@ class Window(Module):
         check_sizes(width=self.width)
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory, the inner attention's."""
+        """Store values (B, S, D), mask (B, S) → Memory of the wrapped attention."""
         return self.attention.read(values, mask)
 
     def around(self, centre, memory):
-        """The memory with its mask cut to the positions s, |s − centre| ≤ width.   centre (B,)."""
+        """Return the memory masked to the positions s with |s − centre| ≤ width.   centre (B,)."""
         S = memory.mask.shape[1]
         near = np.abs(np.arange(S) - centre[:, None]) <= self.width             # (B, S)
         return Memory(memory.values, memory.keys, memory.mask & near)
@@ -55,7 +55,7 @@ class LocalMonotonic(Window):
 
     @classmethod
     def create(cls, rng, attention, width=10, backwards=False):
-        """Build the window, which has no parameters. ValueError: a width below 1."""
+        """Build the window, which has no parameters. Raises ValueError if width is below 1."""
         return cls(attention, width, backwards)
 
     def step(self, query, memory, t):
@@ -67,7 +67,7 @@ class LocalMonotonic(Window):
         return self.attention.step(query, self.around(centre, memory), t)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """dcontext (B, D), dweights (B, S) or None → the wrapped attention's dquery."""
+        """Propagate dcontext (B, D), dweights (B, S) or None → the wrapped attention's dquery."""
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
@@ -84,7 +84,7 @@ class PredictiveCache(NamedTuple):
     distance: Array     # (B, S)   s − p
     gauss: Array        # (B, S)
     weights: Array      # (B, S)
-    attend_cache: tuple  # the inner attention's
+    attend_cache: tuple  # of the wrapped attention
 
 
 @dataclass(eq=False)
@@ -115,7 +115,7 @@ class LocalPredictive(Window):
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):
-        """Draw the weights. size: P, by default the query's. ValueError: sizes below 1."""
+        """Draw the weights. size: P, default query_size. Raises ValueError if a size is below 1."""
         check_sizes(query_size=query_size)
         at_least(1, size=size)
         check_initial(rng, dtype, init)
@@ -142,7 +142,7 @@ class LocalPredictive(Window):
         return sum_of_values(weights, memory), weights, cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
+        """Propagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
         Adds to grads.v_p; the gradients of the values and of W_p are deferred in dmemory.
         """

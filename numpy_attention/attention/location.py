@@ -29,13 +29,13 @@ class LocationAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, longest, init=glorot, dtype=np.float32):
-        """Draw W_a. longest: S_max, the longest source with </s>. ValueError: sizes below 1."""
+        """Draw W_a. longest: S_max, including </s>. Raises ValueError if a size is below 1."""
         check_sizes(query_size=query_size, longest=longest)
         check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, longest), dtype))
 
     def read(self, values, mask):
-        """values (B, S, D), mask (B, S) → Memory. ValueError: a source longer than S_max."""
+        """Store values (B, S, D), mask (B, S) → Memory. Raises ValueError if S exceeds S_max."""
         memory = super().read(values, mask)
         S = values.shape[1]
         longest = self.W_a.shape[1]

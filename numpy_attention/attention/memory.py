@@ -15,7 +15,7 @@ class Memory:
     """Values h_j with their keys, batch-major, and a mask that is True where there is a token."""
 
     values: Array       # (B, S, D)
-    keys: Array | None  # (B, S, …), whatever the mechanism makes of them
+    keys: Array | None  # (B, S, …), as the mechanism computes them
     mask: Array         # (B, S)
 
     def __post_init__(self):
@@ -25,7 +25,7 @@ class Memory:
         check_mask(self.mask, self.values.shape[:2], "(B, S)")
 
     def gradient(self):
-        """Gradients of a Memory: ∂L/∂values, ∂L/∂keys and deferred products."""
+        """Return the gradient of this memory, initially 0, for the backward pass to fill."""
         return zeros_like(self)
 
     def take(self, rows):
@@ -36,10 +36,10 @@ class Memory:
 
 @dataclass
 class MemoryGradient:
-    """∂L/∂values, ∂L/∂keys, and deferred factors, multiplied for all steps at once.
+    """The gradient of a Memory: ∂L/∂values, ∂L/∂keys, and factors of deferred products.
 
-    A mechanism's `step_backward` adds to `values` and `keys`, or defers, and its `read_backward`
-    takes the sums.
+    A mechanism's `step_backward` adds to `values` and `keys` or defers factors; its `read_backward`
+    multiplies the factors of all steps at once.
     """
 
     memory: "Memory | MemoryGradient"
@@ -48,11 +48,11 @@ class MemoryGradient:
 
     @cached_property
     def values(self):
-        """∂L/∂values (B, S, D) apart from what is deferred; 0 at first."""
+        """∂L/∂values (B, S, D) without the deferred products; initially 0."""
         return np.zeros_like(self.memory.values)
 
     def total_values(self):
-        """∂L/∂values (B, S, D): what is deferred, and what was added to `values`, now 0 again."""
+        """Return ∂L/∂values (B, S, D), including the deferred products, and reset `values` to 0."""
         total = sum_over_steps(*self.stacked("values"))
         if "values" in vars(self):              # nothing to add if it was never used
             total += self.values
@@ -61,14 +61,14 @@ class MemoryGradient:
 
     @cached_property
     def wrapped(self):
-        """The gradient of the same memory for an attention inside of another one."""
+        """The gradient of the same memory for a wrapped attention."""
         return zeros_like(self)
 
     def defer(self, name, *factors):
         """Store the factors of one step, each (B, size), by name; a step may use a name twice.
 
-        ValueError, TypeError: a factor of another shape, or than in an earlier step. A user-defined
-        score learns it here, in the line that gives the factor.
+        Raises TypeError for a factor that is not an array, ValueError for one with another shape or
+        another size than in an earlier step: so a user-defined score fails in the line at fault.
         """
         sizes = [factor.shape[-1] for factor in self.pending.get(name, [factors])[0]]
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
@@ -85,15 +85,15 @@ class MemoryGradient:
 
 
 def zeros_like(memory):
-    """A gradient of 0 for a Memory, or for another gradient of it."""
+    """Return a MemoryGradient of zeros, for a Memory or like another MemoryGradient."""
     keys = None if memory.keys is None else np.zeros(memory.keys.shape, memory.keys.dtype)
     return MemoryGradient(memory, keys)
 
 
 def dot_scores(query, memory):
-    """q · h_j at the unmasked positions, else 0: a sum over coordinates.   query (B, D) → (B, S).
+    """Return q · h_j at the unmasked positions, 0 elsewhere.   query (B, D) → (B, S).
 
-    The scores of dot attention; and with dc in place of q, the dα_j of every attention.
+    These are the scores of dot attention and, with dc in place of q, the dα_j of every attention.
     """
     scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
     kernels.dot_scores(np.ascontiguousarray(query), memory.values, memory.mask, scores)
@@ -101,9 +101,9 @@ def dot_scores(query, memory):
 
 
 def sum_of_values(weights, memory):
-    """Σ_j w_j h_j, a sum over positions.   weights (B, S) → (B, D).
+    """Return Σ_j w_j h_j, a sum over positions.   weights (B, S) → (B, D).
 
-    The context, where w = α; and with w = de, ∂L/∂q of scores e_j = q · h_j.
+    This is the context if w = α, and ∂L/∂q of the scores e_j = q · h_j if w = de.
     """
     total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)  # (B, D)
     kernels.weighted_sum(weights, memory.values, total)
@@ -111,9 +111,9 @@ def sum_of_values(weights, memory):
 
 
 def sum_over_steps(factors, rows):
-    """Σ_n f_nj x_n, one product per sentence.   factors (N, B, S), rows (N, B, D) → (B, S, D).
+    """Return Σ_n f_nj x_n for each sentence.   factors (N, B, S), rows (N, B, D) → (B, S, D).
 
-    ∂L/∂h_j, n over the steps: of contexts c_t = Σ_j α_tj h_j with f = α, x = dc; of scores e_tj =
-    q_t · h_j with f = de, x = q. Where both wait under one name, n runs over both.
+    With n over the steps, this is ∂L/∂h_j of contexts c_t = Σ_j α_tj h_j (f = α, x = dc) and of
+    scores e_tj = q_t · h_j (f = de, x = q). If both are deferred under one name, n is over both.
     """
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

@@ -38,7 +38,7 @@ class StepCache(NamedTuple):
 
 @dataclass(eq=False)
 class MultiHeadAttention(Module):
-    """Several attentions side by side (Vaswani et al. 2017, section 3.2.2), with K = V, the values.
+    """Multi-head attention (Vaswani et al. 2017, section 3.2.2), with K = V, the values.
 
         head_i             = Attention(Q W_q^i, K W_k^i, V W_v^i)
         MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o
@@ -48,7 +48,7 @@ class MultiHeadAttention(Module):
     removes. The weights returned are the mean over the heads.
 
     Shapes: queries (B, T, Q), values h (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
-    On the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
+    With the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
     """
 
     W_q: Array  # (Q, A)
@@ -67,10 +67,10 @@ class MultiHeadAttention(Module):
     @classmethod
     def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True,
                init=glorot, dtype=np.float32):
-        """Draw the weights. size: A, over all heads; outputs: O; both by default the query's size.
+        """Draw the weights. size: A, of all heads together; outputs: O; both default to query_size.
 
         A decoder that expects contexts of the annotations' size, such as RNNSearch, needs outputs =
-        value_size. ValueError: A that is not divisible by heads, or a size below 1.
+        value_size. Raises ValueError if heads does not divide A, or a size is below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, heads=heads)
         at_least(1, size=size, outputs=outputs)
@@ -95,13 +95,13 @@ class MultiHeadAttention(Module):
         return y, weights, Cache(values, attend_cache)
 
     def backward(self, dy, dweights, cache, grads):
-        """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D)."""
+        """Map dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D)."""
         values, attend_cache = cache
         dqueries, dkeys_and_values = self.attend_backward(dy, dweights, attend_cache, grads)
         return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grads)
 
     def keys_and_values(self, values):
-        """values h (B, S, D) → k and v of all heads (B, S, 2A), computed once for all queries."""
+        """Project values h (B, S, D) → k and v of all heads (B, S, 2A), once for all queries."""
         rows = as_rows(values)
         k = rows @ self.W_k
         v = rows @ self.W_v + self.b_v
@@ -109,7 +109,7 @@ class MultiHeadAttention(Module):
         return both.reshape(values.shape[:2] + both.shape[1:])
 
     def keys_and_values_backward(self, dkeys_and_values, values, grads):
-        """dkeys_and_values (B, S, 2A), values h (B, S, D) → dvalues (B, S, D)."""
+        """Propagate dkeys_and_values (B, S, 2A), values h (B, S, D) → dvalues (B, S, D)."""
         dk, dv = np.split(as_rows(dkeys_and_values), 2, axis=1)
         rows = as_rows(values)
         # k = h W_k
@@ -135,7 +135,7 @@ class MultiHeadAttention(Module):
         return y, weights.mean(1), AttendCache(queries, joined, attended)
 
     def attend_backward(self, dy, dweights, cache, grads):
-        """dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dkeys_and_values."""
+        """Map dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dkeys_and_values."""
         queries, joined, attended = cache
         rows = as_rows(dy)
         # y = joined W_o + b_o
@@ -166,10 +166,10 @@ class MultiHeadAttention(Module):
         B, _, T, _ = parts.shape
         return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
 
-    # ---- one query after another, as a decoder asks ----------------------------------------------
+    # ---- one query after another, as in a decoder -----------------------------------------------
 
     def read(self, values, mask):
-        """Store values (B, S, D), mask (B, S) → Memory. ValueError, TypeError: size or dtype."""
+        """Check and project values (B, S, D), mask (B, S) → Memory with k and v of all heads."""
         check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
                     "memories are batch-major")
         check_dtype("values", values, self.W_k)
@@ -181,7 +181,7 @@ class MultiHeadAttention(Module):
         return y[:, 0], weights[:, 0], StepCache(memory, attend_cache)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """dcontext (B, O), dweights (B, S) or None → dquery (B, Q); adds to dmemory.keys."""
+        """Map dcontext (B, O), dweights (B, S) or None → dquery (B, Q); add to dmemory.keys."""
         if dweights is not None:
             dweights = dweights[:, None]
         dqueries, dkeys_and_values = self.attend_backward(

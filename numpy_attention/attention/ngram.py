@@ -45,8 +45,8 @@ class NGramReadout(HistoryReadout):
                dtype=np.float32):
         """Draw the weights. order: N.
 
-        ValueError: an order below 2, a state size that is not divisible by N − 1, or an unknown
-        activation.
+        Raises ValueError if order is below 2, N − 1 does not divide hidden, or activation is
+        unknown.
         """
         check_sizes(2, order=order)
         check_sizes(hidden=hidden, outputs=outputs)
@@ -72,7 +72,7 @@ class NGramReadout(HistoryReadout):
         return self.order - 2
 
     def forward(self, h, mask, memory=None, keep=None):
-        """h (T, B, H), mask (T, B) → y (T, B, O), the new memory, None for weights, cache.
+        """Read h (T, B, H), mask (T, B) → y (T, B, O), the new memory, None for weights, cache.
 
         memory: as in `HistoryReadout`, of N − 2 states. keep: return the new memory even if it is
         not carried, as generation word by word requires.
@@ -102,7 +102,7 @@ class NGramReadout(HistoryReadout):
         return np.where(mask[..., None], dh, 0)
 
     def _gather(self, states, T):
-        """[h^1_t; h^2_{t−1}; …] of the last T of the states (B, M + T, H) → (T, B, H)."""
+        """Gather [h^1_t; h^2_{t−1}; …] for the last T of the states (B, M + T, H) → (T, B, H)."""
         B, S, H = states.shape
         parts = np.empty((T, B, H), states.dtype)
         for later, columns in self._columns():
@@ -111,6 +111,6 @@ class NGramReadout(HistoryReadout):
         return parts
 
     def _columns(self):
-        """[(how many steps later it is read, its columns)] of the parts of a state."""
+        """Return [(number of steps until it is read, its columns)] for the parts of a state."""
         n = len(self.W) // (self.order - 1)
         return [(i, slice(i * n, (i + 1) * n)) for i in range(self.order - 1)]

@@ -1,4 +1,4 @@
-"""The four methods that make a class an attention for a decoder."""
+"""The four methods that a decoder calls on an attention."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""Base of the readouts of a language model's history: the states that they remember."""
+"""Base class of the readouts of a language model's history, and the states that they remember."""
 
 import numpy as np
 
@@ -6,24 +6,23 @@ from numpy_attention.module import Module
 
 
 class HistoryReadout(Module):
-    """Base of the readouts, which map each state and its history to the output layer's input.
+    """Base class of readouts, which map each state and its history to the output layer's input.
 
         y, memory, weights, cache = reader.forward(h, mask, memory, keep)
         dh                        = reader.backward(dy, dweights, cache, grads)
 
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory,
-    (states (B, M, H), known (B, M)) or None, holds the last states of the chunks of text before
-    this one; the gradient never leaves the chunk. `forward` takes the memory before the chunk and
-    gives the one after it.
+    (states (B, M, H), known (B, M)) or None, holds the last states of earlier chunks of the text;
+    the gradient stays within a chunk. `forward` maps the memory before it to the memory after it.
 
     A subclass has hidden_size H, output_size O, `carried` (whether, or how many, states are carried
-    by default) and `reach` (how many are needed to continue word by word).
+    by default) and `reach` (the number of states needed to continue word by word).
     """
 
     def remember(self, h, mask, memory, size=None):
-        """→ remembered and new states (B, M + T, H), and which of them exist (B, M + T).
+        """Join remembered and new states → states (B, M + T, H), which of them exist (B, M + T).
 
-        size: without a memory, the number of unknown states to start with.
+        size: the number of unknown states to start with if there is no memory.
         """
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T
@@ -38,15 +37,15 @@ class HistoryReadout(Module):
 
 
 def activate(a, activation):
-    """y = tanh(a), in the memory of a, or "linear": y = a."""
+    """Return tanh(a), computed in place, or a itself if activation is "linear"."""
     return np.tanh(a, out=a) if activation == "tanh" else a
 
 
 def activate_backward(dy, y, activation):
-    """∂L/∂y → ∂L/∂a."""
+    """Return ∂L/∂a from dy = ∂L/∂y and the output y of `activate`."""
     return dy * (1 - y * y) if activation == "tanh" else dy
 
 
 def last(states, known, keep):
-    """The memory of the last `keep` of these states, or as many as there are; None for none."""
+    """Return the memory of the last `keep` states, or of all if fewer exist; None if keep is 0."""
     return (states[:, -keep:], known[:, -keep:]) if keep else None

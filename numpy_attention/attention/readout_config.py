@@ -32,7 +32,7 @@ class ReadoutConfig:
     states kept from the previous batch (for an N-gram model, any number except 0 means order − 2).
     order: N of the N-gram model. activation: "tanh", or "linear" for none.
 
-    ValueError: an unknown name, or an impossible number.
+    Raises ValueError for an unknown name or a number out of range.
     """
 
     attention: str | type = "combined"
@@ -54,7 +54,7 @@ class ReadoutConfig:
 
     @property
     def _order(self):
-        """N of an N-gram model; None with attention."""
+        """The order N of an N-gram model; None with attention."""
         return {"ngram": self.order, "projection": 2}.get(self.attention)
 
     @property
@@ -63,7 +63,7 @@ class ReadoutConfig:
 
     @property
     def roles(self):
-        """Number of parts of a state, which must divide the model's hidden size."""
+        """The number of parts of a state, which must divide the model's hidden size."""
         return self._order - 1 if self._order else self._form["roles"]
 
     def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):

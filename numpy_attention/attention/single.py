@@ -24,7 +24,7 @@ class Single(HistoryAttention):
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
         """Draw the weights. size: A; query_size is not used, as the score ignores the query.
 
-        ValueError: sizes below 1.
+        Raises ValueError if a size is below 1.
         """
         check_sizes(key_size=key_size, size=size)
         check_initial(rng, dtype, init)

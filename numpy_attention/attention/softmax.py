@@ -7,17 +7,17 @@ from numpy_attention.validation.arrays import as_rows
 
 
 def masked_softmax(scores, visible):
-    """α = softmax(e) over the visible positions of the last axis, else 0.
+    """Return α = softmax(e) over the visible positions of the last axis, 0 elsewhere.
 
     scores, visible (…, S) → weights (…, S).
     """
-    weights = np.empty_like(scores, order="C")      # of transposed weights `flat` would be a copy
+    weights = np.empty_like(scores, order="C")      # else `as_rows` might be a copy
     kernels.masked_softmax(as_rows(scores), as_rows(visible), as_rows(weights))
     return weights
 
 
 def masked_softmax_backward(dweights, weights):
-    """de_j = α_j (dα_j − Σ_k α_k dα_k); 0 where α is.   dweights, weights (…, S) → (…, S)."""
+    """Return de_j = α_j (dα_j − Σ_k α_k dα_k), 0 if α = 0.   dweights, weights (…, S) → (…, S)."""
     dscores = np.empty_like(weights, order="C")
     kernels.masked_softmax_backward(as_rows(dweights), as_rows(weights), as_rows(dscores))
     return dscores

@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import as_rows, check_dtype, check_shape
 class Cache(NamedTuple):
     memory: Memory
     weights: Array      # (B, S)
-    scored: Any         # what `score` keeps
+    scored: Any         # the cache of `score`
 
 
 class SoftmaxAttention(Module):
@@ -35,12 +35,12 @@ class SoftmaxAttention(Module):
         dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   for y = x W_a, where W_a is a field
     """
 
-    value_size = None   # D, as the weights have it; None: any
+    value_size = None   # D, if the weights determine it; None: any
 
     def read(self, values, mask):
         """Store values (B, S, D), mask (B, S) → Memory without keys.
 
-        ValueError, TypeError: values of another size or dtype.
+        Raises ValueError if values have another size, TypeError if they have another dtype.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
                     "memories are batch-major")
@@ -60,9 +60,9 @@ class SoftmaxAttention(Module):
         return context, weights, Cache(memory, weights, scored)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
+        """Propagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of the values is deferred in dmemory; a score may defer its matrices' too.
+        The gradient of the values is deferred in dmemory; a score may also defer its matrices'.
         """
         memory, weights, scored = cache
         # c = Σ_j α_j h_j
@@ -78,7 +78,7 @@ class SoftmaxAttention(Module):
     def read_backward(self, memory, dmemory, grads):
         """Propagate to the values → dvalues (B, S, D); add deferred gradients of fields to grads.
 
-        ValueError: deferred factors whose product does not have the shape of their field.
+        Raises ValueError if a product of deferred factors does not have the shape of its field.
         """
         for name in dmemory.pending:
             if name != "values":

@@ -10,7 +10,7 @@ from numpy_attention.module import Module
 
 
 class Cache(NamedTuple):
-    """The two cells' own caches."""
+    """The caches of both cells."""
 
     forward: Any
     backward: Any
@@ -33,9 +33,9 @@ class Bidirectional(Module):
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache.
+        """Run both cells: xs (T, B, I), mask (T, B) → ys (T, B, D), (→h_T, ←h_1), cache.
 
-        rng and row_ids are used only by a stack of cells.
+        rng and row_ids have no effect; only a stack of cells uses them.
         """
         before, after = (None, None) if state is None else state
         ahead, last, forward_cache = self.forward_cell.forward(xs, before, mask)
@@ -45,7 +45,7 @@ class Bidirectional(Module):
         return ys, (last, first), Cache(forward_cache, backward_cache)
 
     def backward(self, dys, dstate, cache, grads):
-        """dys (T, B, D) → dxs (T, B, I), (∂L/∂(initial state) forward and backward).
+        """Propagate dys (T, B, D) → dxs (T, B, I), (∂L/∂(initial state) of either cell).
 
         dstate, or either of its halves, may be None, which means 0.
         """

@@ -19,7 +19,7 @@ from numpy_attention.validation.arrays import (
 
 @dataclass
 class Steps:
-    """Arrays over the T steps of a cell: step t writes index t, and states have index t + 1."""
+    """Arrays over the T steps of a cell: step t writes to index t, its state to index t + 1."""
 
     a: Array        # (T, B, G)         the input's part of the pre-activations
     mask: Array     # (T, B)            False: the row keeps the state it had
@@ -32,26 +32,26 @@ class Steps:
 
     @property
     def U(self):
-        """U as laid out for the product, in a cell that multiplies by U in one piece."""
+        """U, laid out for the product h U, in a cell that multiplies by U in one piece."""
         return self.Us[0]
 
     def is_guarded(self, t, dy, dh, dc=None):
-        """Whether step t is the last, or a gradient does not have the shape (B, H) of a state."""
+        """Whether to check arguments: at the last step, or if a gradient is not (B, H)."""
         alike = dy.shape == dh.shape == (dh if dc is None else dc).shape == self.hs.shape[1:]
         return t == len(self.a) - 1 or not alike
 
 
 @dataclass
 class StepGradients:
-    """Gradients of T steps, at the two parts of the pre-activations: the input's a and u = h U."""
+    """Gradients of T steps with respect to both parts of the pre-activations, a and u = h U."""
 
     a: Array        # (T, B, G)
-    u: Array        # (T, B, G)         the same array as a, of a cell that reads a + u alone
-    U_Ts: list[Any]     # of each block of U its transpose, laid out for the products du Uᵀ
+    u: Array        # (T, B, G)         the same array as a in cells that only read a + u
+    U_Ts: list[Any]     # transposed blocks of U, laid out for the products du Uᵀ
 
     @property
     def U_T(self):
-        """Uᵀ laid out, of a cell that multiplies U whole."""
+        """Uᵀ, laid out for the product du Uᵀ, in a cell that multiplies by U in one piece."""
         return self.U_Ts[0]
 
 
@@ -71,7 +71,7 @@ class Cell(Module):
     """
 
     steps_type = Steps
-    # how many gates' columns stand side by side in W, U and b; None: any number
+    # number of gates, whose columns are side by side in W, U and b; None: any number
     gates: ClassVar[int | None] = None
 
     def __post_init__(self):
@@ -95,7 +95,7 @@ class Cell(Module):
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     def _blocks(self):
-        """The blocks of U that a step multiplies one after the other."""
+        """Return the blocks of U by which a step multiplies, one after the other."""
         return [self.U]
 
     # ---- the input's part: one product for all steps ----------------------------------------
@@ -112,17 +112,17 @@ class Cell(Module):
         return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
     def _weights_backward(self, da, xs, grads):
-        """The weights' half, for a stack, which has needed dxs step by step."""
+        """Add only the gradients of W and b, for a stack, which computes dxs step by step."""
         grads.W += as_rows(xs).T @ as_rows(da)
         grads.b += as_rows(da).sum(0)
 
     # ---- step by step, forward --------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
-        """Allocate the steps of a (T, B, G) from `state` (None: zeros); rng, row_ids: a stack's.
+        """Allocate the steps of a (T, B, G) from `state` (None: zeros); rng and row_ids are unused.
 
-        The steps reuse `a` and set its padding to 0. ValueError: shapes that do not fit;
-        TypeError: a mask that is not boolean, or an array whose dtype is not that of the weights.
+        The steps reuse `a` and set its padding to 0. Raises ValueError for shapes that do not fit,
+        TypeError for a mask that is not boolean or an array whose dtype is not that of the weights.
         """
         check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         check_dtype("a", a, self.U)
@@ -130,7 +130,7 @@ class Cell(Module):
         if mask is None:
             mask = np.ones((T, B), bool)
         check_mask(mask, (T, B), "(T, B)")
-        a[~mask] = 0            # whatever padding holds, no step of it overflows
+        a[~mask] = 0            # so that no step of the padding overflows
         hs = np.empty((T + 1, B, self.hidden_size), a.dtype)
         steps = self.steps_type(a, mask, hs, [few_rows(U, B, T) for U in self._blocks()])
         zero = self.zero_state(B)
@@ -188,7 +188,7 @@ class Cell(Module):
     # ---- a whole sequence -------------------------------------------------------------------
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
-        """xs (T, B, I), mask (T, B) → ys (T, B, H), last state, cache; rng, row_ids: a stack's."""
+        """Run all steps: xs (T, B, I), mask (T, B) → ys (T, B, H), last state, cache."""
         steps = self.begin(self.project(xs), state, mask)
         for t in range(len(xs)):
             self.step(t, steps)
@@ -208,7 +208,7 @@ class Cell(Module):
 
 
 def check_state(what, state, like):
-    """Raise ValueError or TypeError for a state that is not made like this one, by this cell."""
+    """Raise ValueError or TypeError unless a state has the arrays, shapes and dtype of `like`."""
     given = arrays(state)
     wanted = arrays(like)
     if len(given) != len(wanted):
@@ -222,5 +222,5 @@ def check_state(what, state, like):
 
 
 def arrays(state):
-    """The arrays of a cell's state, h first."""
+    """Return the arrays of a cell's state, h first."""
     return state if isinstance(state, tuple) else (state,)

@@ -70,7 +70,7 @@ class GRU(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, reset="after", update="old", init=glorot,
                recurrent=orthogonal, dtype=np.float32):
-        """Draw the weights; biases are 0. ValueError: sizes below 1, or an unknown convention."""
+        """Draw the weights; biases are 0. Raises ValueError for a bad size, reset or update."""
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
         _check_convention(reset, update)
@@ -85,7 +85,7 @@ class GRU(Cell):
         return self.update == "new"
 
     def _blocks(self):
-        """U; with reset="before" U_rz, which multiplies h, and U_n, which multiplies s = r ∘ h."""
+        """Return [U] or, with reset="before", [U_rz, U_n], which multiply h and s = r ∘ h."""
         if self.reset == "after":
             return [self.U]
         H = self.hidden_size
@@ -151,7 +151,7 @@ class GRU(Cell):
 
 
 def _check_convention(reset, update):
-    """→ the two in words. ValueError: no such convention."""
+    """Return the convention as text, for messages. Raises ValueError if it is unknown."""
     given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):

@@ -47,7 +47,7 @@ class LSTM(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0,
                dtype=np.float32):
-        """Draw the weights; biases are 0 except the forget gate's. ValueError: sizes below 1."""
+        """Draw the weights; biases are 0 except forget_bias. Raises ValueError if a size is < 1."""
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
         W = init(rng, (inputs, 4 * hidden), dtype)

@@ -26,7 +26,7 @@ class RNN(Cell):
 
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, dtype=np.float32):
-        """Draw the weights; b = 0. ValueError: sizes below 1."""
+        """Draw the weights; b = 0. Raises ValueError if a size is below 1."""
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
         return cls(W=init(rng, (inputs, hidden), dtype),

@@ -14,22 +14,22 @@ from numpy_attention.validation.messages import typed_repr
 
 @dataclass
 class StackedSteps:
-    """The steps of all layers, and the arrays between two of them."""
+    """The steps of all layers, and the arrays between neighbouring layers."""
 
     layers: list[Steps]
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
     Ws: list[Any]           # W (H, G) of each of these, laid out for the product D(h) W of a step
-    keys: list[Any]         # of each such D; None: no dropout
+    keys: list[Any]         # the key of each such D; None: no dropout
     row_ids: Array            # (T, B)    of the rows, which D hashes
 
     @property
     def a(self):
-        """→ the first layer's pre-activations (T, B, G): a decoder adds to a[t] before step t."""
+        """The first layer's pre-activations (T, B, G); a decoder adds to a[t] before step t."""
         return self.layers[0].a
 
     @property
     def hs(self):
-        """→ the top layer's states (T + 1, B, H)."""
+        """The top layer's states (T + 1, B, H)."""
         return self.layers[-1].hs
 
 
@@ -42,7 +42,7 @@ class StackedGradients:
 
     @property
     def a(self):
-        """→ ∂L/∂a (T, B, G) of the first layer."""
+        """∂L/∂a (T, B, G) of the first layer."""
         return self.layers[0].a
 
 
@@ -103,8 +103,8 @@ class Stacked(Module):
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
         """Allocate the steps of all layers; draw a dropout key for each layer except the first.
 
-        rng None: no dropout. row_ids (T, B): integers, by default 0, 1, 2, … ValueError: the number
-        of states differs from that of the cells. Also raises both errors of `Cell.begin`.
+        Without rng there is no dropout. row_ids (T, B): integers, by default 0, 1, 2, … Raises the
+        errors of `Cell.begin`, and ValueError unless there is one state for each cell.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
@@ -169,9 +169,9 @@ class Stacked(Module):
     # ---- a whole sequence -------------------------------------------------------------------
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
-        """xs (T, B, I) → ys (T, B, H) of the top layer, the layers' last states, cache.
+        """Run all layers: xs (T, B, I) → ys (T, B, H) of the top one, all last states, cache.
 
-        rng None: no dropout. ValueError: the number of states differs from that of the cells.
+        Without rng there is no dropout. Raises ValueError unless there is one state for each cell.
         """
         last = []
         cache = Cache([], [])
@@ -196,7 +196,7 @@ class Stacked(Module):
         return dys, tuple(reversed(dfirst))
 
     def _states(self, state):
-        """One state for each layer, None where there is none. ValueError: another number."""
+        """Return a state, or None, for each layer. Raises ValueError for another number of them."""
         if state is None:
             return (None,) * len(self.cells)
         if not isinstance(state, tuple) or len(state) != len(self.cells):
@@ -207,6 +207,6 @@ class Stacked(Module):
 
 
 def stack(make, sizes, dropout=0.0):
-    """As `Stacked.create`, but a single layer is returned without a stack."""
+    """Build the layers of `Stacked.create`; return a single one by itself, without a stack."""
     made = Stacked.create(make, sizes, dropout)
     return made.cells[0] if len(made.cells) == 1 else made

@@ -1,4 +1,4 @@
-"""Search and sampling: greedy search, beam search, random samples.
+"""Decoding: greedy search, beam search and random sampling.
 
-`protocols` says what a model must have for it.
+`protocols` defines the methods that a model needs for it.
 """

@@ -29,7 +29,7 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
                 length_penalty: float = 1.0,
                 max_length: int | None = None,
                 never: Sequence[int] = ()) -> list[list[Hypothesis]]:
-    """Translate source (S, B), ids with </s>, source_mask (S, B); list hypotheses, best first.
+    """Translate source (S, B), ids with </s>, source_mask (S, B); return hypotheses, best first.
 
     For each sentence, keep the `beam` most probable prefixes. A prefix that ends in </s> is
     finished, and its place in the beam stays empty. The search ends when `beam` hypotheses have
@@ -37,8 +37,8 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
     ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. A sentence's
     result does not depend on the rest of its batch. <pad>, <s> and ids in `never` are not chosen.
 
-    ValueError: an empty sentence, beam or max_length below 1, ids outside the vocabulary;
-    ArithmeticError: log p is not a number.
+    Raises ValueError for an empty sentence, beam or max_length below 1, or ids outside the
+    vocabulary, and ArithmeticError if log p is not a number.
     """
     check_sources(model, source, source_mask)
     check_whole("beam", beam, 1, WIDEST)
@@ -77,9 +77,9 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
 
 
 def _largest(so_far: Array, log_probs: Array, count: int) -> list[tuple[int, int, float]]:
-    """(row, token, total) of the `count` largest so_far (N,) + log_probs (N, V), largest first.
+    """Return (row, token, total) of the `count` largest so_far (N,) + log_probs (N, V), in order.
 
-    Of equals the earlier comes first. Fewer where there are no more that are finite.
+    The largest comes first, and equal ones keep their order. There are fewer if fewer are finite.
     """
     if log_probs.dtype not in (np.float32, np.float64):
         log_probs = log_probs.astype(np.float64)        # compiled code has no others

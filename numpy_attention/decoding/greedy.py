@@ -21,12 +21,12 @@ from numpy_attention.products import fixed_weights
 @fixed_weights()
 def greedy(model: Translator, source: Array, source_mask: Array,
            max_length: int | None = None, never: Sequence[int] = ()) -> list[Hypothesis]:
-    """Translate a batch.   source (S, B) ids with </s>, source_mask (S, B) → one for each sentence.
+    """Translate source (S, B), ids with </s>, source_mask (S, B); return one Hypothesis each.
 
-    Stops at </s>, after max_length words, and in any case after twice the source's length and 10
-    more. <pad>, <s> and the ids in `never` are never chosen. Sentences that have ended leave the
-    batch. ValueError: an empty sentence, max_length below 1, ids that there are not;
-    ArithmeticError: log p is not a number.
+    A translation ends with </s>, after max_length words, or after twice the source's length plus 10
+    words. <pad>, <s> and the ids in `never` are never chosen. Finished sentences leave the batch.
+    Raises ValueError for an empty sentence, max_length below 1 or ids outside the vocabulary, and
+    ArithmeticError if log p is not a number.
     """
     check_sources(model, source, source_mask)
     limit = longest(source_mask, max_length)                        # (B,)

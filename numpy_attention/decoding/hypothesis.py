@@ -30,17 +30,17 @@ class Hypothesis:
         return self.ids[:-1] if self.finished else self.ids
 
     def score(self, length_penalty: float) -> float:
-        """log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14).
+        """Return log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14).
 
-        The length is that with </s>. A length_penalty of 0 compares sums of log p. ValueError: it
-        is not a number, or its power overflows.
+        The length includes </s>. With length_penalty = 0, the score is the sum of log p. Raises
+        ValueError unless it is a number from −100 to 100.
         """
         check_penalty(length_penalty)
         return self.log_probability / ((5 + len(self.ids)) / 6) ** length_penalty
 
 
 class Prefix(NamedTuple):
-    """The beginning of a translation, while a search writes it."""
+    """The beginning of a translation during a search."""
 
     sentence: int                   # its place in the batch
     ids: list[int] = []
@@ -48,11 +48,11 @@ class Prefix(NamedTuple):
     weights: list[Array] = []       # of (S,)
 
     def followed_by(self, token: int, log_probability: float, weights: Array) -> "Prefix":
-        """The prefix one token longer, with the log p of the whole."""
+        """Return the prefix extended by a token, with the log p of the whole."""
         return Prefix(self.sentence, self.ids + [token], log_probability, self.weights + [weights])
 
     def ends(self, limit: Array) -> bool:
-        """Whether </s> was reached, or as many words as its sentence is allowed, limit (B,)."""
+        """Whether the prefix ends with </s> or has the most words for its sentence, limit (B,)."""
         return self.ids[-1] == EOS or len(self.ids) >= limit[self.sentence]
 
     def hypothesis(self) -> Hypothesis:
@@ -67,7 +67,7 @@ def check_penalty(length_penalty: float) -> None:
 def check_sources(model: Any, source: Array, source_mask: Array) -> None:
     """Check the model and the source arguments of a search.
 
-    TypeError: another kind of argument; ValueError: source and source_mask are not (S, B).
+    Raises TypeError for an argument of another type, ValueError for another shape than (S, B).
     """
     check_methods("model", model, "a translator", "start", "next")
     check_integers("source", source, (None, None), "(S, B)")
@@ -75,9 +75,9 @@ def check_sources(model: Any, source: Array, source_mask: Array) -> None:
 
 
 def longest(source_mask: Array, max_length: int | None) -> Array:
-    """Steps to allow each sentence (B,): twice its source's length plus 10, or max_length.
+    """Return the step limits of sentences (B,): twice the source's length plus 10, or max_length.
 
-    ValueError: an empty sentence, or a max_length below 1.
+    Raises ValueError for an empty sentence or a max_length below 1.
     """
     check_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
@@ -92,8 +92,7 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
 
 
 def never_chosen(never: Sequence[int], V: int) -> list[int]:
-    """The ids that no search chooses, <pad> and <s>, and these. ValueError: ids outside 0 … V − 1.
-    """
+    """Return the ids to exclude: <pad>, <s> and `never`. Raises ValueError for ids not below V."""
     ids = as_integers("never", never)
     if ids.size and not 0 <= ids.min() <= ids.max() < V:
         raise ValueError(f"never holds {ids.min()} to {ids.max()}: expected ids from 0 to {V - 1}")
@@ -101,9 +100,9 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
 
 
 def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> None:
-    """Write −inf into log p (…, V) at the ids that are never chosen.
+    """Write −inf into log_probs (…, V) at the ids that are never chosen.
 
-    ArithmeticError: a log p that is not a number, or a row with nothing left to choose from.
+    Raises ArithmeticError if a log p is not a number, or a row has nothing left to choose from.
     """
     log_probs[..., list(never)] = -np.inf
     if not (log_probs.max(-1) > -np.inf).all():             # the largest of a row with a NaN is NaN

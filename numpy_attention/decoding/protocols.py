@@ -9,25 +9,25 @@ class State(Protocol):
     """The state of a translator, a row for each sentence or hypothesis of the batch."""
 
     def take(self, rows: Array) -> "State":
-        """The state of these rows, in this order; a row may occur more than once, or not at all."""
+        """Return the state of these rows, in this order; rows may be repeated or left out."""
 
 
 class Translator(Protocol):
-    """Writes one word after another, given a source sentence."""
+    """A model that writes one word after another, given a source sentence."""
 
     def start(self, source: Array, mask: Array) -> Any:
-        """Read the source (S, B) → the State before the first target word."""
+        """Return the State before the first target word of source (S, B)."""
 
     def next(self, tokens: Array, state: Any) -> tuple[Array, Array, Any]:
-        """Previous words (B,), <s> first → log p of the next (B, V), weights (B, S), State."""
+        """Predict from the previous words (B,), first <s> → log p (B, V), weights (B, S), State."""
 
 
 class LanguageModel(Protocol):
-    """Writes one token after another, given those before; only the model reads its state."""
+    """A model that writes one token after another; only the model itself reads its state."""
 
     def next(self, tokens: Array, state: Any = None) -> tuple[Array, Array | None, Any]:
-        """A token each (B,) → log p of the next (B, V), weights (B, S) or None, state.
+        """Predict from one token each (B,) → log p (B, V), weights (B, S) or None, state.
 
         The weights are over the S states remembered, oldest first; None without attention. A
-        translator is one too, once it has started: its weights are over the source.
+        translator that has started can be used too: its weights are over the source.
         """

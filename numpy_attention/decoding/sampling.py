@@ -21,7 +21,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 class Reading(NamedTuple):
-    """A model after reading a text: log p of the next token, attention weights, the state."""
+    """The result of reading a text: log p of the next token, attention weights, the state."""
 
     log_probabilities: Array            # (V,)
     weights: list[Array | None]         # one for each step read, as a Choice has them
@@ -29,7 +29,7 @@ class Reading(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One token written: its id, the model's own log p of it, the attention weights."""
+    """A token that was chosen: its id, the model's own log p of it, the attention weights."""
 
     id: int
     log_probability: float
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
-    """Read ids with a model; the first is usually </s>. ValueError: no ids."""
+    """Read ids with a model; the first is usually </s>. Raises ValueError if there are no ids."""
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
@@ -61,12 +61,12 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     least `top_p` (Holtzman et al. 2020, section 3.1). Temperature 0 takes the most probable token.
     <pad>, <s> and the ids in `never` are never chosen.
 
-    Ends after `length` tokens, or after `sentences` ends of sentence. reset: the state is empty
-    again after each </s>, for a model that was trained on sentences one by one. One random number a
-    step is drawn from rng.
+    Ends after `length` tokens, or after `sentences` ends of sentence. reset: clear the state after
+    each </s>, for a model that was trained on single sentences. Each step draws one random number
+    from rng.
 
-    TypeError: rng is not a Generator. ValueError: settings out of range. ArithmeticError: log
-    p is not a number, or nothing is left to choose from.
+    Raises TypeError if rng is not a Generator, ValueError for settings out of range, and
+    ArithmeticError if log p is not a number or nothing is left to choose from.
     """
     check_methods("model", model, "a language model", "next")
     check_kind("start", start, Reading, "a Reading, as `read` gives")
@@ -98,16 +98,16 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
 
 
 def _next(model: LanguageModel, id: int, state: Any) -> tuple[Array, Array | None, Any]:
-    """One step of one row → log p (V,), weights (S,) or None, state."""
+    """Run one step of one row → log p (V,), weights (S,) or None, state."""
     log_probs, weights, state = model.next(np.array([id], np.int64), state)
     return log_probs[0], None if weights is None else weights[0].copy(), state
 
 
 def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
            top_k: int | None = None, top_p: float | None = None) -> int:
-    """Draw one id from log p (V,), which need not add up to 1; −inf is never drawn.
+    """Draw an id from log_p (V,), whose probabilities need not sum to 1; −inf is never drawn.
 
-    Errors as `sample` has them.
+    Raises the same errors as `sample`.
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
         raise TypeError(f"log_p is {typed_repr(log_p)}: expected an array of floats (V,)")
@@ -139,7 +139,7 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
-    """Ids that are never chosen. TypeError: no Reading. ValueError: ids that there are not."""
+    """Return the ids never chosen. Raises TypeError for no Reading, ValueError for unknown ids."""
     if not isinstance(start.log_probabilities, np.ndarray):
         raise TypeError(
             f"start holds {typed_repr(start.log_probabilities)}: expected a Reading, as "

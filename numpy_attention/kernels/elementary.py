@@ -20,8 +20,9 @@ FLAGS = {"contract", "nsz", "arcp"}
 
 
 def compiled(fastmath):
-    """numba's njit with these liberties; compiled code is cached in a folder for the next
-    process, where there is one to write in: else a RuntimeWarning says so.
+    """Return a decorator: numba's njit with these fastmath flags.
+
+    Compiled code is cached on disk; if no folder is writable, a RuntimeWarning says so.
     """
     how = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
 
@@ -39,7 +40,7 @@ def compiled(fastmath):
         def save_if_possible(*compiled_kernel):
             try:
                 save(*compiled_kernel)
-            except OSError:             # the disk is full, or a quota is
+            except OSError:             # the disk or a quota is full
                 _warn_of_no_folder()
 
         cache.save_overload = save_if_possible
@@ -82,9 +83,9 @@ TWO = np.float32(2)
 
 @kernel
 def exp_float32(x):
-    """e^x = 2^n e^r with n = round(x / ln 2) and |r| ≤ ln 2 / 2.
+    """Return e^x = 2^n e^r with n = round(x / ln 2) and |r| ≤ ln 2 / 2.
 
-    Relative error below 2e-7 on [−87, 88], where x is clamped.
+    The relative error is below 2e-7 on [−87, 88], to which x is clamped.
     """
     x = LOWEST if x < LOWEST else x
     x = HIGHEST if x > HIGHEST else x
@@ -97,7 +98,7 @@ def exp_float32(x):
 
 @kernel
 def tanh_float32(x):
-    """tanh(x): an odd polynomial below 0.625, 1 − 2 / (e^{2|x|} + 1) with x's sign above."""
+    """Return tanh(x), an odd polynomial if |x| < 0.625, else ±(1 − 2 / (e^{2|x|} + 1))."""
     size = -x if x < np.float32(0) else x
     z = x * x
     inner = x + x * z * (T0 + z * (T1 + z * (T2 + z * (T3 + z * T4))))
@@ -108,22 +109,22 @@ def tanh_float32(x):
 
 @kernel
 def sigmoid_float32(x):
-    """σ(x) = 1 / (1 + e^{−x})."""
+    """Return σ(x) = 1 / (1 + e^{−x})."""
     return ONE / (ONE + exp_float32(-x))
 
 
 def exp(x):
-    """e^x in x's own dtype."""
+    """Return e^x in the dtype of x."""
     return exp_float32(x) if isinstance(x, np.float32) else np.float64(math.exp(x))
 
 
 def tanh(x):
-    """tanh(x) in x's own dtype."""
+    """Return tanh(x) in the dtype of x."""
     return tanh_float32(x) if isinstance(x, np.float32) else np.float64(math.tanh(x))
 
 
 def sigmoid(x):
-    """σ(x) in x's own dtype; in float64 as (1 + tanh(x / 2)) / 2, which cannot overflow."""
+    """Return σ(x) in the dtype of x; float64 uses (1 + tanh(x / 2)) / 2, which cannot overflow."""
     if isinstance(x, np.float32):
         return sigmoid_float32(x)
     return np.float64(0.5 + 0.5 * math.tanh(0.5 * x))
@@ -152,7 +153,7 @@ def _sigmoid(x):
 
 @kernel
 def row_max(row):
-    """max_j row_j. It may pass over a NaN, which shows in everything made of the row itself.
+    """Return max_j row_j. It may ignore a NaN, which shows in all that is computed from the row.
 
     LLVM does not vectorise the maximum of one row, but it does the elementwise maximum of two. So
     the row is cut into blocks of LANES columns, whose elementwise maximum is searched at the end.
@@ -170,7 +171,7 @@ def row_max(row):
 
 @reduction
 def row_sum(row):
-    """Σ_j row_j."""
+    """Return Σ_j row_j."""
     total = row.dtype.type(0)
     for j in range(row.shape[0]):
         total += row[j]
@@ -179,7 +180,7 @@ def row_sum(row):
 
 @reduction
 def row_dot(a, b):
-    """Σ_j a_j b_j."""
+    """Return Σ_j a_j b_j."""
     total = a.dtype.type(0)
     for j in range(a.shape[0]):
         total += a[j] * b[j]

@@ -1,11 +1,11 @@
-"""All gates of one step of a recurrent cell, forward and backward; rows that a mask leaves out.
+"""All gates of one step of a recurrent cell, forward and backward, and masked rows.
 
 Shapes: batch B, hidden size H, G = gates · H. a (B, G) is the input's part of the pre-activations,
-u (B, G) the recurrent part, one block of H columns a gate. x' is x after the step.
+u (B, G) the recurrent part, one block of H columns per gate. x' is x after the step.
 
 In a backward kernel each comment quotes the forward line that the lines below it differentiate,
 from the last one up. dy is ∂L/∂h' from whatever read h', dh_next from the later steps, dnext their
-sum. What reaches h through the product u = h U, which is du Uᵀ, is for the caller to add.
+sum. The caller adds du Uᵀ, the gradient that reaches h through the product u = h U.
 """
 
 from numpy_attention.kernels.elementary import kernel, sigmoid, tanh
@@ -15,7 +15,7 @@ from numpy_attention.kernels.guard import guarded
 @guarded(mask="B bool", before="B H", after="B H")
 @kernel
 def keep(mask, before, after):
-    """A masked row keeps what it had, after = before; mask (B,) is False there."""
+    """Set after = before in masked rows, those where mask (B,) is False."""
     for b in range(mask.shape[0]):
         if not mask[b]:
             after[b, :] = before[b]
@@ -24,7 +24,7 @@ def keep(mask, before, after):
 @guarded(mask="B bool", dy="B H", dh_next="B H", da="B G", du="B G", dh="B H")
 @kernel
 def keep_backward(mask, dy, dh_next, da, du, dh):
-    """Backward of `keep` of h in a step: dnext passes, and a and u have not been read."""
+    """Backward of `keep` for h: in masked rows dh = dy + dh_next, and da and du are 0."""
     for b in range(mask.shape[0]):
         if not mask[b]:
             da[b, :] = 0
@@ -39,21 +39,21 @@ def keep_backward(mask, dy, dh_next, da, du, dh):
 
 @kernel
 def halves(row):
-    """The blocks of two gates."""
+    """Split a row into the blocks of two gates."""
     H = row.shape[0] // 2
     return row[:H], row[H:]
 
 
 @kernel
 def thirds(row):
-    """The blocks of three gates."""
+    """Split a row into the blocks of three gates."""
     H = row.shape[0] // 3
     return row[:H], row[H:2 * H], row[2 * H:]
 
 
 @kernel
 def quarters(row):
-    """The blocks of four gates."""
+    """Split a row into the blocks of four gates."""
     H = row.shape[0] // 4
     return row[:H], row[H:2 * H], row[2 * H:3 * H], row[3 * H:]
 
@@ -64,7 +64,7 @@ def quarters(row):
 @guarded(a="B H", u="B H", h_next="B H")
 @kernel
 def elman(a, u, h_next):
-    """h' = tanh(a + u)."""
+    """Compute h' = tanh(a + u)."""
     for b in range(a.shape[0]):
         ab = a[b]
         ub = u[b]
@@ -76,7 +76,7 @@ def elman(a, u, h_next):
 @guarded(dy="B H", dh_next="B H", h_next="B H", da="B H")
 @kernel
 def elman_backward(dy, dh_next, h_next, da):
-    """Backward of `elman`: da = du, at the pre-activations."""
+    """Backward of `elman`: da = du, the gradient of the pre-activations."""
     one = h_next.dtype.type(1)
     for b in range(h_next.shape[0]):
         dyb = dy[b]
@@ -95,7 +95,7 @@ def elman_backward(dy, dh_next, h_next, da):
 @guarded(a="B 4H", u="B 4H", c="B H", gates="B 4H", h_next="B H", c_next="B H")
 @kernel
 def lstm(a, u, c, gates, h_next, c_next):
-    """i, f, o = σ(a + u), g = tanh(a + u);  c' = f c + i g,  h' = o tanh(c')."""
+    """Compute i, f, o = σ(a + u), g = tanh(a + u);  c' = f c + i g,  h' = o tanh(c')."""
     for b in range(c.shape[0]):
         ai, af, ag, ao = quarters(a[b])
         ui, uf, ug, uo = quarters(u[b])
@@ -116,7 +116,7 @@ def lstm(a, u, c, gates, h_next, c_next):
          da="B 4H", dc="B H")
 @kernel
 def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
-    """Backward of `lstm`: da = du = [di df dg do], at the pre-activations, and dc."""
+    """Backward of `lstm`: da = du = [di df dg do], of the pre-activations, and dc."""
     one = c.dtype.type(1)
     for b in range(c.shape[0]):
         i, f, g, o = quarters(gates[b])
@@ -150,9 +150,9 @@ def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
 @guarded(a="B 3H", u="B 3H", b_n="H", h="B H", gates="B 3H", s="B H", h_next="B H")
 @kernel
 def gru(a, u, b_n, h, new, gates, s, h_next):
-    """Reset after the product: r, z = σ(a + u), s = u_n + b_n, n = tanh(a_n + r s).
+    """Step, reset after the product: r, z = σ(a + u), s = u_n + b_n, n = tanh(a_n + r s).
 
-    Then h' = (1 − z) n + z h, or with new h' = z n + (1 − z) h.
+    Then h' = (1 − z) n + z h, or h' = z n + (1 − z) h if `new` is true.
     """
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
@@ -176,7 +176,7 @@ def gru(a, u, b_n, h, new, gates, s, h_next):
          dh="B H")
 @kernel
 def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
-    """Backward of `gru`: da = [dr dz dn] and du = [dr dz ds], at the pre-activations, and dh."""
+    """Backward of `gru`: da = [dr dz dn] and du = [dr dz ds], of the pre-activations, and dh."""
     one = h.dtype.type(1)
     sign = -one if new else one
     for b in range(h.shape[0]):
@@ -210,7 +210,7 @@ def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
 @guarded(a="B 3H", u="B 2H", h="B H", gates="B 3H", s="B H")
 @kernel
 def gru_reset(a, u, h, gates, s):
-    """Reset before the product, first half: r, z = σ(a + u) with u (B, 2H), and s = r h."""
+    """First half of a step, reset before the product: r, z = σ(a + u) with u (B, 2H), s = r h."""
     for b in range(h.shape[0]):
         ar, az, _ = thirds(a[b])
         ur, uz = halves(u[b])
@@ -226,7 +226,7 @@ def gru_reset(a, u, h, gates, s):
 @guarded(a="B 3H", u_n="B H", h="B H", gates="B 3H", h_next="B H")
 @kernel
 def gru_update(a, u_n, h, new, gates, h_next):
-    """Second half, after the product u_n = s U_n: n = tanh(a_n + u_n), and h' as in `gru`."""
+    """Second half of a step, from u_n = s U_n: n = tanh(a_n + u_n), and h' as in `gru`."""
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
         _, _, an = thirds(a[b])
@@ -244,7 +244,7 @@ def gru_update(a, u_n, h, new, gates, h_next):
 @guarded(dy="B H", dh_next="B H", gates="B 3H", h="B H", da="B 3H", dh="B H")
 @kernel
 def gru_update_backward(dy, dh_next, gates, h, new, da, dh):
-    """Backward of the second half: the z and n blocks of da, and dh."""
+    """Backward of `gru_update`: the z and n blocks of da, and dh."""
     one = h.dtype.type(1)
     sign = -one if new else one
     for b in range(h.shape[0]):
@@ -270,7 +270,7 @@ def gru_update_backward(dy, dh_next, gates, h, new, da, dh):
 @guarded(ds="B H", gates="B 3H", h="B H", da="B 3H", dh="B H")
 @kernel
 def gru_reset_backward(ds, gates, h, da, dh):
-    """Backward of the first half, from ds = da_n U_nᵀ: the r block of da; r ds is added to dh."""
+    """Backward of `gru_reset` from ds = da_n U_nᵀ: the r block of da; r ds is added to dh."""
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
         r, _, _ = thirds(gates[b])

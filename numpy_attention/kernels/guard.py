@@ -15,15 +15,15 @@ REAL = (np.dtype(np.float32), np.dtype(np.float64))
 def guarded(**axes):
     """Decorate a kernel with the axes of its arrays, such as a="B 4H", h="B H".
 
-    A letter is one size in all of them. The arrays have one dtype, float32 or float64, except those
-    that name another: "B S bool", "N int", "N float64". The entries of "N int < V" are indices of
+    A letter has one size in all arrays. The arrays have one dtype, float32 or float64, except those
+    with another one: "B S bool", "N int", "N float64". The entries of "N int < V" are indices into
     the axis V. Any other array raises ValueError.
     """
     return lambda kernel: Guarded(kernel, axes)
 
 
 class Guarded:
-    """A kernel as called from outside of its module; `compiled` is the kernel itself."""
+    """A kernel that checks its arguments first; `compiled` is the kernel without the check."""
 
     def __init__(self, kernel, axes):
         update_wrapper(self, kernel, updated=())
@@ -50,7 +50,7 @@ class Guarded:
         return getattr(self.compiled, "py_func", self.compiled)
 
     def in_loop(self, first):
-        """Return the kernel for one step of a loop: its guard takes a tenth of a small step."""
+        """Return the guarded kernel if first, else `compiled`: a guard is 10 % of a small step."""
         return self if first else self.compiled
 
     def __call__(self, *arguments):
@@ -64,7 +64,7 @@ class Guarded:
         return self.compiled(*arguments)
 
     def _check(self, arguments):
-        """Raise ValueError unless all arrays have their shapes and dtypes; else remember these."""
+        """Raise ValueError unless all shapes and dtypes are right; remember them if they are."""
         sizes = {}
         real = None
         for name, place, axes, dtype, text in self.arrays:
@@ -93,7 +93,7 @@ class Guarded:
                          for _, place, *_ in self.arrays]
 
     def _check_indices(self, arguments):
-        """Raise ValueError for an index that its axis does not have."""
+        """Raise ValueError if an index is out of range for its axis."""
         for name, place, axis in self.indices:
             size = next(arguments[other].shape[axes.index((1, axis))]
                         for _, other, axes, *_ in self.arrays if (1, axis) in axes)
@@ -104,7 +104,7 @@ class Guarded:
 
 
 def _fits(dtype, kind, real):
-    """Whether a dtype is of this kind; real: the one that all real arrays have."""
+    """Whether a dtype is of this kind; real: the dtype that all real arrays share."""
     if kind == "real":
         return dtype == real and real in REAL
     if kind == "int":

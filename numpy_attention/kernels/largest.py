@@ -1,4 +1,4 @@
-"""The few largest of many sums, which a beam asks for at every step."""
+"""The few largest of many sums, which beam search needs at every step."""
 
 import math
 
@@ -10,7 +10,7 @@ BLOCK = 256     # sums that are compared at once with the least of those found
 
 @reduction
 def any_above(before, row, least):
-    """Whether some before + row_v is above `least`."""
+    """Return whether any before + row_v is above `least`."""
     found = False
     for v in range(row.shape[0]):
         found |= before + row[v] > least
@@ -20,11 +20,11 @@ def any_above(before, row, least):
 @guarded(so_far="N float64", log_p="N V", rows="K int", tokens="K int", totals="K float64")
 @kernel
 def largest(so_far, log_p, rows, tokens, totals):
-    """The K largest of so_far_n + log p_nv, largest first, the earlier of equals first.
+    """Find the K largest of so_far_n + log p_nv, largest first; equal ones keep their order.
 
-    so_far (N,), log_p (N, V); rows, tokens and totals (K,) receive n, v and the sums. Returns how
-    many there are: fewer than K where fewer are finite. Few blocks hold a sum above the last of
-    those found, and the others are skipped.
+    so_far (N,), log_p (N, V); rows, tokens and totals (K,) receive n, v and the sums. Returns the
+    number of sums found: fewer than K if fewer are finite. Few blocks hold a sum above the last one
+    found so far, and the others are skipped.
     """
     K = totals.shape[0]
     if K == 0:

@@ -1,4 +1,4 @@
-"""Rows of a table, backward, and dropout, whose mask depends on the row's name alone."""
+"""The backward pass of table lookups, and dropout, whose mask depends only on the ids of rows."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from numpy_attention.kernels.guard import guarded
 @guarded(ids="N int < V", rows="N E", table="V E")
 @kernel
 def scatter_add(ids, rows, table):
-    """table[ids_n] += rows_n, in the order of n: the backward pass of rows_n = table[ids_n].
+    """Compute table[ids_n] += rows_n in the order of n: the backward pass of rows_n = table[ids_n].
 
     ids (N,), rows (N, E), table (V, E).
     """
@@ -23,7 +23,7 @@ def scatter_add(ids, rows, table):
 @guarded(x="N D", row_ids="N int", y="N D")
 @kernel
 def dropout(x, row_ids, key, threshold, scale, y):
-    """y_nj = scale · x_nj where a hash of (key, names_n, j) is at least threshold, else 0.
+    """Set y_nj = scale · x_nj where a hash of (key, row_ids_n, j) is at least threshold, else 0.
 
     x, y (N, D); row_ids (N,) integers; key, threshold 32-bit. Two rounds of multiply and shift (the
     finaliser of MurmurHash3, Appleby 2011) mix the three numbers; the same call on dy is the
@@ -41,7 +41,7 @@ def dropout(x, row_ids, key, threshold, scale, y):
 
 @kernel
 def mix(h):
-    """A bijection of the 32-bit integers: each bit that goes in moves about half of those out."""
+    """Hash a 32-bit integer, one to one: each input bit changes about half of the output bits."""
     h = np.uint32(h ^ np.uint32(h >> np.uint32(16)))
     # a product of 64 bits, cut: one of 32 bits overflows, of which plain Python warns
     h = np.uint32(np.uint64(h) * np.uint64(0x85EBCA6B) & np.uint64(0xFFFFFFFF))

@@ -1,4 +1,4 @@
-"""Scores whose inner loop NumPy would have to materialise: the additive one, forward and back."""
+"""The additive score, forward and backward; NumPy would have to materialise its inner loop."""
 
 from numpy_attention.kernels.elementary import kernel, row_dot, tanh
 from numpy_attention.kernels.guard import guarded
@@ -7,10 +7,10 @@ from numpy_attention.kernels.guard import guarded
 @guarded(q="T B A", keys="B S A", v="A", visible="T B S bool", hidden="A", scores="T B S")
 @kernel
 def additive_scores(q, keys, v, visible, hidden, scores):
-    """e_tbj = v · tanh(q_tb + k_bj) where step t of row b may look at position j, else 0.
+    """Compute e_tbj = v · tanh(q_tb + k_bj) where step t of row b may attend to j, 0 elsewhere.
 
-    q (T, B, A) projected queries, keys (B, S, A), v (A,), visible (T, B, S); hidden (A,) is room
-    for one row; scores (T, B, S). Nothing of T · S · A numbers is ever stored.
+    q (T, B, A) projected queries, keys (B, S, A), v (A,), visible (T, B, S); hidden (A,) is scratch
+    space for one row; scores (T, B, S). No array of T · S · A numbers is ever stored.
     """
     for b in range(keys.shape[0]):
         for t in range(q.shape[0]):
@@ -31,10 +31,10 @@ def additive_scores(q, keys, v, visible, hidden, scores):
          dq="T B A", dkeys="B S A", dv="A")
 @kernel
 def additive_scores_backward(dscores, q, keys, v, visible, dq, dkeys, dv):
-    """dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da   with x = tanh(q_tb + k_bj).
+    """Backward of `additive_scores`: set dq, and add to dkeys and dv.
 
-    tanh is computed again: at 0.3 ns an element it costs less than fetching it from memory. Adds to
-    dkeys and dv.
+    dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da   with x = tanh(q_tb + k_bj).
+    tanh is computed again: at 0.3 ns an element, that costs less than fetching it from memory.
     """
     one = v.dtype.type(1)
     for b in range(keys.shape[0]):

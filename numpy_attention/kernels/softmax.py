@@ -9,10 +9,10 @@ from numpy_attention.kernels.guard import guarded
 @guarded(scores="B S", mask="B S bool", weights="B S")
 @kernel
 def masked_softmax(scores, mask, weights):
-    """α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj, else 0; all 0 where none is.
+    """Compute α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj, 0 elsewhere.
 
-    scores, weights (B, S); mask (B, S) boolean. A NaN among a row's unmasked scores makes its
-    weights NaN.
+    scores, weights (B, S); mask (B, S) boolean. A row without such a position has weights 0. A NaN
+    among a row's unmasked scores makes its weights NaN.
     """
     zero = scores.dtype.type(0)
     for b in range(scores.shape[0]):
@@ -36,7 +36,7 @@ def masked_softmax(scores, mask, weights):
 @guarded(dweights="B S", weights="B S", dscores="B S")
 @kernel
 def masked_softmax_backward(dweights, weights, dscores):
-    """ds_j = α_j (dα_j − Σ_k α_k dα_k); 0 where α is 0."""
+    """Compute ds_j = α_j (dα_j − Σ_k α_k dα_k), which is 0 where α is 0."""
     for b in range(weights.shape[0]):
         w = weights[b]
         dw = dweights[b]
@@ -50,7 +50,7 @@ def masked_softmax_backward(dweights, weights, dscores):
 @guarded(weights="B S", values="B S D", context="B D")
 @kernel
 def weighted_sum(weights, values, context):
-    """c_b = Σ_j α_bj h_bj.   weights (B, S), values (B, S, D) → context (B, D)."""
+    """Compute c_b = Σ_j α_bj h_bj.   weights (B, S), values (B, S, D) → context (B, D)."""
     for b in range(weights.shape[0]):
         c = context[b]
         c[:] = 0
@@ -65,7 +65,7 @@ def weighted_sum(weights, values, context):
 @guarded(query="B D", values="B S D", mask="B S bool", scores="B S")
 @kernel
 def dot_scores(query, values, mask, scores):
-    """e_bj = q_b · h_bj at the unmasked positions, else 0.
+    """Compute e_bj = q_b · h_bj at the unmasked positions, 0 elsewhere.
 
     query (B, D), values (B, S, D), mask (B, S) → scores (B, S).
     """
@@ -78,9 +78,9 @@ def dot_scores(query, values, mask, scores):
 @guarded(logits="N V", b="V", room="V")
 @kernel
 def log_softmax(logits, b, room):
-    """log p_n = z_n − max z_n − log Σ_v e^{z_nv − max z_n}  with z = logits + b, in place.
+    """Compute log p_n = z_n − max z_n − log Σ_v e^{z_nv − max z_n}  with z = logits + b, in place.
 
-    logits (N, V), b (V,); room (V,) holds one row's exponentials.
+    logits (N, V), b (V,); room (V,) is scratch space for one row's exponentials.
     """
     for n in range(logits.shape[0]):
         z = logits[n]
@@ -98,7 +98,7 @@ def log_softmax(logits, b, room):
 @guarded(logits="N V", b="V", targets="N int < V", losses="N float64")
 @kernel
 def cross_entropy(logits, b, targets, scale, losses):
-    """Loss and gradient of a softmax in one pass, in place.
+    """Compute the loss and gradient of a softmax in one pass, in place.
 
         z = logits + b,  p = softmax(z),  losses_n = −log p_n[target_n]
         logits becomes ∂/∂z of scale · Σ_n losses_n, which is scale (p − onehot(target))

@@ -18,7 +18,7 @@ SQUARED = 1 << 15       # numbers whose squares are added up before the next one
 
 @reduction
 def any_nonzero(row):
-    """Whether some number of a row is not 0."""
+    """Return whether any number of a row is not 0."""
     found = row.shape[0] > 0 and row[0] != 0
     if not found:                           # so a row of a dense gradient is not read twice
         for j in range(row.shape[0]):
@@ -29,7 +29,7 @@ def any_nonzero(row):
 @guarded(total="N", other="N")
 @kernel
 def gather(total, other):
-    """total += other, other = 0."""
+    """Compute total += other, then set other = 0."""
     zero = total.dtype.type(0)
     for start in range(0, total.shape[0], BLOCK):
         to = total[start:start + BLOCK]
@@ -43,14 +43,14 @@ def gather(total, other):
 @guarded(table="N D", found="N bool")
 @kernel
 def touched_rows(table, found):
-    """found_i: whether row i has a number that is not 0."""
+    """Set found_i to whether row i of the table has a number that is not 0."""
     for i in range(table.shape[0]):
         found[i] = any_nonzero(table[i])
 
 
 @reduction
 def sum_of_squares(g):
-    """Σ g_i² in float64."""
+    """Return Σ g_i² in float64."""
     total = np.float64(0)
     for i in range(g.shape[0]):
         total += np.float64(g[i]) * np.float64(g[i])
@@ -60,7 +60,7 @@ def sum_of_squares(g):
 @guarded(g="N")
 @kernel
 def squared_norm(g, before=0.0):
-    """before + Σ g_i² in float64, a sum for every SQUARED numbers: its bits depend on these."""
+    """Return before + Σ g_i² in float64, SQUARED terms at a time, on which its bits depend."""
     total = before
     for start in range(0, g.shape[0], SQUARED):
         total += sum_of_squares(g[start:start + SQUARED])
@@ -70,7 +70,7 @@ def squared_norm(g, before=0.0):
 @guarded(w="N", g="N", velocity="N")
 @kernel
 def momentum(w, g, velocity, rate, mu, factor):
-    """v = μ v + g,  w −= rate v."""
+    """Update v = μ v + g,  w −= rate v."""
     zero = w.dtype.type(0)
     for i in range(w.shape[0]):
         velocity[i] = mu * velocity[i] + factor * g[i]
@@ -81,7 +81,7 @@ def momentum(w, g, velocity, rate, mu, factor):
 @guarded(w="N", g="N")
 @kernel
 def sgd(w, g, rate):
-    """w −= rate g; `factor` is in the rate."""
+    """Update w −= rate g, where rate includes `factor`."""
     zero = w.dtype.type(0)
     for start in range(0, w.shape[0], BLOCK):
         ws = w[start:start + BLOCK]
@@ -95,9 +95,9 @@ def sgd(w, g, rate):
 @guarded(w="N", g="N", m="N", v="N")
 @kernel
 def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
-    """m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²,  w −= rate m / (√v / root2 + ε).
+    """Update m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²,  w −= rate m / (√v / root2 + ε).
 
-    rate holds 1 / (1 − β₁ᵗ), root2 is √(1 − β₂ᵗ): the bias corrections.
+    rate includes 1 / (1 − β₁ᵗ), and root2 is √(1 − β₂ᵗ): the bias corrections.
     """
     zero = w.dtype.type(0)
     one = w.dtype.type(1)

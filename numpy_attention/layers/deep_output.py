@@ -39,7 +39,7 @@ class DeepOutput(Module):
 
     @classmethod
     def create(cls, rng, hidden, embedding, context, size, init=glorot, dtype=np.float32):
-        """size: l; b = 0. ValueError: sizes below 1."""
+        """Draw the weights; b = 0. size: l. Raises ValueError if a size is below 1."""
         check_sizes(hidden=hidden, embedding=embedding, context=context, size=size)
         check_initial(rng, dtype, init)
         U_o = init(rng, (hidden, 2 * size), dtype)
@@ -48,7 +48,7 @@ class DeepOutput(Module):
         return cls(U_o, V_o, C_o, np.zeros(2 * size, dtype), Maxout())
 
     def forward(self, s, Ey, c):
-        """→ t (N, l), cache."""
+        """Compute t~ and its maxout → t (N, l), cache."""
         a = s @ self.U_o                                                    # (N, 2l)  t~
         a += Ey @ self.V_o
         a += c @ self.C_o
@@ -57,7 +57,7 @@ class DeepOutput(Module):
         return t, Cache(s, Ey, c, chosen)
 
     def backward(self, dt, cache, grads):
-        """∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
+        """Propagate ∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
         s, Ey, c, chosen = cache
         # t = maxout(t~)
         da = self.maxout.backward(dt, chosen)                               # (N, 2l)

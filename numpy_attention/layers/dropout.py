@@ -1,4 +1,4 @@
-"""Dropout: its mask depends only on the seed, the call and the row's name."""
+"""Dropout: its mask depends only on the seed, the call and the id of the row."""
 
 import math
 from dataclasses import dataclass
@@ -39,13 +39,13 @@ class Dropout(Module):
                      expected="a number in [0, 1), the share of values set to 0")
 
     def draw(self, rng):
-        """Return a key for masks that several calls share; None in evaluation (rng None)."""
+        """Return a key for masks that several calls share; None if rng is None or the rate is 0."""
         if rng is None or self.rate == 0:
             return None
         return rng.integers(2**32, dtype=np.uint32)
 
     def forward(self, x, rng, row_ids=None):
-        """Return y, cache; rng None: y = x. row_ids: integers x.shape[:-1], default 0, 1, …"""
+        """Return y and cache; y = x without rng. row_ids: integers x.shape[:-1], default 0, 1, …"""
         return self.apply(x, self.draw(rng), row_ids)
 
     def apply(self, x, key, row_ids=None):
@@ -65,7 +65,7 @@ class Dropout(Module):
         return self._masked(dy, cache)
 
     def _masked(self, x, mask):
-        """m ∘ x / (1 − rate)."""
+        """Return m ∘ x / (1 − rate)."""
         x = np.ascontiguousarray(x)
         y = np.empty_like(x)
         threshold = np.uint32(self.rate * 2**32)
@@ -75,7 +75,7 @@ class Dropout(Module):
 
 
 def position_ids(T, rows):
-    """rows (B,) of the sentences → row_ids (T, B) of their positions, which dropout hashes.
+    """Number the positions for dropout: rows (B,) of the sentences → row_ids (T, B).
 
     They are the same however a batch is split.
     """

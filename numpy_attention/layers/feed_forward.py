@@ -25,21 +25,21 @@ class FeedForward(Module):
 
     @classmethod
     def create(cls, rng, size, inner, init=glorot, dtype=np.float32):
-        """size: D, inner: of the layer between. ValueError: sizes below 1."""
+        """Draw the weights. size: D; inner: hidden size. Raises ValueError if a size is below 1."""
         check_sizes(size=size, inner=inner)
         check_initial(rng, dtype, init)
         return cls(Linear.create(rng, size, inner, init=init, dtype=dtype),
                    Linear.create(rng, inner, size, init=init, dtype=dtype))
 
     def forward(self, x):
-        """x (…, D) → y (…, D), cache."""
+        """Apply both layers: x (…, D) → y (…, D), cache."""
         hidden, x = self.inner.forward(x)                       # a Linear's cache is its input
         np.maximum(hidden, 0, out=hidden)
         y, hidden = self.outer.forward(hidden)
         return y, Cache(x, hidden)
 
     def backward(self, dy, cache, grads):
-        """∂L/∂y (…, D) → dx (…, D)."""
+        """Propagate ∂L/∂y (…, D) → dx (…, D)."""
         x, hidden = cache
         # y = hidden W_2 + b_2
         dhidden = self.outer.backward(dy, hidden, grads.outer)

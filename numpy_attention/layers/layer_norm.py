@@ -1,4 +1,4 @@
-"""Layer normalisation (Ba, Kiros & Hinton 2016)."""
+"""Layer normalization (Ba, Kiros & Hinton 2016)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class LayerNorm(Module):
 
     @classmethod
     def create(cls, size, dtype=np.float32):
-        """Initialize g = 1 and b = 0. ValueError: a size below 1."""
+        """Initialize g = 1 and b = 0. Raises ValueError if size is below 1."""
         check_sizes(size=size)
         check_floating(dtype)
         return cls(np.ones(size, dtype), np.zeros(size, dtype))
@@ -45,7 +45,7 @@ class LayerNorm(Module):
         return self.g * normal + self.b, Cache(normal, scale)
 
     def backward(self, dy, cache, grads):
-        """∂L/∂y (…, D) → dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε) (…, D)."""
+        """Map dy (…, D) → dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε) (…, D)."""
         normal, scale = cache
         # y = g ∘ x̂ + b
         grads.b += as_rows(dy).sum(0)

@@ -12,13 +12,13 @@ from numpy_attention.products import few_rows, has_small_kernels
 from numpy_attention.validation.arrays import check_shape, check_sizes, chunks
 
 BLOCK = 512     # rows at a time: logits of V = 10,000 in float32 are then 20 MB
-FEW = 32        # rows, up to which E xᵀ is faster than x Eᵀ if panels are not
-WORDS = 2048    # words at a time whose ∂L/∂E is made: the sum of a block stays in the cache
+FEW = 32        # rows up to which E xᵀ is faster than x Eᵀ, unless panels can be used
+WORDS = 2048    # words per block of ∂L/∂E, whose sum then stays in the cache
 
 
 @dataclass(eq=False)
 class Output(Module):
-    """Softmax over the vocabulary with its loss.   x (N, K), targets (N,).
+    """Softmax over the vocabulary with cross-entropy loss.   x (N, K), targets (N,).
 
     p = softmax(E x + b), loss −log p[target].
 
@@ -30,9 +30,9 @@ class Output(Module):
 
     @classmethod
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
-        """Build the layer, b = 0. size: K; words: an Embedding, with `size` columns, to share.
+        """Build the layer; b = 0. size: K; words: an Embedding to share, with `size` columns.
 
-        ValueError: sizes below 1, or sizes that do not fit.
+        Raises ValueError if a size is below 1 or does not fit the shared table.
         """
         check_sizes(size=size, vocabulary=vocabulary)
         check_initial(rng, dtype, init)
@@ -52,7 +52,7 @@ class Output(Module):
         return log_p
 
     def _scores(self, x):
-        """E x of each row.   x (N, K) → (N, V)."""
+        """Return E x of each row.   x (N, K) → (N, V)."""
         if len(x) <= FEW and not has_small_kernels():
             return np.ascontiguousarray((self.words.E @ x.T).T)
         return x @ few_rows(self.words.E.T, len(x))
@@ -107,7 +107,7 @@ class Output(Module):
                 # mean_v (−log p[v]) = −log p[target] + z[target] − mean_v z[v],  z = logits + b
                 above = (logits + self.b)[at_targets] - logits.mean(1) - self.b.mean()
             cross_entropy(logits, self.b, targets[rows], logits.dtype.type(scale), losses)
-            dlogits = logits                                # what the kernel leaves there
+            dlogits = logits                                # as the kernel has written them
             if smoothing:
                 losses += smoothing * above
                 dlogits -= dlogits.dtype.type(scale * smoothing / len(self.b))

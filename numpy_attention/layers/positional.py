@@ -6,13 +6,13 @@ from numpy_attention.validation.arrays import check_floating, check_sizes
 
 
 def positional_encoding(length, size, dtype=np.float32, start=0):
-    """Encoding of the positions p from `start` → (length, D); size: D.
+    """Encode the positions p from `start` → (length, D). size: D.
 
         PE(p, 2i)     = sin(p / 10000^(2i / D))
         PE(p, 2i + 1) = cos(p / 10000^(2i / D))
 
-    For every fixed k PE(p + k) is a linear function of PE(p), a rotation of each pair, so that
-    attention by relative position can be learnt. ValueError: an odd size.
+    For every fixed k, PE(p + k) is a linear function of PE(p), a rotation of each pair, so a model
+    can learn to attend by relative position. Raises ValueError if size is odd.
     """
     check_sizes(0, length=length, size=size, start=start)
     check_floating(dtype)

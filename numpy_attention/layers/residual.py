@@ -22,8 +22,8 @@ class Residual(Module):
         y = LayerNorm(x + dropout(f(x)))        post-norm, Vaswani et al. 2017, section 3.1
         y = x + dropout(f(LayerNorm(x)))        pre_norm=True, Xiong et al. 2020
 
-    The second trains without a warm-up too. f is whatever happens between `pre`, which gives its
-    input, and `post`, which takes its output.
+    Pre-norm trains without a warm-up, too. f is whatever is computed between `pre`, which returns
+    its input, and `post`, which takes its output.
     """
 
     norm: LayerNorm
@@ -31,13 +31,13 @@ class Residual(Module):
     pre_norm: bool = False
 
     def pre(self, x):
-        """x (…, D) → the input of f (…, D), cache."""
+        """Prepare the input of f: x (…, D) → input (…, D), cache."""
         if self.pre_norm:
             return self.norm.forward(x)
         return x, None
 
     def post(self, x, fx, rng=None, row_ids=None):
-        """x, fx (…, D) → y (…, D), cache."""
+        """Add f(x) to x.   x, fx (…, D) → y (…, D), cache."""
         fx, dropped = self.dropout.forward(fx, rng, row_ids)
         y = x + fx
         normed = None
@@ -46,7 +46,7 @@ class Residual(Module):
         return y, PostCache(dropped, normed)
 
     def post_backward(self, dy, cache, grads):
-        """∂L/∂y (…, D) → ∂L/∂x past f (…, D), ∂L/∂f(x) (…, D)."""
+        """Propagate ∂L/∂y (…, D) → ∂L/∂x around f (…, D), ∂L/∂f(x) (…, D)."""
         dropped, normed = cache
         if self.pre_norm:
             dsum = dy.copy()
@@ -57,7 +57,7 @@ class Residual(Module):
         return dsum, self.dropout.backward(dsum, dropped)
 
     def pre_backward(self, dinput, dx, cache, grads):
-        """∂L/∂(the input of f) and what passed f by, together: ∂L/∂x."""
+        """Return ∂L/∂x from dinput = ∂L/∂(the input of f) and dx, the gradient around f."""
         if self.pre_norm:
             # input = LayerNorm(x)
             return dx + self.norm.backward(dinput, cache, grads.norm)

@@ -1,6 +1,6 @@
-"""Whole models.
+"""Whole models: translators and language models.
 
-`training/protocols.py` holds the methods that training needs, `decoding/protocols.py` those that
+`training/protocols.py` defines the methods that training needs, `decoding/protocols.py` those that
 decoding needs:
 
     loss, state = model.loss_and_grad(batch, state, scale, grads, rng)   grads += ∂(scale · Σ loss)

@@ -26,12 +26,13 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class AttentiveLanguageModel(LanguageModel):
-    """p(w_{t+1} | w_1 … w_t) = softmax(E' D(y_t) + b),  y_t = reader(h_t, the states before h_t).
+    """Language model with attention over its own past states.
 
-    h_t comes from stacked cells, as in LanguageModel; the result of attention is not fed back into
-    the cells. Dropout D applies to the embedding, between the cells and after `reader`, a history
-    readout (Salton et al. 2017, section 3). The state to carry is the pair (states of the cells,
-    memory of the readout, or None if no memory is carried to the next batch).
+        p(w_{t+1} | w_1 … w_t) = softmax(E' D(y_t) + b),  y_t = reader(h_t, the states before h_t)
+
+    h_t comes from stacked cells, as in LanguageModel; attention is not fed back into them. Dropout
+    D applies to the embedding, between the cells and after `reader`, a history readout (Salton et
+    al. 2017, section 3). The state is (states of the cells, carried memory of the readout or None).
     """
 
     reader: Module
@@ -48,7 +49,7 @@ class AttentiveLanguageModel(LanguageModel):
         are those of `ReadoutConfig`. hidden: the size of the cells, over all parts of a state. The
         readout's output has the size of the embedding if tied, otherwise of one part.
 
-        ValueError: an unknown name, sizes that do not fit.
+        Raises ValueError for an unknown name or sizes that do not fit.
         """
         strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
         if strange:
@@ -99,7 +100,7 @@ class AttentiveLanguageModel(LanguageModel):
         return weights, (states, memory)
 
     def next(self, tokens, state=None):
-        """tokens (B,) → log p (B, V) of the next, weights (B, M), the state.
+        """Predict the next word: tokens (B,) → log p (B, V), weights (B, M), state.
 
         The weights are over the states in memory, at most the last `reader.reach`, oldest first.
         """
@@ -114,7 +115,7 @@ class AttentiveLanguageModel(LanguageModel):
 
 
 def both(state):
-    """A carried state, or None, as (states of the cells, memory of the reader). TypeError."""
+    """Split a state into (states of the cells, memory of the reader), or raise TypeError."""
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:

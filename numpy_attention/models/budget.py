@@ -10,19 +10,19 @@ from numpy_attention.validation.arrays import check_sizes, check_whole
 
 
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
-    """The largest sizes of a language model within a number of parameters.
+    """Return the largest sizes of a language model within a number of parameters.
 
-    → {"hidden": …, "embedding": …}, count
+    → {"hidden": …, "embedding": …}, number of parameters
 
-    One number n sets all: the embedding and each part of a state have n entries, so that the cells
-    have n of a model without attention or with one role, 2n of key-value, 3n of key-value-predict,
-    (N − 1) n of an N-gram model (Daniluk et al. 2017, section 2). So each role is paid for by a
-    smaller n, and the dearer, the larger the share of the word vectors. vocabulary: ids in all.
-    attention: None, or a name of `registry.HISTORY_READOUTS`; settings: what else the model's
-    `create` takes, such as layers and cell. tied: passed to either model, whose own defaults differ
-    (LanguageModel's is Zaremba's, untied).
+    One number n sets all sizes: the embedding and each part of a state have n entries. So cells
+    have n without attention or with one role, 2n with key-value, 3n with key-value-predict, and
+    (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). Each role is paid for by a
+    smaller n, the more so the larger the share of the word vectors. vocabulary: number of ids.
+    attention: None, or a name of `registry.HISTORY_READOUTS`; settings: other arguments of the
+    model's `create`, such as layers and cell. tied: passed to either model, since their defaults
+    differ (LanguageModel is untied by default, as in Zaremba et al.).
 
-    ValueError: a budget too small for n = 1.
+    Raises ValueError if the budget is too small for n = 1.
     """
     check_whole("parameters", parameters, 1)
     check_sizes(vocabulary=vocabulary)
@@ -49,16 +49,16 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 
 
 def translator_within_budget(parameters, source, target, name, **settings):
-    """The largest sizes of a translator within a number of parameters.
+    """Return the largest sizes of a translator within a number of parameters.
 
-    → {"hidden": …, "embedding": …}, count
+    → {"hidden": …, "embedding": …}, number of parameters
 
-    One number sets both, a multiple of 8, so that two directions and several heads can share it; a
-    Transformer has it as {"size": …}, and four times as much within its feed-forward. source,
-    target: ids in the vocabularies; name: of `registry.TRANSLATORS`; settings: what else its
-    `create` takes.
+    One number sets both, a multiple of 8, so that two directions or several heads can share it.
+    For a Transformer it is {"size": …}, and the feed-forward layers are four times as large.
+    source, target: sizes of the vocabularies; name: one of `registry.TRANSLATORS`; settings: other
+    arguments of its `create`.
 
-    ValueError: too small a budget.
+    Raises ValueError if the budget is too small.
     """
     check_whole("parameters", parameters, 1)
     check_sizes(source=source, target=target)
@@ -81,10 +81,10 @@ def translator_within_budget(parameters, source, target, name, **settings):
 
 
 def largest(count, parameters):
-    """→ the largest n with count(n) ≤ parameters, and count(n); or 0 and count(1).
+    """Return the largest n with count(n) ≤ parameters, and count(n); or 0 and count(1).
 
-    A model's matrices are at most n by n, so that count is a polynomial of degree 2: three small
-    models tell it, and no large one is built.
+    A model's matrices are at most n by n, so count is a polynomial of degree 2: three small models
+    determine it, and no large one is built.
     """
     one, two, three = map(count, (1, 2, 3))
     first = two - one

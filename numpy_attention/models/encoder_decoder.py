@@ -25,7 +25,7 @@ class EncoderDecoder(RNNSearch):
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
                layers=1, bidirectional=False, maxout=None, readout="previous", reset="before",
                update="new", dropout=0.0, init="paper", dtype=np.float32):
-        """Build a new model; arguments and errors are RNNSearch.create's, without attention."""
+        """Build a new model; arguments and errors as in RNNSearch.create, without attention."""
         return super().create(
             rng, source_vocabulary, target_vocabulary, embedding, hidden, layers=layers,
             bidirectional=bidirectional, maxout=maxout, readout=readout, reset=reset, update=update,

@@ -1,4 +1,4 @@
-"""Ensembles: the mean probability of several models."""
+"""Ensembles, which predict with the mean probability of several models."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Sequence
@@ -10,21 +10,21 @@ from numpy_attention.validation.arguments import check_list, check_methods
 
 
 class EnsembleState(NamedTuple):
-    """The states of all models between two target words."""
+    """The states of all models of an ensemble between two target words."""
 
     states: tuple
 
     def take(self, rows):
-        """The states of these rows of the batch, in this order."""
+        """Return the states of these rows of the batch, in this order."""
         return EnsembleState(tuple(state.take(rows) for state in self.states))
 
 
 @dataclass(eq=False)
 class Ensemble:
-    """p(y_t) = Σ_k p_k(y_t) / K over K models of the same kind that read the same ids.
+    """Ensemble of K models of the same kind that read the same ids, p(y_t) = Σ_k p_k(y_t) / K.
 
-    It is measured, searched and sampled as one of them is, and learns nothing. Weights are the mean
-    of the models' own, None where one has none. A language model's state is the list of theirs.
+    It is evaluated, searched and sampled like a single model, but cannot be trained. Weights are
+    the models' mean, None if a model has none. A language model's state is a list of their states.
     """
 
     models: Sequence[Any]
@@ -38,29 +38,28 @@ class Ensemble:
 
     @property
     def size(self):
-        """Number of parameters of all."""
+        """The number of parameters of all models."""
         return sum(model.size for model in self.models)
 
     @property
     def vector(self):
-        """A copy of all parameters, one model's after another's."""
+        """A copy of all parameters, model after model."""
         return np.concatenate([model.vector for model in self.models])
 
     def losses(self, batch, state=None):
-        """−log p of each target, float64 (T, B), 0 at padding; the state."""
+        """Return −log p of each target, float64 (T, B), 0 at padding; and the state."""
         found = [model.losses(batch, before) for model, before in zip(self.models, self._of(state))]
         logs = -np.stack([losses for losses, _ in found])                       # (K, T, B)
         together = np.where(logs.any(0), -self._mean(logs), 0)
         return together, [after for _, after in found]
 
     def loss(self, batch, state=None):
-        """Σ −log p of the batch's targets, and the state."""
+        """Return Σ −log p of the batch's targets, and the state."""
         losses, state = self.losses(batch, state)
         return float(losses.sum()), state
 
     def weights(self, batch, *state):
-        """The mean of the models' weights under teacher forcing; of language models the state too.
-        """
+        """Return the mean weights under teacher forcing, and of language models the state."""
         if not state:
             return np.mean([model.weights(batch) for model in self.models], axis=0)
         found = [model.weights(batch, before)
@@ -68,11 +67,11 @@ class Ensemble:
         return mean_weights([weights for weights, _ in found]), [after for _, after in found]
 
     def start(self, source, mask):
-        """source (S, B), mask (S, B) → the state before the first target word."""
+        """Return the state before the first target word of source (S, B), mask (S, B)."""
         return EnsembleState(tuple(model.start(source, mask) for model in self.models))
 
     def next(self, tokens, state=None):
-        """tokens (B,) → log p (B, V) of the next, weights (B, S) or None, the state."""
+        """Predict the next word: tokens (B,) → log p (B, V), weights (B, S) or None, state."""
         translates = isinstance(state, EnsembleState)
         before = state.states if translates else self._of(state)
         found = [model.next(tokens, one) for model, one in zip(self.models, before)]
@@ -85,13 +84,13 @@ class Ensemble:
         return [None] * len(self.models) if state is None else state
 
     def _mean(self, logs):
-        """log (Σ_k exp(logs_k) / K).   logs (K, …) → (…)."""
+        """Return log (Σ_k exp(logs_k) / K).   logs (K, …) → (…)."""
         mean = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
         return mean.astype(logs.dtype)
 
 
 def mean_weights(weights: Sequence[Array | None]) -> Array | None:
-    """Their mean; None where one is None, or sees another number of positions."""
+    """Return the mean of several weights, or None if one is None or the shapes differ."""
     known = [one for one in weights if one is not None]
     if len(known) < len(weights) or len({one.shape for one in known}) > 1:
         return None

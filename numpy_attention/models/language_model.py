@@ -39,7 +39,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class LanguageModel(Module):
-    """p(w_{t+1} | w_1 … w_t) = softmax(E' D(h_t) + b),  h_t from stacked cells that read D(E w_t).
+    """Recurrent language model with stacked cells (Zaremba et al. 2014).
+
+        p(w_{t+1} | w_1 … w_t) = softmax(E' D(h_t) + b),  h_t from stacked cells that read D(E w_t)
 
     D is dropout, on the non-recurrent connections only (Zaremba et al. 2014, section 3.2). Tied
     weights share the Embedding between input and output (Press & Wolf 2017). The state is carried
@@ -51,7 +53,7 @@ class LanguageModel(Module):
     output: Output
     dropout: Dropout
 
-    # the choice whose settings `create` takes besides its own arguments
+    # the configuration class whose settings `create` accepts besides its own arguments
     config_class: ClassVar[type | None] = None
 
     @classmethod
@@ -61,9 +63,9 @@ class LanguageModel(Module):
 
         hidden, embedding (default `hidden`): sizes. layers: the number of layers of cells. cell: a
         name of `registry.CELLS`. tied: one table for input and output, so embedding = hidden. init:
-        every weight is from U(−init, init). forget_bias: of an LSTM; Zaremba et al. use 0.
+        every weight is from U(−init, init). forget_bias: that of an LSTM, 0 in Zaremba et al.
 
-        ValueError: an unknown cell, sizes below 1, or sizes that do not fit.
+        Raises ValueError for an unknown cell, sizes below 1, or sizes that do not fit.
         """
         check_sizes(vocabulary=vocabulary, hidden=hidden, layers=layers)
         at_least(1, embedding=embedding)
@@ -127,14 +129,14 @@ class LanguageModel(Module):
         return loss, state
 
     def predict_and_grad(self, h, targets, scale, grads):
-        """h (T, B, H) from `forward`, targets (T, B) → Σ −log p, dh = ∂(scale · loss)/∂h.
+        """Predict from h (T, B, H), targets (T, B) → Σ −log p, dh = ∂(scale · loss)/∂h.
 
-        Adds the gradients of the output layer to grads.
+        h is that of `forward`. Adds the gradients of the output layer to grads.
         """
         words = np.flatnonzero(targets != PAD)
         loss, dread_out = self.output.loss_and_grad(as_rows(h)[words], targets.ravel()[words],
                                                     scale, grads.output)
-        dh = np.zeros(h.shape, h.dtype)         # in C's order, whatever h's is: flat must not copy
+        dh = np.zeros(h.shape, h.dtype)         # in C order, so that as_rows does not copy
         as_rows(dh)[words] = dread_out
         return loss, dh
 
@@ -145,8 +147,7 @@ class LanguageModel(Module):
         return float(self.output.loss(as_rows(h)[words], batch.targets.ravel()[words])), state
 
     def losses(self, batch, state=None):
-        """−log p of each target, without dropout: float64 (T, B), 0 at padding; and the state.
-        """
+        """Return −log p of each target without dropout, float64 (T, B), 0 at padding; the state."""
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
         found = np.zeros(batch.targets.shape)
@@ -156,7 +157,7 @@ class LanguageModel(Module):
     # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):
-        """tokens (B,) → log p (B, V) of the next, None (no attention), the state."""
+        """Predict the next word: tokens (B,) → log p (B, V), None (no attention), state."""
         check_integers("tokens", tokens, (None,), "(B,)")
         x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
         h, state, _ = self.cells.forward(x, state)                              # (1, B, H)
@@ -164,7 +165,7 @@ class LanguageModel(Module):
 
 
 def stack_of(cell, rng, sizes, dropout, init, forget_bias, dtype):
-    """Cells of this name on top of each other; sizes: of the words, then of each layer's state."""
+    """Stack cells of this name. sizes: the size of the words, then of each layer's state."""
     kind = resolve("cell", cell, CELLS)
 
     def make(below, above):

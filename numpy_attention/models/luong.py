@@ -30,7 +30,7 @@ PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=unifor
 
 @dataclass
 class DecoderState:
-    """Between two target words: the source, the cells' states, h̃_{t−1}, the next word's number."""
+    """State between two target words: source, the cells' states, h̃_{t−1}, the next word's t."""
 
     memory: Memory
     cells: tuple
@@ -38,7 +38,7 @@ class DecoderState:
     t: int
 
     def take(self, rows):
-        """The state of these rows of the batch, in this order."""
+        """Return the state of these rows of the batch, in this order."""
         cells = tree_map(lambda array: array[rows], self.cells)
         return DecoderState(self.memory.take(rows), cells, self.fed[rows], self.t)
 
@@ -113,7 +113,7 @@ class LuongTranslator(TeacherForced):
         Glorot's uniform weights, orthogonal recurrent matrices, embeddings and W_s from N(0, 0.1²).
         A number b: every matrix is from U(−b, b).
 
-        ValueError: names or sizes that do not fit together.
+        Raises ValueError for names or sizes that do not fit together.
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)
@@ -153,9 +153,9 @@ class LuongTranslator(TeacherForced):
     # ---- encoder -----------------------------------------------------------------------------
 
     def encode(self, source, mask, rng=None, rows=None):
-        """source (S, B), mask (S, B) → memory, the decoder's first states, cache.
+        """Encode source (S, B), mask (S, B) → memory, the decoder's first states, cache.
 
-        ValueError: an empty sentence.
+        Raises ValueError for an empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, row_ids)
@@ -250,7 +250,7 @@ class LuongTranslator(TeacherForced):
             # a_t = project(E y_{t−1}) + h̃_{t−1} F,  and h̃_0 = 0 is no parameter
             if F_T is not None and t > 0:
                 dattentional[t - 1] += dsteps.a[t] @ F_T
-        # where h_{t−1} asks, h_0 asked first
+        # if h_{t−1} is the query, h_0 is the first one
         self.decoder.hidden(dstates)[...] += dhs[0]
         # the weights, one product each for all steps
         da = self.decoder.end_backward(steps, dsteps, grads.decoder)
@@ -265,11 +265,11 @@ class LuongTranslator(TeacherForced):
         self.encode_backward(dmemory, dstates, encoded, grads)
 
     def _query_states(self, states):
-        """states h_0 … h_T (T + 1, B, H) → those that ask for c_1 … c_T (T, B, H), a view."""
+        """Select the queries of c_1 … c_T: states h_0 … h_T (T + 1, B, H) → a view (T, B, H)."""
         return states[:-1] if self.query == "previous" else states[1:]
 
     def _attentional(self, context, h, C, W):
-        """h̃ = tanh(c C + h W + b).   context (B, D), h (B, H) → (B, K)."""
+        """Return h̃ = tanh(c C + h W + b).   context (B, D), h (B, H) → (B, K)."""
         mixed = context @ C + h @ W
         return np.tanh(mixed if self.b is None else mixed + self.b)
 
@@ -282,7 +282,7 @@ class LuongTranslator(TeacherForced):
         return DecoderState(memory, first, fed, 0)
 
     def next(self, tokens, state):
-        """tokens (B,), the previous words → log p (B, V) of the next, weights (B, S), the state."""
+        """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
         check_kind("state", state, DecoderState, "what this model's `start` gave")
         check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
@@ -299,15 +299,15 @@ class LuongTranslator(TeacherForced):
 
 
 def side_by_side(ahead, back):
-    """ahead, back (B, H / 2) → [ahead back] (B, H)."""
+    """Join both directions.   ahead, back (B, H / 2) → [ahead back] (B, H)."""
     return np.concatenate([ahead, back], axis=1)
 
 
 def first_half(h):
-    """→h of [→h; ←h]."""
+    """Return →h of [→h; ←h]."""
     return np.ascontiguousarray(h[:, :h.shape[1] // 2])
 
 
 def second_half(h):
-    """←h of [→h; ←h]."""
+    """Return ←h of [→h; ←h]."""
     return np.ascontiguousarray(h[:, h.shape[1] // 2:])

@@ -1,4 +1,4 @@
-"""Models by name, as the configuration of a run, a plain dict, refers to them."""
+"""Models by name, as in the configuration of a run, which is a plain dict."""
 
 from inspect import Parameter, signature
 
@@ -10,14 +10,14 @@ NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "d
 
 
 def model_of(name):
-    """The class of a model. ValueError: an unknown name."""
+    """Return the class of a model. Raises ValueError for an unknown name."""
     return resolve("model", name, TRANSLATORS | LANGUAGE_MODELS)
 
 
 def build(name, rng, *vocabularies, **settings):
-    """The model's create(rng, sizes of the vocabularies, **settings).
+    """Return the model's create(rng, sizes of the vocabularies, **settings).
 
-    ValueError: an unknown name or setting.
+    Raises ValueError for an unknown name or setting.
     """
     model = model_of(name)
     check_settings(name, settings)
@@ -32,9 +32,9 @@ def build(name, rng, *vocabularies, **settings):
 
 
 def check_settings(name, settings):
-    """Raise ValueError for settings that a model's `create` does not have; it lists those it has.
+    """Raise ValueError for settings that a model's `create` does not have; list those it has.
 
-    One that takes any (**) looks at them itself.
+    A `create` that accepts any settings (**) checks them itself.
     """
     known = [*settings_of(name), "dtype"]
     parameters = signature(model_of(name).create).parameters
@@ -46,7 +46,7 @@ def check_settings(name, settings):
 
 
 def settings_of(name):
-    """{setting: its default} of a model's `create`, those that it passes on included."""
+    """Return {setting: default} of a model's `create` and of its `config_class`."""
     model = model_of(name)
     asked = dict(signature(model.create).parameters)
     if model.config_class is not None:

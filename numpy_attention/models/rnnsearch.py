@@ -36,14 +36,14 @@ PAPER_ATTENTION = {"init": normal(0.001), "init_v": normal(0.0)}
 
 @dataclass
 class DecoderState:
-    """Between two target words: the source, the decoder's states, the number of the next word."""
+    """State between two target words: the source, the decoder's states, the next word's number."""
 
     memory: Memory
     states: object      # a cell's (B, H), or a tuple of a stack's
     i: int
 
     def take(self, rows):
-        """The state of these rows of the batch, in this order."""
+        """Return the state of these rows of the batch, in this order."""
         states = tree_map(lambda array: array[rows], self.states)
         return DecoderState(self.memory.take(rows), states, self.i)
 
@@ -124,7 +124,7 @@ class RNNSearch(TeacherForced):
         v_a = 0 (appendix B.1). "modern", for small models and short trainings: Glorot's uniform
         weights, embeddings from N(0, 0.1²). A number b: every matrix is from U(−b, b).
 
-        ValueError: sizes below 1, or an unknown name.
+        Raises ValueError for sizes below 1 or an unknown name.
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)
@@ -167,9 +167,9 @@ class RNNSearch(TeacherForced):
     # ---- encoder -----------------------------------------------------------------------------
 
     def encode(self, source, mask, rng=None, rows=None):
-        """source (S, B), mask (S, B) → memory of the annotations, s_0 (B, L · H), cache.
+        """Encode source (S, B), mask (S, B) → memory of the annotations, s_0 (B, L · H), cache.
 
-        ValueError: an empty sentence.
+        Raises ValueError for an empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, row_ids)
@@ -211,7 +211,7 @@ class RNNSearch(TeacherForced):
         attend_caches = []
         C = few_rows(self.C, B, T)
         for i in range(T):
-            # c_i = Σ_j α_ij h_j, asked by s_{i−1}, which is hs[i]
+            # c_i = Σ_j α_ij h_j, with the query s_{i−1} = hs[i]
             contexts[i], weights[i], attend_cache = self.attention.step(steps.hs[i], memory, i)
             attend_caches.append(attend_cache)
             # s_i = GRU(E y_{i−1}, c_i; s_{i−1})
@@ -254,7 +254,7 @@ class RNNSearch(TeacherForced):
                                                   grads.attention)
             if dquery is not None:
                 ds_read[i] += dquery
-        # s_0 is read by the first question, and by t_1 where that reads s_{i−1}
+        # s_0 is the first query, and t_1 reads it if it reads s_{i−1}
         self.decoder.hidden(dstates)[...] += ds_read[0]
         ds_0 = join_columns(dstates)
         # the weights, one product for all steps: dC = Σ_i c_iᵀ da_i,  dW = Σ_i (E y_{i−1})ᵀ da_i
@@ -265,15 +265,15 @@ class RNNSearch(TeacherForced):
         self.encode_backward(dmemory, ds_0, encoded, grads)
 
     def _begin(self, y, states, mask, rng=None, row_ids=None):
-        """y (T, B, E) → room for the decoder's steps, their part from these words computed."""
+        """Allocate the decoder's steps; compute their part from the words y (T, B, E)."""
         return self.decoder.begin(self.decoder.project(y), states, mask, rng, row_ids)
 
     def _first_states(self, s_0):
-        """s_0 (B, L · H) as the decoder's first state: itself, or a tuple, one for each layer."""
+        """Return s_0 (B, L · H) as the decoder's first state: itself, or a tuple, one per layer."""
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
 
     def _read_out_of(self, states):
-        """states s_0 … s_T (T + 1, B, H) → those that t_1 … t_T read (T, B, H), a view."""
+        """Select what t_1 … t_T read: states s_0 … s_T (T + 1, B, H) → a view (T, B, H)."""
         return states[:-1] if self.readout == "previous" else states[1:]
 
     # ---- decoding ----------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class RNNSearch(TeacherForced):
         return DecoderState(memory, self._first_states(s_0), 0)
 
     def next(self, tokens, state):
-        """tokens (B,), the previous words → log p (B, V) of the next, weights (B, S), the state."""
+        """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
         check_kind("state", state, DecoderState, "what this model's `start` gave")
         check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)

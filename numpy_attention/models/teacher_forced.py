@@ -17,13 +17,13 @@ class Embedded(NamedTuple):
     dropped: object
 
 
-# what a batch of sentence pairs has, and one of text
+# attributes of a batch of sentence pairs, and of a batch of text
 PAIRS = ("source", "target_in", "target_out", "rows")
 TEXT = ("inputs", "targets", "rows")
 
 
 def check_batch(batch, parts):
-    """Raise TypeError unless a value is a batch of this kind."""
+    """Raise TypeError unless a value is a batch with these parts."""
     check_methods("batch", batch, "a batch", *parts)
 
 
@@ -36,7 +36,7 @@ def check_step(model, scale, grads, rng):
 
 
 class TeacherForced(Module):
-    """Base of the translators, whose decoders read the reference words in training.
+    """Base class of translators, whose decoders read the reference words in training.
 
     A translator has `dropout` and `output`, and
 
@@ -47,13 +47,13 @@ class TeacherForced(Module):
     """
 
     smoothing = 0.0     # of the labels, in training
-    # the choice whose settings `create` takes besides its own arguments
+    # the configuration class whose settings `create` accepts besides its own arguments
     config_class: ClassVar[type | None] = None
 
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
-        """Σ −log p(y_t) over the batch's target words, smoothed if so set, and None for the state.
+        """Return Σ −log p(y_t) over the target words, smoothed if so set, and None for the state.
 
-        grads += ∂(scale · loss)/∂parameters
+        Adds ∂(scale · loss)/∂parameters to grads.
         """
         check_step(self, scale, grads, rng)
         x, _, cache = self.forward(batch, rng)
@@ -63,28 +63,28 @@ class TeacherForced(Module):
         return loss, None
 
     def loss(self, batch, state=None):
-        """Σ −log p(y_t) without dropout and smoothing, and None for the state."""
+        """Return Σ −log p(y_t) without dropout and smoothing, and None for the state."""
         x, _, _ = self.forward(batch)
         return float(self.output.loss(x, batch.target_out[batch.target_mask])), None
 
     def losses(self, batch, state=None):
-        """−log p(y_t) of each word, float64 (T, B), 0 at padding; None for the state."""
+        """Return −log p(y_t) of each word, float64 (T, B), 0 at padding; and None for the state."""
         x, _, _ = self.forward(batch)
         found = np.zeros(batch.target_out.shape)
         found[batch.target_mask] = self.output.losses(x, batch.target_out[batch.target_mask])
         return found, None
 
     def weights(self, batch):
-        """→ weights (T, B, S) of the attention under teacher forcing."""
+        """Run the model with teacher forcing → weights (T, B, S) of the attention."""
         _, weights, _ = self.forward(batch)
         return weights
 
     # ---- from words to vectors ---------------------------------------------------------------
 
     def _source_ids(self, source, mask, rows):
-        """Check source and mask (S, B); → row_ids (S, B) of the positions, or None without rows.
+        """Check source and mask (S, B); number positions → row_ids (S, B), or None without rows.
 
-        ValueError: an empty sentence.
+        Raises ValueError for an empty sentence.
         """
         check_integers("source", source, (None, None), "(S, B)")
         check_mask(mask, source.shape, "(S, B)")
@@ -94,7 +94,7 @@ class TeacherForced(Module):
         return None if rows is None else position_ids(len(source), rows)
 
     def _embed(self, embedding, ids, rng=None, row_ids=None):
-        """ids (T, B) → x = D(E ids) (T, B, E), cache.   D is dropout."""
+        """Embed ids (T, B) → x = D(E ids) (T, B, E), cache.   D is dropout."""
         x, ids = embedding.forward(ids)                                         # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, row_ids)
         return x, Embedded(ids, dropped)

@@ -20,14 +20,14 @@ from numpy_attention.validation.arrays import as_rows, at_least, check_integers,
 
 @dataclass
 class DecoderState:
-    """Between two target words: each layer's keys and values of the source and the prefix."""
+    """State between two target words: each layer's keys and values of the source and the prefix."""
 
     source: tuple       # of arrays (B, S, 2A)
     mask: Array         # (B, S)
     written: tuple      # of arrays (B, t, 2A), or of None
 
     def take(self, rows):
-        """The state of these rows of the batch, in this order."""
+        """Return the state of these rows of the batch, in this order."""
         def pick(arrays):
             return tuple(None if array is None else array[rows] for array in arrays)
         return DecoderState(pick(self.source), self.mask[rows], pick(self.written))
@@ -83,14 +83,14 @@ class Transformer(TeacherForced):
         biases. size: D. inner: the size of the feed-forward layers, by default 4 D. tied: whether
         W_o is the target's table.
 
-        ValueError: sizes below 1, a size not divisible by heads, a smoothing outside [0, 1).
+        Raises ValueError for sizes below 1, size not divisible by heads, smoothing outside [0, 1).
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     size=size, layers=layers, heads=heads)
         at_least(1, inner=inner)
         check_flags(tied=tied, pre_norm=pre_norm)
         check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")
-        positional_encoding(1, size)            # refuses an odd size before anything is drawn
+        positional_encoding(1, size)            # raises for an odd size before anything is drawn
         table = normal(size**-0.5)
         settings = {"size": size, "heads": heads, "inner": inner or 4 * size, "dropout": dropout,
                     "pre_norm": pre_norm, "dtype": dtype}
@@ -111,7 +111,7 @@ class Transformer(TeacherForced):
     # ---- words in ----------------------------------------------------------------------------
 
     def _embed(self, embedding, ids, rng=None, row_ids=None, start=0):
-        """ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache; start: the first position."""
+        """Embed ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache; start: first position."""
         x, by_sentence = embedding.forward(np.ascontiguousarray(ids.T))         # (B, T, D)
         x *= x.dtype.type(np.sqrt(x.shape[2]))
         x += positional_encoding(x.shape[1], x.shape[2], x.dtype, start)
@@ -125,9 +125,9 @@ class Transformer(TeacherForced):
         embedding.backward(dx, cache.ids, grads)
 
     def encode(self, source, mask, rng=None, rows=None):
-        """source (S, B), mask (S, B) → memory (B, S, D), mask (B, S), cache.
+        """Encode source (S, B), mask (S, B) → memory (B, S, D), mask (B, S), cache.
 
-        ValueError: an empty sentence.
+        Raises ValueError for an empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         row_ids = None if row_ids is None else row_ids.T
@@ -173,7 +173,7 @@ class Transformer(TeacherForced):
         if self.decoder_norm is not None:
             y, normed = self.decoder_norm.forward(y)
         words = np.flatnonzero(batch.target_mask)
-        rows = (words % B) * T + words // B     # the same words, counted along the sentences
+        rows = (words % B) * T + words // B     # the same words, numbered sentence by sentence
         read_out = as_rows(y)[rows]                                                # (N, D)
         cache = Cache(memory, encoded, embedded, layers, normed, y.shape, rows)
         return read_out, np.ascontiguousarray(weights.transpose(1, 0, 2)), cache
@@ -206,7 +206,7 @@ class Transformer(TeacherForced):
         return DecoderState(source, known, (None,) * len(self.decoder))
 
     def next(self, tokens, state):
-        """tokens (B,), the previous words → log p (B, V) of the next, weights (B, S), the state."""
+        """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
         check_kind("state", state, DecoderState, "what this model's `start` gave")
         check_integers("tokens", tokens, (len(state.mask),), "(B,)", "one for each row")
         before = state.written[0]

@@ -1,4 +1,4 @@
-"""The Transformer's layers (Vaswani et al. 2017, section 3.1): parts, each in a residual."""
+"""The Transformer's layers (Vaswani et al. 2017, section 3.1), each part with a residual."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from numpy_attention.module import Module
 
 
 class PartCache(NamedTuple):
-    """Cache of a part with its residual: what `pre`, the part itself and `post` keep."""
+    """Cache of a sublayer with its residual: what `pre`, the sublayer itself and `post` keep."""
 
     pre: object
     part: object
@@ -34,7 +34,7 @@ class DecoderCache(NamedTuple):
 
 @dataclass(eq=False)
 class EncoderLayer(Module):
-    """x → self-attention → feed-forward.   x (B, S, D), visible (B, S, S) → (B, S, D)."""
+    """Encoder layer: self-attention, feed-forward.   x (B, S, D), visible (B, S, S) → (B, S, D)."""
 
     attention: MultiHeadAttention
     around_attention: Residual
@@ -43,9 +43,9 @@ class EncoderLayer(Module):
 
     @classmethod
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
-        """size: D; inner: the feed-forward's; pre_norm: layer normalisation before each part.
+        """Draw the weights. size: D; inner: size of the feed-forward; pre_norm: as in Residual.
 
-        ValueError: impossible sizes.
+        Raises ValueError for impossible sizes.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
                    around_attention=around(size, dropout, pre_norm, dtype),
@@ -53,7 +53,7 @@ class EncoderLayer(Module):
                    around_feed_forward=around(size, dropout, pre_norm, dtype))
 
     def forward(self, x, visible, rng=None, row_ids=None):
-        """→ y (B, S, D), weights (B, S, S), cache."""
+        """Run the layer → y (B, S, D), weights (B, S, S), cache."""
         inside, pre_cache = self.around_attention.pre(x)
         found, weights, attend_cache = self.attention.forward(inside, inside, visible)
         x, post_cache = self.around_attention.post(x, found, rng, row_ids)
@@ -61,7 +61,7 @@ class EncoderLayer(Module):
         return y, weights, EncoderCache(PartCache(pre_cache, attend_cache, post_cache), fed)
 
     def backward(self, dy, cache, grads):
-        """dy (B, S, D) → dx (B, S, D)."""
+        """Propagate dy (B, S, D) → dx (B, S, D)."""
         dx = feed_forward_backward(self, dy, cache.feed_forward, grads)
         # x = post(x, attention(inside, inside)),  inside = pre(x)
         pre_cache, attend_cache, post_cache = cache.attention
@@ -73,7 +73,7 @@ class EncoderLayer(Module):
 
 @dataclass(eq=False)
 class DecoderLayer(Module):
-    """y → self-attention over what is written → attention over the source → feed-forward.
+    """Decoder layer: self-attention over the prefix, attention over the source, feed-forward.
 
     y (B, T, D) → (B, T, D). `next` is given the keys and values of both attentions, so that
     decoding computes each of them once.
@@ -88,9 +88,9 @@ class DecoderLayer(Module):
 
     @classmethod
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
-        """size: D; inner: the feed-forward's; pre_norm: layer normalisation before each part.
+        """Draw the weights. size: D; inner: size of the feed-forward; pre_norm: as in Residual.
 
-        ValueError: impossible sizes.
+        Raises ValueError for impossible sizes.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
                    around_attention=around(size, dropout, pre_norm, dtype),
@@ -100,7 +100,7 @@ class DecoderLayer(Module):
                    around_feed_forward=around(size, dropout, pre_norm, dtype))
 
     def forward(self, y, visible, memory, source_visible, rng=None, row_ids=None):
-        """y (B, T, D), visible (B, T, T), memory (B, S, D), source_visible (B, T, S)
+        """Run: y (B, T, D), visible (B, T, T), memory (B, S, D), source_visible (B, T, S)
 
         → y (B, T, D), weights (B, T, S) over the source, cache.
         """
@@ -118,7 +118,7 @@ class DecoderLayer(Module):
         return y, weights, DecoderCache(written, source, fed)
 
     def backward(self, dy, dweights, cache, grads):
-        """dy (B, T, D), dweights (B, T, S) or None → dy (B, T, D) before it, dmemory (B, S, D)."""
+        """Map dy (B, T, D), dweights (B, T, S) or None → dy (B, T, D), dmemory (B, S, D)."""
         dy = feed_forward_backward(self, dy, cache.feed_forward, grads)
         # y = post(y, source_attention(inside, memory)),  inside = pre(y)
         pre_cache, attend_cache, post_cache = cache.source
@@ -135,12 +135,13 @@ class DecoderLayer(Module):
         return dy, dmemory
 
     def next(self, y, written, source, source_visible):
-        """y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S)
+        """Compute one more position, the same as `forward` gives at its last one.
 
+        y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S)
         → y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
 
-        One more position: what `forward` gives at its last one. written: keys and values of the
-        positions before, then with this one's; source: those of the source.
+        written: keys and values of the positions before, then with this one's; source: those of
+        the source.
         """
         inside, _ = self.around_attention.pre(y)
         own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)
@@ -170,7 +171,7 @@ def around(size, dropout, pre_norm, dtype):
 
 
 def feed_forward(layer, x, rng=None, row_ids=None):
-    """The feed-forward part of a layer with its residual.   x (B, T, D) → (B, T, D), cache."""
+    """Apply the feed-forward part with its residual.   x (B, T, D) → (B, T, D), cache."""
     inside, pre_cache = layer.around_feed_forward.pre(x)
     found, fed = layer.feed_forward.forward(inside)
     y, post_cache = layer.around_feed_forward.post(x, found, rng, row_ids)
@@ -178,7 +179,7 @@ def feed_forward(layer, x, rng=None, row_ids=None):
 
 
 def feed_forward_backward(layer, dy, cache, grads):
-    """∂L/∂y (B, T, D) → dx (B, T, D)."""
+    """Propagate ∂L/∂y (B, T, D) → dx (B, T, D)."""
     pre_cache, fed, post_cache = cache
     dx, dfound = layer.around_feed_forward.post_backward(dy, post_cache, grads.around_feed_forward)
     dinside = layer.feed_forward.backward(dfound, fed, grads.feed_forward)

@@ -1,6 +1,6 @@
 """The training loop with optimizers, schedules, threads and checkpoints.
 
-`protocols` says what a model, an optimizer and a schedule must have for it.
+`protocols` defines what a model, an optimizer and a schedule must have for it.
 """
 
 from numpy_attention.lazy import exports

@@ -1,8 +1,8 @@
 """The arrays of an untrusted `.npz` file.
 
-Only what `numpy.savez` writes for arrays of numbers is read: members that are stored uncompressed,
-each once, as long as its header says. So nothing is unpickled or unpacked, and no more memory is
-allocated than the file fills.
+Only what `numpy.savez` writes for arrays of numbers is read: uncompressed members, each of which
+occurs once and is as long as its header says. So nothing is unpickled or unpacked, and no more
+memory is allocated than the file fills.
 """
 
 import io
@@ -23,7 +23,7 @@ DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError,
 
 
 class InvalidArchive(ValueError):
-    """An entry that a checkpoint does not have."""
+    """Raised for an entry of an `.npz` file that no checkpoint has."""
 
     def __init__(self, path: Path, name: str, given: str, expected: str) -> None:
         super().__init__(f"{path} is not a checkpoint: its entry {name!r} {given}, expected "
@@ -31,10 +31,10 @@ class InvalidArchive(ValueError):
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
-    """→ {name: array}; only: the one of this name, if it is there.
+    """Return {name: array}; with `only`, just the array of this name, if it is there.
 
-    ValueError: the file is damaged, or holds anything else than arrays of numbers. OSError: it
-    cannot be read.
+    Raises ValueError if the file is damaged or holds anything other than arrays of numbers, OSError
+    if it cannot be read.
     """
     try:
         with path_errors(path, "read"), open(path, "rb") as file, zipfile.ZipFile(file) as archive:
@@ -50,7 +50,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
 
 
 def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """ValueError: a member that `numpy.savez` would not write."""
+    """Raise ValueError for a member that `numpy.savez` would not write."""
     size = path.stat().st_size
     seen = set()
     for member in members:
@@ -68,7 +68,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
 
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
-    """Return the array of a member. ValueError: not numbers, or another number of bytes."""
+    """Return the array of a member. Raises ValueError for other data or a wrong size."""
     name = member.filename.removesuffix(".npy")
     file = io.BytesIO(archive.read(member))
     try:

@@ -23,7 +23,7 @@ REASON = 105        # characters of the reason why a checkpoint is not understoo
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
     """Write arrays by name, a dict that JSON can hold, and the version, atomically.
 
-    OSError, with the name of the file: the disk is full, for instance.
+    Raises OSError with the name of the file, for instance if the disk is full.
     """
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
@@ -40,10 +40,10 @@ def remove_partial(path: str | Path) -> None:
 
 
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """→ (arrays by name, about).
+    """Return (arrays by name, about).
 
-    FileNotFoundError; ValueError: not a whole checkpoint, or an array that is not finite; OSError:
-    it cannot be read.
+    Raises FileNotFoundError, ValueError if it is not a whole checkpoint or an array is not finite,
+    and OSError if it cannot be read.
     """
     arrays, about = _read(path)
     for name, array in arrays.items():
@@ -56,12 +56,12 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def load_about(path: str | Path) -> dict[str, Any]:
-    """Return the dict without reading the arrays. Errors as in `load`, except those of arrays."""
+    """Return `about` without reading the arrays. Raises the errors of `load`, except for arrays."""
     return _read(path, only="about")[1]
 
 
 def versions(about: dict[str, Any]) -> str:
-    """Return which version wrote a checkpoint, and which this is, for a message."""
+    """Say which version wrote a checkpoint, and which this is, for a message."""
     wrote = about.get("version", "before 0.2.0")
     wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
     return f"written by numpy_attention {wrote}, this is {__version__}"
@@ -88,7 +88,7 @@ def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
 
 
 def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
-    """Load the arrays under this prefix into a model. ValueError: they are another model's."""
+    """Load the arrays under this prefix into a model. Raises ValueError if they do not fit it."""
     prefix += "/"
     model.load({name[len(prefix):]: array
                 for name, array in arrays.items() if name.startswith(prefix)})

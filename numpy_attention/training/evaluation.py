@@ -29,7 +29,7 @@ class Evaluation:
 
     @property
     def mean(self) -> float:
-        """Nats a token. Errors as in `perplexity`."""
+        """Nats per token. Raises the errors of `perplexity`."""
         if self.tokens < 1:
             raise ValueError("perplexity needs a positive number of predicted tokens, "
                              f"got {self.tokens}")
@@ -40,9 +40,9 @@ class Evaluation:
 
     @property
     def perplexity(self) -> float:
-        """exp(loss / tokens), infinite where that overflows.
+        """exp(loss / tokens), infinite if that overflows.
 
-        ValueError: no tokens; ArithmeticError: a loss that is not finite.
+        Raises ValueError if there are no tokens, ArithmeticError if the loss is not finite.
         """
         try:
             return math.exp(self.mean)
@@ -52,7 +52,7 @@ class Evaluation:
     def without(self, part: "Evaluation") -> "Evaluation":
         """Return the evaluation without the loss of a part of the tokens, evaluated by itself.
 
-        If both have rows, these are of the same sequences in the same order.
+        If both have rows, they must be those of the same sequences in the same order.
         """
         rows = None
         if self.rows is not None and part.rows is not None:
@@ -67,8 +67,8 @@ def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
              ranks: SingleProcess = SINGLE_PROCESS, by_row: bool = False) -> Evaluation:
     """Evaluate a model on all batches, in their own order.
 
-    threads: a number of them, on each of the ranks, or an open pool. by_row: keep the loss and the
-    tokens of each row too, for intervals; the model then needs `losses`.
+    threads: the number of threads on each rank, or an open pool. by_row: also keep the loss and the
+    tokens of each row, for intervals; the model then needs `losses`.
     """
     check_methods("model", model, "a model", "loss")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

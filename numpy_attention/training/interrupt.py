@@ -1,7 +1,7 @@
-"""Ctrl-C and other signals, so that a step is never left half done.
+"""Handling of Ctrl-C and other signals, so that a step is never left half done.
 
 mpirun passes Ctrl-C and SIGTERM on in its own way: it sends SIGCONT to all ranks, a quarter of a
-second later SIGTERM, and another quarter later it kills them. SIGUSR1 it passes on as it is, which
+second later SIGTERM, and another quarter later it kills them. It passes SIGUSR1 on unchanged, which
 leaves time for a step and a checkpoint.
 """
 
@@ -20,7 +20,7 @@ WARNED = 0.5        # seconds in which SIGTERM follows a warning
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has ended the work; number: the signal's."""
+    """Raised when a signal has ended the work; number: that of the signal."""
 
     def __init__(self, message: str = "", number: int = signal.SIGINT) -> None:
         super().__init__(message)
@@ -28,12 +28,12 @@ class Stopped(KeyboardInterrupt):
 
 
 class Interrupt:
-    """Turns the first of SIGNALS into a request to stop, `asked`; the second raises Stopped.
+    """Context manager: the first of SIGNALS is a request to stop, the second raises Stopped.
 
     asked: the signal's number, 0 before there was one. warned: whether mpirun may be about to end
-    this rank; only ranks are warned, for a program that was suspended gets the same signal. A
-    context manager. Outside of the main thread, which gets all signals, it does nothing; a signal
-    that is ignored, as under `nohup`, stays ignored.
+    this rank; only ranks are warned, because a suspended program that continues gets the same
+    signal. Outside of the main thread, which gets all signals, it does nothing; a signal that is
+    ignored, as under `nohup`, stays ignored.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Interrupt:
         self.warned = True
 
     def awaited(self) -> int:
-        """Return `asked` once the signal that the warning announced has come, or did not come."""
+        """Wait for the signal that the warning announced; return `asked`, 0 if it did not come."""
         end = time.monotonic() + WARNED
         while not self.asked and time.monotonic() < end:
             time.sleep(0.01)

@@ -1,8 +1,8 @@
-"""One training at a time writes a checkpoint: a lock that ends with its process, however it ends.
+"""A lock, so that only one training writes a checkpoint; it ends with its process in any case.
 
-The lock is the system's (flock) on an empty file next to the checkpoint, which stays behind
-when a process is killed and then locks nothing. Where the system or the file system has no such
-locks (Windows, some network drives), none is taken.
+The lock is the system's (flock) on an empty file next to the checkpoint. If a process is killed,
+the file stays behind, but locks nothing. Where the system or the file system has no such locks
+(Windows, some network drives), none is taken.
 """
 
 import os
@@ -20,9 +20,9 @@ except ImportError:                                     # Windows
 
 @contextmanager
 def held(path: str | Path, what: str = "training") -> Iterator[None]:
-    """Hold the lock of the file `path`, whose folder is made if need be.
+    """Hold the lock of the file `path`, whose folder is created if necessary.
 
-    BlockingIOError: another one, of `what`, holds it; OSError: the lock cannot be written.
+    Raises BlockingIOError if another process (`what`) holds it, OSError if it cannot be written.
     """
     if fcntl is None:
         yield
@@ -51,7 +51,7 @@ def held(path: str | Path, what: str = "training") -> Iterator[None]:
 
 
 def check_free(path: str | Path) -> None:
-    """BlockingIOError: a training holds the lock of the file `path`."""
+    """Raise BlockingIOError if a training holds the lock of the file `path`."""
     if exists(_lock_file(path)):
         with held(path):
             pass

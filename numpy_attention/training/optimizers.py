@@ -1,9 +1,9 @@
 """Optimizers: how a gradient moves the parameters. All work on the flat vectors, elementwise.
 
-    slots = optimizer.slots             names of the vectors that it keeps, each like the weights
+    slots = optimizer.slots             names of the vectors that it keeps, of the weights' size
     optimizer.update(weights, gradient, vectors, step, rate, factor)
 
-The gradient is read times `factor` (clipping) and left at 0; step counts from 1; rate is the
+The gradient is multiplied by `factor` (clipping) and then set to 0; step counts from 1; rate is the
 schedule's share of the learning rate. In the equations below η = learning_rate · rate, the size of
 the step, and g = factor · gradient. The kernels compare the shapes and dtypes of all vectors.
 """

@@ -1,7 +1,7 @@
 """The methods that training needs of a model, an optimizer and a schedule; no base class is needed.
 
 For batches see `numpy_attention.data.protocols.Batches`; `optimizers` documents the
-`slots` and `update` of an optimizer, of which every vector may be a slice.
+`slots` and `update` of an optimizer, whose vectors may be slices.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Schedule = Callable[[int, int], float]
 
 
 class Model(Protocol):
-    """A Module that knows its loss, summed over rows and steps, so that shares add up."""
+    """A Module with a loss that is a sum over rows and steps, so that losses of shares add up."""
 
     @property
     def size(self) -> int: ...
@@ -33,11 +33,11 @@ class Model(Protocol):
     def load(self, parameters: Mapping[str, Array]) -> None: ...
 
     def loss(self, batch: Any, state: State = None) -> tuple[float, State]:
-        """→ loss of a batch in nats, the state after it; without dropout."""
+        """Return the loss of a batch in nats, without dropout, and the state after it."""
 
     def losses(self, batch: Any, state: State = None) -> tuple[Array, State]:
-        """→ the same for each target (T, B), 0 at padding; needed for losses by row."""
+        """Return the loss of each target (T, B), 0 at padding, and the state; for losses by row."""
 
     def loss_and_grad(self, batch: Any, state: State, scale: float, grads: Any,
                       rng: np.random.Generator | None = None) -> tuple[float, State]:
-        """The same with dropout; ∂(scale · loss) is added to the gradient `grads`."""
+        """Return the same as `loss`, with dropout, and add ∂(scale · loss) to `grads`."""

@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import check_whole
 
 @dataclass(frozen=True)
 class Constant:
-    """Always the whole learning rate."""
+    """The whole learning rate at every step."""
 
     def __call__(self, step: int, epoch: int) -> float:
         return 1.0
@@ -19,7 +19,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decay:
-    """Full for `full_epochs`, then divided by `divisor` before each epoch (Zaremba et al. 2014)."""
+    """Full rate for `full_epochs`, then divided by `divisor` each epoch (Zaremba et al. 2014)."""
 
     full_epochs: int
     divisor: float
@@ -34,7 +34,7 @@ class Decay:
 
 @dataclass(frozen=True)
 class LinearDecay:
-    """Linear from 1 at the first step to `last` after step `steps`, and `last` from there on."""
+    """Linear decay from 1 at the first step to `last` after step `steps`, then constant."""
 
     steps: int
     last: float = 0.0
@@ -49,7 +49,7 @@ class LinearDecay:
 
 @dataclass(frozen=True)
 class Warmup:
-    """Linear up over `steps` steps, then down with 1 / √step: min(t / w, √(w / t)).
+    """Linear warm-up over `steps` steps, then decay with 1 / √step: min(t / w, √(w / t)).
 
     Vaswani et al. 2017, equation 3, with a learning rate of (D w)^−0.5 at the top.
     """

@@ -3,12 +3,12 @@
 A field of `Training`, `TranslatorTraining` or `LanguageModelTraining` is made by `option`:
 
     field.name, field.default
-    field.metadata["values"]       the Values it may have, besides None where None is the default
+    field.metadata["values"]       the Values it may have, and None if None is the default
     field.metadata["help"]         its purpose, as `--help` prints it, which adds the default
     field.metadata["of"]           {setting: the choices that this option belongs to}; {}: to all
     field.metadata["offered"]      False: for Python only
 
-The command line makes its options of them: --full-epochs is `full_epochs`, read by `Values.read`.
+The command line builds options from them: --full-epochs is `full_epochs`, read by `Values.read`.
 Defaults here are the library's; the command line may have others. A new option is a field here, and
 one of the same name in the Trainer or in an optimizer, to which it is passed by name.
 """
@@ -40,7 +40,7 @@ class Values:
         return isinstance(value, kinds) and self.holds(value)
 
     def read(self, text: str) -> Any:
-        """Return the value of a text. ValueError: it is not one of these values."""
+        """Return the value that a text has. Raises ValueError if it is not one of these values."""
         try:
             value = self.kind(text)
         except ValueError:
@@ -51,7 +51,7 @@ class Values:
 
 
 def whole(low: int, high: int = 10**9) -> Values:
-    """Integers from low to high; 10⁹ is more than anybody needs, and fits NumPy's integers."""
+    """Return the Values of integers from low to high; the default 10⁹ fits NumPy's integers."""
     most = "10⁹" if high == 10**9 else f"{high:,}"
     return Values(int, f"a whole number of at least {low}, at most {most}",
                   lambda value: low <= value <= high)
@@ -72,18 +72,18 @@ DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < mat
 def option(
     default: Any, values: Values, help: str, offered: bool = True, **of: tuple[str, ...]
 ) -> Any:
-    """Return the field of an option; of: the settings that it belongs to, with their choices."""
+    """Return the field of an option; of: the settings to which it belongs, with their choices."""
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
 
 
 @dataclass
 class Training:
-    """All that a run's result depends on besides the data and the model.
+    """Settings of a training: all that a run's result depends on except the data and the model.
 
     schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`;
     "linear", straight down to 0 at the end of the last epoch; "warmup", up over `warmup` steps and
-    down with 1 / √step. ValueError: a setting that is not what it may be.
+    down with 1 / √step. Raises ValueError for a setting outside of its Values.
     """
 
     epochs: int = option(10, whole(1), "maximum number of passes through the text")

@@ -1,7 +1,7 @@
 """Data parallelism: each thread computes some rows of the batch; the gradients are added up.
 
-The loss is a sum over rows, so its gradient is a sum of gradients: each thread adds those of its
-rows to its own gradient, and these are added up, each thread a slice of the flat vectors.
+The loss is a sum over rows, so its gradient is a sum of gradients. Each thread adds those of its
+rows to its own gradient; then the threads add these up, each in its slice of the flat vectors.
 Ranks, which are processes with their own threads, share the rows and add up in the same way.
 """
 
@@ -30,8 +30,8 @@ SMALL = 1 << 18     # numbers that one thread adds or moves sooner than another 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
     """Give each thread of each rank its rows of a batch: work(k, part, state) → (loss, state).
 
-    k: the number of the thread. → the losses of all shares, the states of those at work here. A
-    batch of fewer rows than shares leaves some without work.
+    k: the number of the thread. Returns the losses of all shares and the states of those on this
+    rank. A batch of fewer rows than shares leaves some threads without work.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -69,16 +69,16 @@ def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
 
 
 def add_up(pool: Threads, grads: Sequence[Model]) -> float:
-    """Add all gradients of all ranks into the first here, leave 0 in the others; → its norm.
+    """Add the gradients of all ranks into the first one here, zero the others, return the norm.
 
-    In pairs, as in `ranks.tree`. The norm is a sum over the blocks of as many slices as there are
-    shares.
+    Gradients are added in pairs, as in `ranks.tree`. The norm is a sum over the blocks of as many
+    slices as there are shares.
     """
     vectors = [one.vector for one in grads]
     total = vectors[0]
 
     def add(k: int) -> float:
-        """Add up a thread's slice; → its sum of squares here."""
+        """Add up the slice of a thread; return the sum of squares on this rank."""
         found = 0.0
         for block in chunks(share_of(len(total), k, pool.count), BLOCK):
             tree(lambda to, one: gather(vectors[to][block], vectors[one][block]), pool.count)
@@ -97,7 +97,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
            vectors: Mapping[str, Array], step: int, rate: float, factor: float) -> None:
-    """Apply the optimizer's update, a slice of the vectors in each thread; 0 in the gradient."""
+    """Apply the optimizer's update, a slice of the vectors per thread; set the gradient to 0."""
     def move(k: int) -> None:
         mine = share_of(len(weights), k, pool.count)
         slices = {name: vector[mine] for name, vector in vectors.items()}
@@ -107,7 +107,7 @@ def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
 
 
 def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
-    """Call f(k) for every thread's number k: in its thread, or here if `size` is small."""
+    """Call f(k) for the number k of every thread: in that thread, or here if `size` is small."""
     if size < SMALL:
         return [f(k) for k in range(pool.count)]
     return pool.map(f)

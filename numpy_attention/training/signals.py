@@ -1,4 +1,4 @@
-"""Signals of a whole command: the first one ends it, in order."""
+"""Signals to a whole command: the first one ends it in order."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ SOON = 0.01         # seconds until a signal that Python had to ignore is sent a
 
 
 class Signals:
-    """A context in which the first of SIGNALS raises Stopped, so that half-written files go.
+    """Context manager in which the first of SIGNALS raises Stopped, so that files are cleaned up.
 
-    Later ones are ignored, so that everything is tidied up and reported; one that is ignored, as
-    under `nohup`, stays so. A Stopped within a finalizer, which Python ignores, is raised again.
+    Later signals are ignored until everything is cleaned up and reported. A signal that is ignored,
+    as under `nohup`, stays so. A Stopped in a finalizer, which Python ignores, is raised again.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Signals:
             raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
 
     def _repeat(self, ignored: Any) -> None:
-        """Send the same signal again, in place of printing `Exception ignored in …`."""
+        """Send the same signal again instead of printing `Exception ignored in …`."""
         if not isinstance(ignored.exc_value, Stopped):
             self._hook(ignored)
             return
@@ -48,7 +48,7 @@ class Signals:
         self._again = threading.Timer(SOON, os.kill, [os.getpid(), ignored.exc_value.number])
         try:
             self._again.start()
-        except Stopped:                 # a busy machine took longer than SOON to start it
+        except Stopped:                 # it took longer than SOON to start the timer
             self._repeat(ignored)
 
     def over(self) -> None:

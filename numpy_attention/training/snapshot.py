@@ -34,10 +34,10 @@ def write(trainer: Any, path: str | Path) -> None:
 
 
 def read(trainer: Any, path: str | Path) -> None:
-    """Bring a trainer to the place in the run where a checkpoint was written.
+    """Restore a trainer to the place in the run where a checkpoint was written.
 
-    Every rank calls this, and the first one reads. ValueError: it is another model's or
-    optimizer's, was written with other settings, or in shares that the ranks cannot take.
+    Every rank calls this, and the first one reads. Raises ValueError if the checkpoint is another
+    model's or optimizer's, or has other settings, or shares that the ranks cannot take.
     """
     arrays, about = trainer.ranks.first(lambda: checkpoint.load(path))
     with checkpoint.understood(Path(path), about):
@@ -67,7 +67,7 @@ def read(trainer: Any, path: str | Path) -> None:
         vector[...] = arrays[f"optimizer/{name}"]
     for name in ATTRIBUTES:
         setattr(trainer, name, saved[name])
-    trainer.ranks_before = saved.get("ranks", 1)         # 0.2.0 had none
+    trainer.ranks_before = saved.get("ranks", 1)         # 0.2.0 did not save it
     trainer.best = best
     trainer.best_loss = math.inf if about["best_loss"] is None else about["best_loss"]
     trainer.state = rebuild(about["state"], (arrays[name] for name in leaves(state)))
@@ -75,7 +75,7 @@ def read(trainer: Any, path: str | Path) -> None:
 
 def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], states: list[str],
                   has_best: bool) -> None:
-    """ValueError: the arrays are not exactly those of this trainer, in their shapes and dtypes."""
+    """Raise ValueError unless the arrays are this trainer's, with their shapes and dtypes."""
     like = checkpoint.parameters(trainer.model) | _named(trainer.vectors)
     if has_best:
         like |= checkpoint.parameters(trainer.model, "best")
@@ -93,7 +93,7 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
-    """ValueError: the place in the run is impossible."""
+    """Raise ValueError if the place in the run is impossible."""
     epochs = len(saved["history"])
     batches = len(trainer.order(saved["seed"], epochs))
     position = saved["position"]

@@ -28,14 +28,14 @@ SMALL_STEP = 3e8
 
 
 class Threads:
-    """A pool of threads in which BLAS has one thread each; a context manager.
+    """Context manager: a pool of threads, in each of which BLAS uses one thread.
 
     `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order; with
     one thread it is an ordinary call. NumPy's products and the kernels release the interpreter
-    lock. ranks: the processes that share the work, this one with `count` threads.
-    shares: all threads of all ranks; first: the number of the first one here.
+    lock. ranks: the processes that share the work, of which this one has `count` threads.
+    shares: the number of threads of all ranks; first: the number of the first one here.
 
-    ValueError: count below 1, or above MOST_THREADS; MemoryError: they cannot be started.
+    Raises ValueError if count is not in 1 … MOST_THREADS, MemoryError if threads cannot be started.
     """
 
     def __init__(self, count: int, ranks: SingleProcess = SINGLE_PROCESS) -> None:
@@ -48,7 +48,7 @@ class Threads:
     def __enter__(self) -> "Threads":
         keep_freed_memory()
         self._limits = threadpool_limits(1, user_api="blas")
-        self._pool = ThreadPoolExecutor(self.count)      # starts threads with work
+        self._pool = ThreadPoolExecutor(self.count)      # starts threads when they have work
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -70,14 +70,14 @@ class Threads:
 
 
 def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many processors this process may use, or its part of those its ranks share."""
+    """Return how many processors this process may use, or its part of those that ranks share."""
     mine = processors()
     ours = [cores for where, cores in ranks.allgather((host(), mine)) if where == host()]
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
 
 
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return all processors of all ranks, or one a rank if the steps are small.
+    """Return how many threads to use: all processors of all ranks, or one per rank for small steps.
 
     work: parameters × tokens of a step.
     """
@@ -86,7 +86,7 @@ def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """Return a warning if `threads` threads a rank are more than their processors, or ""."""
+    """Return a warning if a rank has more threads than processors, or ""."""
     known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]
@@ -102,9 +102,9 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
 
 
 def processors(quota: float | None = None) -> set[int]:
-    """Return the numbers of the processors that this process may use: no more than have time.
+    """Return the numbers of the processors that this process may use, as many as its quota allows.
 
-    quota: of the container, in processors; None: what `cpu_quota` reads.
+    quota: that of the container, in processors; None: what `cpu_quota` reads.
     """
     every = range(os.cpu_count() or 1)
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(every)
@@ -116,9 +116,9 @@ def processors(quota: float | None = None) -> set[int]:
 
 def cpu_quota(root: str | Path = "/sys/fs/cgroup",
               groups: str | Path = "/proc/self/cgroup") -> float:
-    """Return how many processors' time this process's container has; inf where nothing limits it.
+    """Return how many processors this process's container may use; inf if nothing limits it.
 
-    root: where the control groups of Linux are; groups: the file of those of this process.
+    root: the folder of the control groups of Linux; groups: the file with those of this process.
     """
     quota = math.inf
     for line in (_content(groups) or "0::/").splitlines():
@@ -126,7 +126,7 @@ def cpu_quota(root: str | Path = "/sys/fs/cgroup",
         if controllers and "cpu" not in controllers.split(","):
             continue
         names = [name for name in group.split("/") if name not in ("", "..")]
-        # version 2 at the root or in unified, version 1 in a folder of the controller
+        # version 2 is at the root or in unified, version 1 in a folder of the controller
         for base in (("", "unified") if not controllers else ("cpu", controllers)):
             for k in range(len(names) + 1):         # a group has no more than those above it
                 folder = Path(root, base, *names[:k])
@@ -145,7 +145,7 @@ def _content(path: str | Path) -> str:
 
 
 def hold_blas() -> None:
-    """Hold BLAS at the threads that have time, for it counts processors and knows no quota."""
+    """Limit BLAS to the processors that the quota allows; BLAS itself ignores quotas."""
     most = len(processors())
     blas = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
     if cpu_quota() < math.inf and max(blas, default=0) > most:
@@ -153,7 +153,7 @@ def hold_blas() -> None:
 
 
 def keep_freed_memory() -> None:
-    """Ask the C library to keep freed arrays for the next step, and not to return them.
+    """Ask the C library to keep freed arrays for the next step instead of returning them.
 
     A training step frees and allocates the same arrays again and again, and each fresh page costs a
     fault. Does nothing where the C library has no mallopt (macOS, Windows, musl).
@@ -166,7 +166,7 @@ def keep_freed_memory() -> None:
         return
     mallopt(M_ARENA_MAX, 1)
     if not mallopt(M_MMAP_THRESHOLD, 1 << 30):
-        # the largest that its manual allows, which older ones insist on
+        # the largest that the manual allows; older versions reject more
         mallopt(M_MMAP_THRESHOLD, 32 << 20)
     mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
     mallopt(M_TOP_PAD, 1 << 26)

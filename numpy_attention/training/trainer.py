@@ -61,8 +61,8 @@ class Trainer:
 
     The result depends only on the seed and on the number of threads (and, unless
     `ranks.adds_as_one` holds, on their distribution over ranks). A run that is killed and resumed
-    ends bit-identical to an uninterrupted run. TypeError: rng is not a Generator;
-    ValueError: an unknown average, a clip not above 0, threads that the ranks cannot share.
+    ends bit-identical to an uninterrupted run. Raises TypeError if rng is not a Generator,
+    ValueError for an unknown average, a clip not above 0 or threads that ranks cannot share.
     """
 
     model: Model
@@ -139,8 +139,8 @@ class Trainer:
                             "JSON can hold") from None
 
     def threads_here(self) -> int:
-        """Return this rank's number of threads. ValueError: the ranks cannot share them."""
-        assert self.threads is not None                 # it was chosen if it was None
+        """Return this rank's number of threads. Raises ValueError if ranks cannot share them."""
+        assert self.threads is not None                 # __post_init__ has chosen it if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
             raise ValueError(
@@ -164,8 +164,8 @@ class Trainer:
 
         When time runs out, the epoch ends early; a run that is resumed with more minutes continues
         with the next epoch. Ctrl-C or SIGTERM finishes the step, saves and raises Stopped, a
-        KeyboardInterrupt. NonFiniteError: a loss or gradient that is not finite; BlockingIOError:
-        another training writes to the same `path`.
+        KeyboardInterrupt. Raises NonFiniteError if a loss or gradient is not finite, and
+        BlockingIOError if another training writes to the same `path`.
         """
         check_whole("epochs", epochs, 0)
         if minutes is not None:
@@ -294,7 +294,7 @@ class Trainer:
             "threads": self.threads,
         }
         smoothing = getattr(self.model, "smoothing", 0.0)
-        if smoothing:                       # then the training loss is not that of the text
+        if smoothing:                       # the training loss is then that of smoothed labels
             line["smoothing"] = smoothing
         if self.valid is not None:
             valid = evaluate(self.model, self.valid, pool)
@@ -324,7 +324,7 @@ class Trainer:
     def alone(self) -> Iterator[None]:
         """Lock `path` against other trainings, and remove half-written files of killed ones.
 
-        BlockingIOError: another training is running there.
+        Raises BlockingIOError if another training is running there.
         """
         path = self.path
         if path is None or self._alone:
@@ -340,7 +340,7 @@ class Trainer:
                 self._alone = False
 
     def save(self) -> None:
-        """Write the checkpoint, if there is a path. BlockingIOError as in `alone`."""
+        """Write the checkpoint, if there is a path. Raises BlockingIOError as `alone` does."""
         if self.path is not None:
             with self.alone():
                 snapshot.write(self, self.path)
@@ -348,8 +348,8 @@ class Trainer:
     def resume(self) -> bool:
         """Continue from the checkpoint at `path`, if any; return whether there was one.
 
-        ValueError: the model, optimizer or settings are not those of the checkpoint;
-        BlockingIOError as in `alone`.
+        Raises ValueError if the model, optimizer or settings are not those of the checkpoint,
+        BlockingIOError as `alone` does.
         """
         path = self.path
         if path is None or not self.ranks.first(lambda: exists(path)):
@@ -360,7 +360,7 @@ class Trainer:
 
 
 def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
-    """Return where these parameters are in the flat vector. ValueError: an unknown name."""
+    """Return where these parameters are in the flat vector. Raises ValueError if unknown."""
     spans = {}
     start = 0
     for name, array in model.named_parameters():

@@ -1,6 +1,6 @@
 """Validation of arguments that are not arrays of numbers; `arrays` validates those.
 
-Each message is one line: what was given, what was expected, what to do. Another kind raises
+Each message is one line: what was given, what was expected, what to do. A wrong type raises
 TypeError, an impossible value ValueError.
 """
 
@@ -60,7 +60,7 @@ def check_number(name: str, value: Any, low: float = -math.inf, high: float = ma
 
 
 def _is_finite(number):
-    """Whether it is one as a float, which a whole number may be too large for."""
+    """Whether a number is finite as a float, for which a whole number may be too large."""
     try:
         return math.isfinite(number)
     except OverflowError:
@@ -68,7 +68,7 @@ def _is_finite(number):
 
 
 def check_name(name: str, value: Any, known: Iterable[str]) -> None:
-    """Raise ValueError unless a value is one of the known names, which it lists."""
+    """Raise ValueError unless a value is one of the known names; the message lists them."""
     names = list(known)
     if not isinstance(value, str) or value not in names:
         listing = ", ".join(names)
@@ -78,7 +78,7 @@ def check_name(name: str, value: Any, known: Iterable[str]) -> None:
 
 
 def check_text(name: str, value: Any) -> None:
-    """Raise TypeError unless a value is a string, ValueError for half of a character."""
+    """Raise TypeError unless a value is a string, ValueError if it holds a lone surrogate."""
     check_kind(name, value, str, "a text")
     if not encodable(value):
         raise ValueError(
@@ -87,7 +87,7 @@ def check_text(name: str, value: Any) -> None:
 
 
 def encodable(text: str) -> bool:
-    """Whether a text can be written as UTF-8: half of a character, a lone surrogate, cannot."""
+    """Whether a text can be written as UTF-8; a lone surrogate, half of a character, cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -99,7 +99,7 @@ def encodable(text: str) -> bool:
 
 
 def is_list(value: Any) -> bool:
-    """Whether a value is things one after another, to be read any number of times; no string."""
+    """Whether a value is a sequence that can be read several times, and not a string."""
     if isinstance(value, (list, tuple)):
         return True
     if isinstance(value, np.ndarray):
@@ -123,7 +123,7 @@ def as_list(name: str, values: Any, of: str) -> list:
 
 
 def as_integers(name: str, values: Any) -> np.ndarray:
-    """A list of whole numbers as an array (N,). TypeError: something else, or something in it."""
+    """Return a list of whole numbers as an array (N,). Raises TypeError for anything else."""
     check_list(name, values, "whole numbers")
     try:
         array = np.asarray(values)
@@ -136,9 +136,9 @@ def as_integers(name: str, values: Any) -> np.ndarray:
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:
-    """Real numbers, in an array or lists of lists, as an array of floats.
+    """Return real numbers, in an array or lists of lists, as an array of floats.
 
-    TypeError: other values, such as complex numbers and text.
+    Raises TypeError for other values, such as complex numbers and text.
     """
     try:
         array = np.asarray(values)
@@ -167,7 +167,7 @@ def check_tokens(name: str, tokens: Any) -> None:
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
-    """Raise TypeError if a list has an item of another type, which it names."""
+    """Raise TypeError if an item of a list has another type; the message gives its number."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
             raise TypeError(f"{name}, number {n}, is {typed_repr(value)}: expected {expected}")

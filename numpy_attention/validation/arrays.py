@@ -12,14 +12,14 @@ import numpy as np
 
 from numpy_attention.validation.messages import short_repr
 
-# in which a layer can be made: float32 trains, float64 checks gradients
+# dtypes of layers: float32 for training, float64 for gradient checks
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 BOOL = np.dtype(bool)
-LARGEST = 2**28     # of sizes: two of them multiplied, of eight bytes each, can still be counted
+LARGEST = 2**28     # size: the bytes of a matrix with two such sizes still fit into an integer
 
 
 def as_rows(x):
-    """All leading axes as one, so that a product over time and batch is one matrix product.
+    """Merge all leading axes, so that a product over time and batch is one matrix product.
 
     (…, D) → (N, D)
     """
@@ -30,7 +30,7 @@ flat = as_rows      # its name in version 1.0, which users' files may import
 
 
 def chunks(whole, size):
-    """A slice as slices of `size` that follow one another, the last one shorter."""
+    """Split a slice into consecutive slices of `size`, of which the last may be shorter."""
     return [slice(start, min(start + size, whole.stop))
             for start in range(whole.start, whole.stop, size)]
 
@@ -38,7 +38,7 @@ def chunks(whole, size):
 def check_shape(name, array, shape, axes, advice="check the order of the axes"):
     """Raise TypeError unless a value is an array, ValueError for another shape.
 
-    shape holds an int for each axis that is known and None for one that may be anything; axes reads
+    shape holds an int for each axis that is known and None for one of any size; axes reads
     "(T, B, H)". The message names the array, its shape, the one expected and what to do.
     """
     if type(array) is not np.ndarray:
@@ -62,12 +62,12 @@ def check_array(name, array):
 
 
 def type_name(thing):
-    """The type of a value in words: "None", "a list"."""
+    """Return the type of a value in words: "None", "a list"."""
     return "None" if thing is None else f"a {type(thing).__name__}"
 
 
 def check_dtype(name, array, like, whose="the weights"):
-    """Raise TypeError if an array's dtype is not the weights': NumPy would upcast."""
+    """Raise TypeError if an array's dtype is not that of `like`, because NumPy would upcast."""
     if array.dtype != like.dtype:
         raise TypeError(f"{name} is {array.dtype}, {whose} are {like.dtype}: "
                         "convert one with astype")
@@ -88,7 +88,7 @@ def check_floating(dtype):
     """Raise TypeError for a dtype other than float32 and float64."""
     try:
         known = isinstance(dtype, (type, str, np.dtype)) and np.dtype(dtype) in DTYPES
-    except (TypeError, ValueError):                                     # no dtype at all
+    except (TypeError, ValueError):                                     # not a dtype at all
         known = False
     if not known:
         raise TypeError(f"dtype = {short_repr(dtype)}: expected float32, which trains, or float64, "
@@ -98,7 +98,7 @@ def check_floating(dtype):
 def check_grads(grads, model, name="grads"):
     """Raise unless grads has the parts and parameters of a model, as its zeros_like() does.
 
-    TypeError: another class; ValueError: other parameters.
+    It is a TypeError for another class, a ValueError for other parameters.
     """
     if type(grads) is not type(model) or grads is model:
         what = "the model itself" if grads is model else type_name(grads)
@@ -110,7 +110,7 @@ def check_grads(grads, model, name="grads"):
 
 
 def _check_parts(its, own, name):
-    """The same for the value of a field."""
+    """Check the value of a field as `check_grads` does; own is the model's value."""
     if type(its) is type(own) is np.ndarray and (its.shape, its.dtype) == (own.shape, own.dtype):
         return                                                  # the common case is cheap
     if is_dataclass(own):
@@ -126,8 +126,8 @@ def _check_parts(its, own, name):
 def check_parameters(layer, **axes):
     """Check that the shapes of parameters agree: W="IO", b="O" are W (I, O) and b (O,).
 
-    One letter is one size; all have one dtype, float32 or float64. A parameter that may be None
-    is left out where it is. TypeError, ValueError.
+    One letter is one size, and all have one dtype, float32 or float64. An optional parameter may be
+    None. Raises TypeError or ValueError.
     """
     sizes = {}
     first = None
@@ -145,7 +145,7 @@ def check_parameters(layer, **axes):
 
 
 def describe_array(thing):
-    """An array's dtype and shape, in words, the length of a list, or what else it is."""
+    """Return in words an array's dtype and shape, a list's length, or another value's type."""
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype} {thing.shape}"
     if isinstance(thing, (list, tuple)):
@@ -165,15 +165,15 @@ def check_like(name, array, like, whose):
 
 
 def at_least(lowest, **sizes):
-    """Check that sizes are whole numbers from `lowest` to what a memory holds.
+    """Check that sizes are whole numbers from `lowest` to LARGEST, or None for a default.
 
-    None, a default to come, passes; see `check_sizes`. ValueError: names it.
+    Raises ValueError with the name of the size, as `check_sizes` does.
     """
     check_sizes(lowest, **{name: size for name, size in sizes.items() if size is not None})
 
 
 def check_sizes(lowest=1, **sizes):
-    """The same of sizes without a default: ValueError for None, too; its message names the size."""
+    """Raise ValueError unless sizes are whole numbers from `lowest` to LARGEST; None raises."""
     for name, size in sizes.items():
         check_whole(name, size, lowest)
         if size > LARGEST:

@@ -1,7 +1,7 @@
 """Files and folders that a user names; an error is one line that names the path.
 
-The system's own words ("[Errno 40] …"), a pipe that nobody writes to and a device that never ends
-stay outside: an existing file is a plain file here.
+Messages of the system ("[Errno 40] …") are reworded. Pipes that nobody writes to and devices that
+never end are rejected: an existing file must be a plain file.
 """
 
 import errno
@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from numpy_attention.validation.messages import short_repr, typed_repr
 
 LONGEST = 120       # characters of a path in a message
-PARTIAL = ".partial"            # how the name of a file ends that is being written
+PARTIAL = ".partial"            # suffix of a file that is being written
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
 # names of special files by the bits of their mode
 OTHERS = {
@@ -37,14 +37,11 @@ ADVICE = {
 
 @contextmanager
 def path_errors(path: str | Path, done: str) -> Iterator[None]:
-    """Within it, an OSError of the system says which path could not be `done` ("read"), and why.
-
-    ValueError: a name that no file can have.
-    """
+    """Reword an OSError of the system to say which path could not be `done` ("read"), and why."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:                     # ours, which says all
+        if error.errno is None:                     # raised by this library, with a full message
             raise
         reason = os.strerror(error.errno)
         advice = ADVICE.get(error.errno, "look at it, or give another")
@@ -52,7 +49,7 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
 
 
 def as_path(path: Any, name: str = "path") -> Path:
-    """A str or Path as a Path. TypeError: another kind; ValueError: no name of a file can be so."""
+    """Return a str or Path as a Path. Raises TypeError, or ValueError for an impossible name."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} is {typed_repr(path)}: expected a str or a Path")
     text = os.fspath(path)
@@ -70,10 +67,10 @@ def as_path(path: Any, name: str = "path") -> Path:
 
 
 def existing_file(path: str | Path) -> Path:
-    """→ the Path of a plain file, or of a link to one.
+    """Return the Path of a plain file, or of a link to one.
 
-    FileNotFoundError; IsADirectoryError; ValueError: a pipe, a device, a socket, or a name that
-    cannot be; OSError: one that cannot be reached.
+    Raises FileNotFoundError, IsADirectoryError, ValueError for a pipe, a device, a socket or an
+    impossible name, and OSError if the path cannot be reached.
     """
     path = as_path(path)
     with path_errors(path, "read"):
@@ -90,14 +87,14 @@ def existing_file(path: str | Path) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Whether there is anything of this name. OSError: that is unknown, or it is a loop."""
+    """Whether anything has this name. Raises OSError if that is unknown, as for a loop of links."""
     path = as_path(path)
     with path_errors(path, "read"):
         return mode_of(path) is not None
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether there is a folder of this name. OSError: that is unknown, or it is a loop."""
+    """Whether a folder has this name. Raises OSError if that is unknown, as for a loop of links."""
     path = as_path(path)
     with path_errors(path, "read"):
         mode = mode_of(path)
@@ -105,7 +102,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def make_folder(path: str | Path) -> Path:
-    """→ the Path of a folder, made with those above it unless it is there. OSError: it cannot."""
+    """Create a folder, and those above it, unless it exists; return its Path or raise OSError."""
     path = as_path(path)
     mode = None
     with path_errors(path, "made a folder"):
@@ -121,7 +118,7 @@ def make_folder(path: str | Path) -> Path:
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Write a file next to `path`, and move it there when it is complete.
 
-    OSError: the disk is full, say; it names the file, and what was there stays.
+    Raises OSError with the name of the file, as on a full disk; an older file then stays as it was.
     """
     path = as_path(path)
     make_folder(path.parent)
@@ -129,7 +126,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         mode = mode_of(path)
     if mode is not None and stat.S_IFMT(mode) in OTHERS:
         with path_errors(path, "written"), open(path, "wb") as file:
-            yield file          # a device or a pipe takes it as it comes, and stays what it is
+            yield file          # a device or a pipe is written directly
         return
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     with path_errors(path, "written"):
@@ -144,13 +141,13 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def short_path(path: str | Path) -> str:
-    """A path for a message: the end of a long one."""
+    """Return a path for a message; of a long one only the end."""
     text = str(path)
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 
 
 def mode_of(path: Path) -> int | None:
-    """The mode of what a path leads to; None: nothing. OSError: as the system says it."""
+    """Return the mode of what a path leads to, None for nothing. Raises the system's OSError."""
     try:
         return os.stat(path).st_mode
     except OSError as error:

@@ -9,17 +9,17 @@ from numpy_attention.training.distributed.ranks import Ranks, SingleProcess
 Job = TypeVar("Job")
 Made = TypeVar("Made")
 
-PAUSE = 0.02        # seconds between two looks for a message: MPI itself waits at full load
+PAUSE = 0.02        # seconds between two checks for a message: MPI itself would busy-wait
 
 
 def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], Made],
                report: Callable[[int, Job, Made], None]) -> list[Made]:
     """Return work(job) for each job, in their order, on every rank.
 
-    Every rank calls this with the same jobs. A single rank does them one after the other. Of
-    several, rank 0 does none: it receives the results, which should be small, and calls
-    report(number done, job, result) after each. The first error ends all ranks, as soon as the jobs
-    at work have ended.
+    Every rank calls this with the same jobs. A single rank does them one after the other. With
+    several ranks, rank 0 does none: it receives the results, which should be small, and calls
+    report(number done, job, result) after each. The first error ends all ranks, as soon as the
+    running jobs have ended.
     """
     if not isinstance(ranks, Ranks) or ranks.count == 1:
         return [work(job) for job in jobs]
@@ -31,7 +31,7 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
     """Do the jobs that rank 0 sends, until it sends None.
 
-    A signal while this rank waits, which would leave rank 0 waiting, ends the next job.
+    A signal while this rank waits is raised in the next job, or rank 0 would wait forever.
     """
     stopped: BaseException | None = None
     while True:
@@ -54,7 +54,7 @@ def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
 
 def collect(ranks: Ranks, jobs: Sequence[Job],
             report: Callable[[int, Job, Any], None]) -> list[Any]:
-    """Send the jobs to the other ranks, each to the first that is free; → their results."""
+    """Send each job to the first rank that is free; return the results in the jobs' order."""
     others = range(1, ranks.count)
     free = list(others)
     places = list(range(len(jobs)))

@@ -1,10 +1,10 @@
-"""Ranks: the processes that share a training, and how they come to the same sums and decisions.
+"""Ranks: the processes that share a training and agree on its sums and decisions.
 
 `mpirun -n 4 …` starts four, numbered from 0. Each takes its rows of every batch.
 
     ranks = world()                 of this job; SINGLE_PROCESS without mpirun
 
-The engine is Open MPI by mpi4py, extra `cluster`; only `world` loads it.
+They communicate with Open MPI through mpi4py (extra `cluster`), which only `world` imports.
 """
 
 import os
@@ -21,11 +21,11 @@ from numpy_attention.module import Array
 from numpy_attention.registry import STARTERS
 
 Value = TypeVar("Value")
-ENDED = 3.0         # seconds in which ranks that fail alike all have failed
+ENDED = 3.0         # seconds within which all ranks fail if they fail for the same reason
 
 
 class SingleProcess:
-    """A single process."""
+    """A single process, with the methods of Ranks."""
 
     rank = 0
     count = 1
@@ -50,16 +50,16 @@ class SingleProcess:
     def add(self, vector: Array) -> None:
         """Replace a flat vector by the sum of all ranks' vectors, bit-identical on each rank.
 
-        Halves are added in the order of `tree`, so that 2 · 2 shares add up as 1 · 4 do.
+        Terms are added in the order of `tree`, so that 2 · 2 shares have the same sum as 1 · 4.
         """
 
     def ended_alike(self) -> bool:
-        """Whether all ranks call this: all have failed, for the same reason."""
+        """Whether all ranks call this, which means that all have failed for the same reason."""
         return True
 
 
 class Ranks(SingleProcess):
-    """This process among those of an MPI communicator; in_place: mpi4py's MPI.IN_PLACE."""
+    """This process as a rank of an MPI communicator; in_place: mpi4py's MPI.IN_PLACE."""
 
     def __init__(self, comm: Any, in_place: Any) -> None:
         self._in_place = in_place
@@ -118,10 +118,10 @@ SINGLE_PROCESS = SingleProcess()
 
 
 def tree(add: Callable[[int, int], Any], count: int) -> None:
-    """Add up `count` things in pairs, and pairs of pairs: add(to, one) adds one to another.
+    """Add up `count` terms in pairs, and pairs of pairs: add(to, one) adds term one to term to.
 
-    The sum ends up in number 0. Powers of two add up alike however they are shared out: the sum
-    of four is (0 + 1) + (2 + 3), in one process or in two.
+    The sum ends up in term 0. For powers of two it does not depend on the number of processes: the
+    sum of four is (0 + 1) + (2 + 3), in one process or in two.
     """
     distance = 1
     while distance < count:
@@ -131,7 +131,7 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
 
 
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Whether ranks of `threads` threads add up to the bits that one rank's threads would."""
+    """Whether ranks of `threads` threads sum up to the same bits as a single rank's threads."""
     return ranks == 1 or threads & (threads - 1) == 0
 
 
@@ -139,7 +139,7 @@ def adds_as_one(ranks: int, threads: int) -> bool:
 def world() -> SingleProcess:
     """Return all ranks of the mpirun that has started this process; SINGLE_PROCESS without mpirun.
 
-    ImportError: mpirun has, and mpi4py is missing.
+    Raises ImportError with mpirun if mpi4py is missing.
     """
     if not any(count in os.environ for count, _ in STARTERS):
         return SINGLE_PROCESS
