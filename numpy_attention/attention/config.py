@@ -52,7 +52,8 @@ class AttentionConfig:
         check_flags(backwards=self.backwards)
         if (self.attention, self.window) in REFUSED:
             why = REFUSED[self.attention, self.window]
-            raise ValueError(f"{self.attention} with {self.window}: {why}")
+            raise ValueError(f"attention = {self.attention!r} cannot be combined with window = "
+                             f"{self.window!r}: {why}")
 
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention with queries (B, query_size) and values (B, S, value_size).
@@ -88,10 +89,10 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
             choice = AttentionConfig(attention, **settings)
         except TypeError:
             known = ", ".join(field.name for field in fields(AttentionConfig))
-            raise ValueError(f"{', '.join(settings)}: this model has no such setting; those of its "
+            raise ValueError(f"unknown setting among {', '.join(settings)}: the settings of an "
                              f"attention are {known}") from None
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if settings:
-        raise ValueError(f"{', '.join(settings)} belongs to an attention chosen by its name, and a "
-                         f"{type(attention).__name__} is given: leave it out")
+        raise ValueError(f"{', '.join(settings)} has an effect only if attention is a name, and a "
+                         f"{type(attention).__name__} was given: leave it out")
     return attention

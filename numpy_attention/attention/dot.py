@@ -32,7 +32,8 @@ class DotAttention(SoftmaxAttention):
         """Build the attention, which has no parameters. ValueError: sizes that differ."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size != value_size:
-            raise ValueError(f"query_size = {query_size}, value_size = {value_size}: {ADVICE}")
+            raise ValueError(f"query_size ({query_size}) must equal value_size ({value_size}): "
+                             f"{ADVICE}")
         return cls()
 
     def score(self, query, memory):

@@ -65,8 +65,8 @@ def matching(pattern: str) -> list[Recipe]:
         return [recipe_with_attention(custom_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
     if not found:
-        raise ValueError(f"no recipe is named {pattern!r}: expected a name from `numpy-attention "
-                         "reproduce --list`, or a pattern such as 'clauses-*'")
+        raise ValueError(f"no recipe is named {pattern!r}: expected a name listed by "
+                         "`numpy-attention reproduce --list`, or a pattern such as 'clauses-*'")
     return found
 
 

@@ -71,8 +71,8 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     words = [current(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         if words[1] not in ("lm", "translator"):
-            raise ValueError(f"train {words[1]}: expected `train lm` for a language model, or "
-                             "options, as in train --corpus NAME, for a translator")
+            raise ValueError(f"train {words[1]}: no such command; use `train lm` for a language "
+                             "model, or `train --corpus NAME` for a translator")
         words[:2] = ["train lm" if words[1] == "lm" else "train"]
     elif words and not words[0].startswith("-"):
         check_command(words[0])
@@ -212,7 +212,7 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
     kind = run_kind(options.run)
     for option in command.options:
         if option.name in options.given and option.run not in ("", kind):
-            raise ValueError(f"{option.flag} is only for a {RUNS[option.run]}, and {options.run} "
+            raise ValueError(f"{option.flag} is only for a {RUNS[option.run]}, but {options.run} "
                              f"holds a {RUNS.get(kind, kind)}: leave it out")
     return kind
 

@@ -46,8 +46,8 @@ Settings = TypeVar("Settings", bound=Training)
 def train(options: Namespace) -> None:
     selection = pairs_to_train_on(options)
     if options.subwords and selection.form().tokenizer == "characters":
-        raise ValueError(f"--subwords cuts words, and {selection.label} consists of characters: "
-                         "leave it out")
+        raise ValueError(f"--subwords splits words into pieces, but {selection.label} is a text of "
+                         "characters: leave it out")
     training = training_of(TranslatorTraining, options)
     parts = selection.load(*selection.splits)
     vocabularies = vocabularies_of(parts[0], training)
@@ -90,7 +90,7 @@ def pairs_to_train_on(options: Namespace) -> Selection:
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
-    return ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), "
+    return ValueError("no text to train on: give --corpus NAME (see numpy-attention corpora list), "
                       f"or {files}")
 
 
@@ -132,7 +132,7 @@ def train_lm(options: Namespace) -> None:
     try:
         run.batches_to_validate(valid)
     except ValueError as error:
-        raise ValueError(f"the text to validate on: {error}") from None
+        raise ValueError(f"validation text: {error}") from None
     default = choices.brief_name(settings.get("attention", settings["cell"]))
     folder = run_folder(
         options, run, f"{selection.label}-{default}",
@@ -198,7 +198,8 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
 
     def prepare() -> bool:
         if exists(folder) and not is_folder(folder):
-            raise ValueError(f"{short_path(folder)} is a file: name a folder with --run")
+            raise ValueError(f"{short_path(folder)} is a file, expected a folder: choose one with "
+                             "--run")
         check_free(folder / CHECKPOINT)
         resumes = check_same(folder, trained, threads)
         make_folder(folder)

@@ -41,9 +41,8 @@ def seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(
-            f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
-            f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
+        raise ValueError(f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: up to "
+                         f"{MOST_SEEDS:,} different whole numbers, at least 0 and below 2⁶⁴")
     return tuple(found)
 
 
@@ -103,12 +102,12 @@ def writable(*endings: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:
             *others, last = endings
-            raise ValueError(f"{short_path(text)!r}: the name must end with {', '.join(others)} or "
-                             f"{last}")
+            raise ValueError(f"{short_path(text)!r}: the file name must end with "
+                             f"{', '.join(others)} or {last}")
         folder = os.path.dirname(text)
         if folder and not os.path.isdir(folder):
-            raise ValueError(
-                f"{short_path(text)!r}: there is no folder {short_path(folder)}; make it first")
+            raise ValueError(f"{short_path(text)!r}: the folder {short_path(folder)} does not "
+                             "exist; create it first")
         return text
     return read
 

@@ -81,7 +81,7 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
     if len(lines) != count:
         raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs: expected "
-                         "one line of links for each, a blank one for a pair without")
+                         "one line of links for each, and a blank line for a pair without links")
     return links
 
 
@@ -96,8 +96,8 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
                              "expected lines such as 1 1 2 S or 1 1 2 P, as the first one")
         pair, source, target = map(int, found.group(1, 2, 3))
         if not 1 <= pair <= count:
-            raise ValueError(f"{path}, line {number}: there is no sentence pair {pair}; expected "
-                             f"1 to {count:,}, counted from 1")
+            raise ValueError(f"{path}, line {number}: sentence pair {pair} does not exist; "
+                             f"expected 1 to {count:,}, counted from 1")
         links.append(Link(number, pair - 1, source, target, found[4] not in ("P", "p")))
     return links
 
@@ -140,4 +140,4 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
                   "NAACL awk '{t=$2; $2=$3; $3=t} 1'), or exchange source and target")
     raise ValueError(
         f"{path}, line {link.line}: {side} word {place} is outside of sentence {link.pair + 1}, "
-        f"{sentence!r}, whose words count from {start} to {start + len(words) - 1}; {reason}")
+        f"{sentence!r}, whose words are numbered {start} to {start + len(words) - 1}; {reason}")

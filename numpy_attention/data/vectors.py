@@ -115,7 +115,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise ValueError(f"{path} is damaged after line {number} ({error}); copy or download "
                              "it again") from None
     if not number:
-        raise ValueError(f"{path} is empty: expected lines of a word and its numbers")
+        raise ValueError(f"{path} is empty: expected lines with a word and its numbers")
 
 
 def _size(path: Path, first: bytes) -> tuple[int, bool]:
@@ -155,7 +155,7 @@ def _vector(path: Path, number: int, numbers: bytes) -> Array:
         raise ValueError(
             f"{path}, line {number}: {error}; expected numbers after the word") from None
     if not np.isfinite(vector).all():
-        raise ValueError(f"{path}, line {number}: a number that is not finite; remove this line")
+        raise ValueError(f"{path}, line {number}: a number is not finite; remove this line")
     return vector
 
 

@@ -41,8 +41,7 @@ def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
-        raise ValueError("no ids to read: expected at least one, usually </s>, "
-                         "after which a text begins")
+        raise ValueError("no ids to read: expected at least one, usually </s>, which starts a text")
     seen = []
     for id in ids:
         log_probs, weights, state = _next(model, id, state)
@@ -115,7 +114,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     check_generator(rng)
     _check(temperature, top_k, top_p)
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN
-        raise ArithmeticError("log_p has NaN in it, or nothing to choose from")
+        raise ArithmeticError("log_p contains NaN, or is −inf for every token")
     if temperature == 0:
         return int(log_p.argmax())
     with np.errstate(over="ignore"):
@@ -141,7 +140,6 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
     """Ids that are never chosen. TypeError: no Reading. ValueError: ids that there are not."""
     if not isinstance(start.log_probabilities, np.ndarray):
-        raise TypeError(
-            f"start holds {typed_repr(start.log_probabilities)}: expected a Reading, as "
-            "`read` gives")
+        raise TypeError(f"start contains {typed_repr(start.log_probabilities)}: expected a "
+                        "Reading, as `read` returns")
     return never_chosen(never, len(start.log_probabilities))

@@ -75,8 +75,8 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     embedding = embedding or (max(hidden // parts, 1) if hidden else SIZE)
     hidden = hidden or parts * embedding
     if attention == "none" and settings.get("tied") and hidden != embedding:
-        raise ValueError(f"hidden = {hidden} and embedding = {embedding}: tied weights need equal "
-                         "sizes, give one of them, or untied weights")
+        raise ValueError(f"hidden = {hidden} and embedding = {embedding} must be equal with tied "
+                         "weights: give only one of them, or untie the weights")
     return name, settings | {"hidden": hidden, "embedding": embedding}
 
 

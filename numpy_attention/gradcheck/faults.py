@@ -26,9 +26,10 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 def check_passes(target, forward, backward):
     """TypeError: the target lacks one of the two passes."""
     if isinstance(target, type):
-        raise TypeError(f"target is the class {target.__name__}: expected an object of it, or None")
+        raise TypeError(f"target is the class {target.__name__}: expected an instance of it, or "
+                        "None")
     if isinstance(target, Module) and not is_dataclass(target):
-        raise TypeError(f"{type(target).__name__} is a Module and no dataclass: write "
+        raise TypeError(f"{type(target).__name__} is a Module but not a dataclass: write "
                         "@dataclass(eq=False) above it")
     for name, function in (("forward", forward), ("backward", backward)):
         if callable(function):
@@ -54,11 +55,11 @@ def check_attention(attention):
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
-        raise TypeError(f"attention is {typed_repr(attention)}: expected an attention, with "
+        raise TypeError(f"attention is {typed_repr(attention)}: expected an object with "
                         f"{', '.join(wanted)}")
     if missing:
         raise TypeError(f"{type(attention).__name__} has no {' and no '.join(missing)}: an "
-                        f"attention has {', '.join(wanted)}")
+                        f"attention needs {', '.join(wanted)}")
 
 
 def check_elements(arrays):
@@ -69,7 +70,7 @@ def check_elements(arrays):
                              "give it sizes above 0")
         if array.dtype.kind == "f" and np.isnan(array).any():
             raise ValueError(f"{name} is not finite, {int(np.isnan(array).sum())} of {array.size} "
-                             "elements are NaN: fill it with numbers, randomize fills parameters")
+                             "elements are NaN: fill it with numbers; randomize fills parameters")
 
 
 def check_inputs(inputs, variables):

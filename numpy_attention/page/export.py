@@ -102,8 +102,8 @@ def vocabularies_of(trained: Any) -> dict[str, Any]:
             ids = range(len(SPECIAL_TOKENS), len(vocabulary))
             found[side] = {"pieces": [vocabulary.token(id) for id in ids]}
         else:
-            raise ValueError(f"the {side} vocabulary is a {type(vocabulary).__name__}, and a page "
-                             "reads a Vocabulary or Subwords")
+            raise ValueError(f"the {side} vocabulary is a {type(vocabulary).__name__}, but a page "
+                             "supports only Vocabulary and Subwords")
     return found
 
 
@@ -149,16 +149,16 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
     if both := sorted(own & kinds()):
-        raise ValueError(f"the script adds {', '.join(both)}, which the page already has: give "
-                         "your class another name, also in Python")
+        raise ValueError(f"the script adds {', '.join(both)}, which the page already has: rename "
+                         "your class, in Python too")
     known = kinds() | own
     found = {}
     for name, module in model.modules():
         kind = type(module).__name__
         if kind not in known:
-            raise ValueError(f"the model's {name or 'whole'} is a {kind}, which a page does not "
-                             "run: it runs the package's own models, and classes that a script "
-                             f"adds with Object.assign(KINDS, {{ {kind} }})")
+            raise ValueError(f"{name or 'the model'} is a {kind}, which a page cannot run: it runs "
+                             "the package's own models, and classes that a script adds with "
+                             f"Object.assign(KINDS, {{ {kind} }})")
         found[name] = {"kind": kind, "fields": {
             field.name: field_of(getattr(module, field.name), join(name, field.name), names)
             for field in fields(module)}}       # type: ignore[arg-type]
@@ -241,7 +241,8 @@ def halves(name: str, array: Array) -> Array:
     with np.errstate(over="ignore"):
         found = array.astype("<f2")
     if not np.isfinite(found).all():
-        raise ValueError(f"{name} has numbers beyond float16's 65,504: use --precision float32")
+        raise ValueError(f"{name} has numbers beyond 65,504, the largest of float16: use "
+                         "--precision float32")
     return found
 
 

@@ -48,7 +48,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     the engine, so that they run. ValueError: runs of two kinds, several with checkpoints.
     """
     if checkpoints and len(folders) > 1:
-        raise ValueError(f"checkpoints belong to a single training, but {len(folders)} runs "
+        raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
                          "are given: give one")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
@@ -87,8 +87,9 @@ def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None
     """The run of a folder. ValueError: it is not of the first's kind; and as `Trained.load`."""
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
-        raise ValueError(f"{first} is a {RUNS.get(wanted, wanted)}'s run and {folder} a "
-                         f"{RUNS.get(kind, kind)}'s: a page shows translators or language models")
+        raise ValueError(f"{first} is the run of a {RUNS.get(wanted, wanted)} and {folder} that of "
+                         f"a {RUNS.get(kind, kind)}: a page shows either translators or language "
+                         "models")
     return KINDS[kind].load(folder, code)
 
 

@@ -45,18 +45,19 @@ def read(trainer: Any, path: str | Path) -> None:
     saved = about["trainer"]
     optimizer = _optimizer_of(trainer)
     if about["optimizer"] != optimizer:
-        raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, now "
-                         f"{optimizer}: resume with the same optimizer, or choose another path")
+        raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, but this "
+                         f"trainer has {optimizer}: resume with the same optimizer, or choose "
+                         "another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
         if saved[name] != now:
-            raise ValueError(f"{path} was trained with {name}={saved[name]}, now {now}: "
-                             "resume with the same settings, or choose another path")
+            raise ValueError(f"{path} was trained with {name}={saved[name]}, but this trainer has "
+                             f"{now}: resume with the same settings, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
-        raise ValueError(f"{path} was trained in {saved['threads']} shares, threads of all ranks "
-                         f"together, which {ranks} ranks cannot take alike: start a number of "
-                         "ranks that divides them")
+        raise ValueError(f"{path} was trained with {saved['threads']} threads on all ranks "
+                         f"together, which {ranks} ranks cannot share equally: start a number of "
+                         "ranks that divides it")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     state = rebuild(about["state"], (f"state/{i}" for i in count()))
     _check_arrays(path, trainer, arrays, leaves(state), bool(best))
@@ -83,8 +84,8 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     missing = sorted(named - arrays.keys())
     unknown = sorted(arrays.keys() - named)
     if missing or unknown:
-        raise ValueError(f"{path} is not of this model and training: missing {missing[:4]}, "
-                         f"unknown {unknown[:4]}; resume the run that was saved")
+        raise ValueError(f"{path} does not belong to this model and training: missing "
+                         f"{missing[:4]}, unknown {unknown[:4]}; resume the run that was saved")
     for name, array in like.items():
         given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
         if given != expected:
@@ -107,7 +108,7 @@ def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
     elif position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
         wrong = f"{position} batches of 0 tokens, or of 0 seconds, are behind it"
     if wrong:
-        raise ValueError(f"{path} is not a whole checkpoint: {wrong}; use another copy")
+        raise ValueError(f"{path} is not a valid checkpoint: {wrong}; use another copy")
 
 
 def _named(vectors: dict[str, Array]) -> dict[str, Array]:

@@ -59,7 +59,7 @@ class Threads:
         try:
             others = [self._pool.submit(copy_context().run, f, k) for k in range(1, self.count)]
         except RuntimeError:
-            raise MemoryError(f"{self.count} threads cannot be started") from None
+            raise MemoryError(f"cannot start {self.count} threads") from None
         try:
             first = f(0)
         finally:

@@ -129,23 +129,22 @@ class Trainer:
                      expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None and is_folder(self.path):
-            raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a "
-                                    "file, such as checkpoint.npz in it")
+            raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a file, "
+                                    "such as checkpoint.npz in it")
         check_kind("about", self.about, dict, "a dict that JSON can hold")
         try:
             json.dumps(self.about)
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(f"about cannot be kept in a checkpoint: {error}; expected a dict that "
-                            "JSON can hold") from None
+            raise TypeError(f"about cannot be saved in a checkpoint: {error}; expected a dict that "
+                            "JSON can represent") from None
 
     def threads_here(self) -> int:
         """Return this rank's number of threads. ValueError: the ranks cannot share them."""
         assert self.threads is not None                 # it was chosen if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
-            raise ValueError(
-                f"{self.threads} threads and {self.ranks.count} ranks: expected as many threads on "
-                "each, so start a number of ranks that divides the threads")
+            raise ValueError(f"threads ({self.threads}) must be divisible by the number of ranks "
+                             f"({self.ranks.count})")
         return here
 
     @property

@@ -65,7 +65,7 @@ def as_path(path: Any, name: str = "path") -> Path:
     except UnicodeEncodeError:
         encoded = b"\0"
     if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
-        raise ValueError(f"{name} {short_repr(text)}: no file can have this name, choose another")
+        raise ValueError(f"{name} {short_repr(text)} is not a valid file name: choose another")
     return Path(text)
 
 

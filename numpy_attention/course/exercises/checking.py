@@ -162,7 +162,7 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
         raise Failed("runs", message) from None
     for name in imported(tree):
         if name in FRAMEWORKS:
-            raise Failed("runs", f"it imports {name}: an exercise is written in NumPy")
+            raise Failed("runs", f"it imports {name}: use only NumPy in an exercise")
     check_names(exercise, tree, text)
     return tree
 
@@ -188,14 +188,14 @@ def imported(tree: ast.AST) -> Iterator[str]:
 def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
     """Failed: a function that is to be written is gone, or still blank."""
     if not text.strip():
-        raise Failed("runs", f"the file is empty: numpy-attention exercise reset {exercise.name} "
-                     "writes it again")
+        raise Failed("runs", "the file is empty: restore it with numpy-attention exercise reset "
+                     f"{exercise.name}")
     for blank in exercise.blanks:
         node: Any = tree
         for name in blank.split("."):
             inside = [one for one in node.body if getattr(one, "name", None) == name]
             if not inside:
-                raise Failed("runs", f"{blank} is missing: it must keep its name")
+                raise Failed("runs", f"{blank} is missing: define it under this name")
             node = inside[-1]
         if any(BLANK in ast.unparse(one).replace("'", '"') for one in node.body):
             raise Failed("runs", f"{blank} is not written yet", blank=True)
@@ -251,8 +251,8 @@ def called(exercise: Exercise, case: Case) -> dict[str, str]:
 
 def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
     if not isinstance(found, tuple) or len(found) != len(wanted):
-        raise Failed("returns", f"forward gives {shape_of(found)}: expected "
-                     f"{len(wanted) - 1} output{'s' if len(wanted) > 2 else ''} and the cache")
+        raise Failed("returns", f"forward returns {shape_of(found)}: expected {len(wanted) - 1} "
+                     f"output{'s' if len(wanted) > 2 else ''} and the cache")
     return found[:-1], wanted[:-1]
 
 

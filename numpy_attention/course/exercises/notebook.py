@@ -33,7 +33,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
     names = [getattr(one, "__name__", "") for one in mine]
     if set(names) != set(wanted):
-        raise ValueError(f"{exercise.name} is checked with {' and '.join(wanted)}: given "
+        raise ValueError(f"expected {' and '.join(wanted)} to check {exercise.name}, got "
                          f"{', '.join(names) or 'nothing'}")
     text = "\n\n\n".join([exercise.start.rstrip(), *map(source_of, mine)]) + "\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -52,9 +52,8 @@ def source_of(one: Callable) -> str:
     except (OSError, TypeError):
         text = of_cell(one) if inspect.isclass(one) else ""
     if not text:
-        raise TypeError(
-            f"{typed_repr(one)} has no source that could be read: expected a function or a "
-            "class that is defined in a cell or a file")
+        raise TypeError(f"{typed_repr(one)} has no readable source: expected a function or class "
+                        "that is defined in a cell or a file")
     return textwrap.dedent(text)
 
 

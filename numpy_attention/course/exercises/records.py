@@ -61,9 +61,9 @@ class Folder:
             return understood(json.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error).split(":")[0]
-            raise ValueError(f"{short_path(self.file)} is not a progress file of this command "
-                             f"({reason}): move it away; your exercises stay, and progress begins "
-                             "again") from None
+            raise ValueError(f"{short_path(self.file)} is not a valid progress file ({reason}): "
+                             "move it away to start a new one; your exercises are not "
+                             "affected") from None
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
@@ -84,15 +84,15 @@ class Folder:
 def understood(found: Any) -> dict[str, Record]:
     """Records from what JSON has. ValueError, TypeError: it is something else."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ValueError("another format")
+        raise ValueError(f"its format is not {FORMAT}")
     exercises = found.get("exercises")
     if not isinstance(exercises, dict):
-        raise ValueError("no exercises")
+        raise ValueError("it has no exercises")
     kinds = {field.name: type(field.default) for field in fields(Record)}
     for record in exercises.values():
         if not isinstance(record, dict):
-            raise ValueError("an exercise without a record")
+            raise ValueError("an exercise has no record")
         for name, value in record.items():
             if type(value) is not kinds.get(name):
-                raise ValueError("an unknown entry")
+                raise ValueError("it has an unknown entry")
     return {str(name): Record(**record) for name, record in exercises.items()}

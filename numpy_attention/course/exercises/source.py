@@ -42,7 +42,7 @@ class Source:
         FileNotFoundError: the lessons are not there; LookupError: the file has no such name.
         """
         if not self.path.exists():
-            raise FileNotFoundError(f"{self.path} does not exist: exercises are cut from the "
+            raise FileNotFoundError(f"{self.path} does not exist: exercises are taken from the "
                                     "lessons, so run this where the lessons are")
         text = self.path.read_text(encoding="utf-8")
         body = ast.parse(text).body
@@ -53,7 +53,7 @@ class Source:
         taken = dict(sorted(taken.items(), key=lambda item: item[1].lineno))
         missing = [name for name in self.names if name not in taken]
         if missing:
-            raise LookupError(f"{self.path.name} has no {', '.join(missing)}")
+            raise LookupError(f"{self.path.name} does not define {', '.join(missing)}")
         used = {one.id for node in taken.values() for one in ast.walk(node)
                 if isinstance(one, ast.Name)} | {"np"}
         imports = []
@@ -111,7 +111,7 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
-    raise LookupError(f"there is no function {name} in it")
+    raise LookupError(f"it does not define a function {name}")
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:

@@ -87,9 +87,8 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
             one for one in files if wanted and wanted in one.stem]
     if len(found) != 1:
         known = ", ".join(one.stem for one in found or files)
-        raise ValueError(
-            f"lesson {short_repr(name)}: {'several have' if found else 'none has'} this "
-            f"name or number: choose one of {known}")
+        raise ValueError(f"{'several lessons match' if found else 'no lesson matches'} "
+                         f"{short_repr(name)}: choose one of {known}")
     text = found[0].read_text(encoding="utf-8")
     return Lesson(found[0], list(cells_of(text)))
 
@@ -101,8 +100,8 @@ def lessons_in(folder: str | Path | None) -> list[Path]:
     if not files and folder is None:
         files = [lesson.path for lesson in course.lessons()]
     if not files:
-        raise FileNotFoundError(f"there are no lessons in {place}: name the folder of some, or "
-                                "leave it out for those of the course")
+        raise FileNotFoundError(f"no lessons in {place}: give a folder of lessons, or omit it to "
+                                "use those of the course")
     return [one.resolve() for one in files]
 
 
@@ -161,8 +160,8 @@ def reference_of(lesson: Lesson) -> Reference:
                     break
     forward, backward = passes_of(listener.made)
     if not forward:
-        raise ValueError(f"{lesson.path.name} does not call its reference implementation "
-                         "before it trains: there is nothing to step through")
+        raise ValueError(f"{lesson.path.name} does not call its reference implementation before "
+                         "its training: there is nothing to step through")
     name = forward[0].function.__qualname__.partition(".")[0]
     return Reference(lesson, name, forward, backward)
 
@@ -178,9 +177,8 @@ def errors_located(lesson: Lesson) -> Iterator[None]:
         if isinstance(error, SyntaxError):
             lines.append(error.lineno)
         where = f" in line {lines[-1]}" if lines else ""
-        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}, before "
-                         f"both passes of its reference implementation are called: {error}"
-                         ) from error
+        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}, before it "
+                         f"calls both passes of its reference implementation: {error}") from error
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:

@@ -63,7 +63,7 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
 def check_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Sequence[Any]:
     """The inputs. TypeError: there are too few of them, or too many."""
     if not low <= len(inputs) <= high:
-        raise TypeError(f"{len(inputs)} inputs: expected {expected}")
+        raise TypeError(f"got {len(inputs)} inputs, expected {expected}")
     return inputs
 
 
@@ -101,7 +101,7 @@ def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[li
         return source, tokens_of("the translation", target)
     found = translator.translate([source], beam=1)[0].target
     if not found:
-        raise ValueError("the model translates this sentence with no word at all: give a "
+        raise ValueError("the model's own translation of this sentence is empty: give a "
                          "translation after it")
     return source, found
 
@@ -154,9 +154,8 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward
     if forward is None or backward is None:
-        raise TypeError(
-            f"model is {typed_repr(model)}: expected a translator, a language model, or "
-            "an object with forward and backward; or give both functions")
+        raise TypeError(f"model is {typed_repr(model)}: expected a translator, a language model, "
+                        "or an object with forward and backward; or pass both functions")
     check_function("forward", forward, "a function that gives (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 

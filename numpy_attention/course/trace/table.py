@@ -151,8 +151,8 @@ class Trace:
         for pattern in patterns:
             if not any(is_named(row, pattern) for row in tree.rows()):
                 every = list(dict.fromkeys(row.name for row in tree.rows()))
-                raise ValueError(f"name {short_repr(pattern)}: nothing has it"
-                                 f"{nearest(pattern, every)}")
+                raise ValueError("no array matches the name "
+                                 f"{short_repr(pattern)}{nearest(pattern, every)}")
         if patterns:
             tree = tree.chosen(lambda row: row if any(is_named(row, one) for one in patterns)
                                else None)
@@ -166,7 +166,7 @@ class Trace:
     def _chosen(self, tree: Block, choice: Any, what: str, known: list[str], given: str) -> Block:
         found = tree.chosen(choice)
         if not found.parts:
-            raise ValueError(f"{what}: nothing has it{nearest(given, known)}")
+            raise ValueError(f"nothing matches {what}{nearest(given, known)}")
         return found
 
     def _layers(self) -> list[str]:

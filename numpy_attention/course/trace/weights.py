@@ -101,8 +101,8 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
         own = as_rows(forward.get(owner, []), weights.shape, np.mean)
         if found is not None and own is not None and np.allclose(own, weights, atol=AS_LARGE):
             return found
-    raise ValueError("the backward pass makes no array dalpha, or dweights, that is as large as "
-                     "the weights that it is the gradient of: call it so")
+    raise ValueError("the backward pass has no array named dalpha or dweights with the shape of "
+                     "the attention weights: give their gradient this name")
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:

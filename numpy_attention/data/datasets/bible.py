@@ -113,15 +113,13 @@ def read_shipped(corpus: str, split: str) -> str:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{path} is missing: it ships with numpy_attention, install that again"
-        ) from None
+        raise FileNotFoundError(f"{path} is missing, although it is part of numpy_attention: "
+                                "reinstall the package") from None
     found = hashlib.sha256(data).hexdigest()
     if found != CHECKSUMS[name]:
-        raise ValueError(
-            f"{path} is damaged: its SHA-256 is {found}, expected {CHECKSUMS[name]}; install "
-            "numpy_attention again, or rebuild the file with tools/build_corpora.py"
-        )
+        raise ValueError(f"{path} is damaged: its SHA-256 is {found}, expected {CHECKSUMS[name]}; "
+                         "reinstall numpy_attention, or rebuild the file with "
+                         "tools/build_corpora.py")
     return lzma.decompress(data).decode("utf-8")
 
 

@@ -55,7 +55,7 @@ class Corpus:
             return self
         if not isinstance(name, str) or name not in self.parts:
             known = ", ".join(map(str, (None, *self.parts)))
-            raise ValueError(f"part = {short_repr(name)}; {self.name} has {known}")
+            raise ValueError(f"part = {short_repr(name)}: the parts of {self.name} are {known}")
         return replace(self, **self.parts[name])
 
 
@@ -99,10 +99,8 @@ class ParallelCorpus(Corpus):
         if rng is not None:
             check_generator(rng)
         if options:
-            raise ValueError(
-                f"{self.name} does not know the option(s) {', '.join(options)}; they belong to "
-                "generated corpora"
-            )
+            raise ValueError(f"{self.name} has no option(s) {', '.join(options)}; only generated "
+                             "corpora have them")
         at_least(1, count=count, min_length=min_length, max_length=max_length)
         lengths = accepted_kwargs(self.read, min_length=min_length, max_length=max_length)
         pairs = self.read(split, **lengths)
@@ -130,10 +128,8 @@ class GeneratedCorpus(ParallelCorpus):
                  if name not in ("rng", "count", "keep")]
         unknown = sorted(options.keys() - set(known))
         if unknown:
-            raise ValueError(
-                f"{self.name} does not know {', '.join(unknown)}; its options are: "
-                f"{', '.join(known) or 'none'}"
-            )
+            raise ValueError(f"{self.name} has no option(s) {', '.join(unknown)}; its options are: "
+                             f"{', '.join(known) or 'none'}")
 
         def keep(pair: Pair) -> bool:
             return split_of(getattr(pair, self.split_by)) == split

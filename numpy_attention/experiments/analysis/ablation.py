@@ -167,8 +167,8 @@ class Ablation:
         for one in self.costs:
             if (one.change, one.words) == (change, words):
                 return one
-        raise ValueError(f"{change}, {words} words, was not measured: expected one of "
-                         f"{', '.join(dict.fromkeys(one.change for one in self.costs))}")
+        raise ValueError(f"the change {change!r} was not measured on {words} words: expected one "
+                         f"of {', '.join(dict.fromkeys(one.change for one in self.costs))}")
 
     def verdict(self) -> str:
         """Return a line: whether the attention is used, and the number that decides."""

@@ -32,8 +32,8 @@ class Distances:
         check_kind("first", first, Distances, "what loss_by_distance gave")
         if self.counts.keys() != first.counts.keys() or not all(
                 np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
-            raise ValueError("the two were measured on other texts, or on one that is cut "
-                             "otherwise: measure both on the same batches")
+            raise ValueError("the two models were measured on different texts or batches: measure "
+                             "both on the same batches")
         return {words: mean_interval(self.totals[words] - first.totals[words], counts, rng)
                 for words, counts in self.counts.items()}
 

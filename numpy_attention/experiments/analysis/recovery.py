@@ -71,9 +71,9 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
         passages = [one[k:k + shortest] for one in documents
                     for k in range(0, len(one) - shortest + 1, shortest)]
     if not passages:
-        raise ValueError(f"no passage of {shortest} tokens in this text, whose longest stretch has "
-                         f"{max(map(len, documents))}: expected a longer text, or fewer words to "
-                         "replace and to follow")
+        raise ValueError(f"this text has no passage of {shortest} tokens, its longest stretch has "
+                         f"{max(map(len, documents))}: use a longer text, or replace and follow "
+                         "fewer words")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
     if not len(known):
@@ -121,8 +121,8 @@ class Recovery:
         """
         check_kind("first", first, Recovery, "what recover gave")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
-            raise ValueError(f"{len(self.rows):,} and {len(first.rows):,} passages, which are not "
-                             "the same: measure both on what `disturbed` gave once")
+            raise ValueError(f"the {len(self.rows):,} and {len(first.rows):,} passages are not the "
+                             "same: measure both on the result of one call of `disturbed`")
         return _intervals(self.rows - first.rows, rng)
 
 

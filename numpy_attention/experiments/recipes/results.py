@@ -90,12 +90,10 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         recipe, now = line["recipe"], line["settings"]
         there = settings.setdefault(recipe, now)
         if there != now:
-            raise ValueError(
-                f"{path}: figures of {short_repr(recipe)} with other settings "
-                f"({short_repr(there)}, then "
-                f"{short_repr(now)}) do not belong in one table: remove the file and "
-                "measure every seed "
-                "again, or give the changed recipe another name")
+            raise ValueError(f"{path}: the figures of {short_repr(recipe)} have different settings "
+                             f"({short_repr(there)}, then {short_repr(now)}), but a table needs "
+                             "the same: remove the file and measure every seed again, or give the "
+                             "changed recipe another name")
     return known
 
 
@@ -114,8 +112,8 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     ordered = [{name: line[name] for name in FIELDS if name in line} for line in new]
     data = "".join(json.dumps(line) + "\n" for line in ordered).encode()
     if known and not path.read_bytes().endswith(b"\n"):
-        raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: "
-                         "look at it, end it")
+        raise ValueError(f"{path} does not end with a newline, so its last line may be incomplete: "
+                         "check it and add a newline")
     with path_errors(path, "written"):
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
@@ -124,7 +122,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
             if written != len(data):
                 os.ftruncate(file, size)
                 raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so "
-                              "none is kept: is the disk full?")
+                              "none were kept: is the disk full?")
         finally:
             os.close(file)
     return new

@@ -56,8 +56,8 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
         one = custom_class_of(value)
         for other in own.values():
             if other.code.name == one.code.name and other.code.digest != one.code.digest:
-                raise ValueError(f"{setting} is {one.name}, and another {one.code.name} is used "
-                                 "too: give two files different names")
+                raise ValueError(f"{setting} is {one.name}, but another file named {one.code.name} "
+                                 "is used too: rename one of them")
         plain[setting] = one.name
         own[one.name] = one
     return plain, own
@@ -78,7 +78,7 @@ def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
     """Raise ValueError if no setting has one of these names."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
-        raise ValueError(f"it has user-defined code that no setting names: {', '.join(unused)}")
+        raise ValueError(f"it lists user-defined code that no setting uses: {', '.join(unused)}")
 
 
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
@@ -103,8 +103,9 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
              if one.name in (file, name)]
     if not named:
         files = dict.fromkeys(parted(one)[0] for one in known)
-        raise ValueError(f"{folder} was trained with {' and '.join(known)}, your own code, which a "
-                         f"run never runs by itself: look at it, and give code = {','.join(files)}")
+        raise ValueError(f"{folder} was trained with user-defined code, {' and '.join(known)}, "
+                         "which is not run without your consent: inspect it, then give code = "
+                         f"{','.join(files)}")
     for one, code in named:
         if code.digest == known[name]:
             return one if isinstance(one, CustomClass) else CustomClass(name, code,
@@ -114,8 +115,8 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
         advice = f"its training has kept it: look at it, and give code = {shlex.quote(str(kept))}"
-    raise ValueError(f"{file} is not as it was when {folder} was trained: SHA-256 "
-                     f"{known[name][:SHOWN]}… then, {now} now; {advice}")
+    raise ValueError(f"{file} has changed since {folder} was trained (SHA-256 "
+                     f"{known[name][:SHOWN]}… then, {now} now): {advice}")
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:

@@ -166,8 +166,8 @@ class LanguageModelRun(Trained):
         for a string as the prompt of a word model.
         """
         if self.training.unit == "characters" and sentences is not None:
-            raise ValueError(f"sentences = {sentences}: a model of characters writes no ends of "
-                             "sentences, give a length alone")
+            raise ValueError(f"sentences = {sentences}: a model of characters has no end of a "
+                             "sentence, give only a length")
         ids = [EOS] + self._encode(prompt, "prompt")
         never = []
         if not unknown:
@@ -193,7 +193,7 @@ class LanguageModelRun(Trained):
         self.check_attention()
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
         if len(ids) == 1:
-            raise ValueError("an empty sentence: expected at least one token")
+            raise ValueError("the sentence is empty: expected at least one token")
         weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))  # (S, 1, states read)
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):

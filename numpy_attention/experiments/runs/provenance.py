@@ -72,8 +72,8 @@ def check_rank_consistency(
         found = [f"{name} {theirs[name]} there, {first[name]} here" for name in first
                  if theirs[name] != first[name]]
         if found:
-            raise ValueError(f"rank {rank} on {where} does not agree with rank 0 on {place}: "
-                             f"{'; '.join(found)}. Give every host the same")
+            raise ValueError(f"rank {rank} on {where} differs from rank 0 on {place}: "
+                             f"{'; '.join(found)}. Use the same on every host")
 
 
 def digest(data: bytes) -> str:

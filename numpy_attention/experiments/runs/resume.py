@@ -33,7 +33,8 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
-        raise NotADirectoryError(f"{folder} is not a folder: give that of a run, or a new one")
+        raise NotADirectoryError(f"{folder} is not a folder: give the folder of a run, or a new "
+                                 "one")
     if not exists(path):
         return False
     about = checkpoint.load_about(path)
@@ -53,10 +54,9 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
         for name in FILES:          # a path stands for a text, and the digest is the text's
             now.pop(name, None)
         if there != here:
-            raise ValueError(
-                f"the text has changed since the run in {folder} began: then {', '.join(files)} "
-                f"had the digest {there}, now {here}; bring the old files back, or train again in "
-                "another folder")
+            raise ValueError(f"the text has changed since the run in {folder} began: the digest of "
+                             f"{', '.join(files)} was {there}, is now {here}; restore the old "
+                             "files, or train again in another folder")
     found = differences(before, now)
     if found:
         more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
@@ -66,8 +66,8 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
 
 def raise_different(folder: str | Path, what: str) -> NoReturn:
     what = " ".join(what.split())       # in one line, whatever the checkpoint has
-    raise ValueError(f"{folder} holds a run with other settings: {what}. Give the same settings to "
-                     "resume it, or train again in another folder")
+    raise ValueError(f"{folder} holds a run with different settings: {what}. Use the same settings "
+                     "to resume it, or train again in another folder")
 
 
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:

@@ -101,7 +101,8 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
     """Raise ValueError if one of the names is not known."""
     unknown = ", ".join(sorted(set(names) - set(known)))
     if unknown:
-        raise ValueError(f"its {what} has {short_repr(unknown)}, unknown to {whose}")
+        raise ValueError(f"its {what} has the settings {short_repr(unknown)}, which {whose} does "
+                         "not know")
 
 
 # ---- a model that is as large as what is saved of it --------------------------------------------
@@ -153,8 +154,8 @@ class Limited(np.random.Generator):
         shape = size if isinstance(size, tuple) else (size or 1,)
         self._left -= int(np.prod(shape, dtype=object))
         if self._left < 0:
-            raise ValueError(f"its settings describe a model far larger than the {self._saved:,} "
-                             "parameters that it has")
+            raise ValueError(f"its settings describe a model far larger than its {self._saved:,} "
+                             "saved parameters")
 
 
 def parameters_of(arrays: dict[str, Array]) -> int:

@@ -127,8 +127,8 @@ class Trained:
         """The Trainer that `fit` runs, for a user-defined loop."""
         how = self.training
         if how.batch_size < ranks.count:
-            raise ValueError(f"{ranks.count} ranks for batches of {how.batch_size} rows: expected "
-                             "a row for each, so start fewer, or give a larger batch_size")
+            raise ValueError(f"{ranks.count} ranks cannot share batches of {how.batch_size} rows: "
+                             "start at most as many ranks as rows, or increase batch_size")
         settings = vars(how)
         order_seed = how.seed if how.order_seed is None else how.order_seed
         optimizer = resolve("optimizer", how.optimizer, OPTIMIZERS)
@@ -220,8 +220,8 @@ class Trained:
         arrays, about = checkpoint.load(path)
         kind = kind_in(about)
         if kind != cls.KIND:
-            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}: give the "
-                             f"folder of a {RUNS[cls.KIND]}'s run")
+            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}: expected the "
+                             f"folder of a {RUNS[cls.KIND]}")
         with checkpoint.understood(path, about):
             check(about, TRAINING)
             known = known_of(about, cls.VOCABULARIES)
@@ -259,13 +259,13 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     V, size = embedding.E.shape
     given = vector_size(path)
     if given != size:
-        raise ValueError(f"{setting} = {size}: the vectors of {path} have {given} numbers, give "
-                         f"{setting} = {given}")
+        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers: "
+                         f"give {setting} = {given}")
     read = read_vectors(path, [vocabulary.token(id) for id in range(V)])
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:
-        raise ValueError(f"{path} has none of the {len(vocabulary.tokens):,} words: expected one "
-                         "of the same language, and text that is cut into words as its text was")
+        raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words: "
+                         "use vectors of the same language, and text that is tokenized like theirs")
     embedding.E[read.found] = read.array[read.found]
     return {"digest": read.digest, "found": found, "other_case": read.other_case,
             "skipped": read.skipped}

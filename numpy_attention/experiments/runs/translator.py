@@ -63,8 +63,8 @@ def _words_of(side: str, sentences: list, training: TranslatorTraining) -> Vocab
     try:
         return Vocabulary.build(sentences, training.max_vocabulary, training.min_count)
     except ValueError as error:
-        raise ValueError(f"the {side}'s vocabulary: {error}; in a language whose words are not "
-                         "divided by spaces, cut words into pieces with subwords") from None
+        raise ValueError(f"the {side} vocabulary: {error}; if spaces do not separate the words of "
+                         "the language, split words into pieces with subwords") from None
 
 
 @dataclass
@@ -121,19 +121,20 @@ class Translator(Trained):
         if settings.get("window") == "local-m" and backwards != training.reverse_source:
             raise ValueError(
                 f"local-m with backwards={backwards} and reverse_source={training.reverse_source}: "
-                "the window would move from the wrong end, give both or neither")
+                "the window would move from the wrong end; set both or neither")
         if vocabularies is None:
             vocabularies = vocabularies_of(pairs, training)
         check_list("vocabularies", vocabularies, "two vocabularies")
         if len(vocabularies) != 2:
-            raise ValueError(f"{len(vocabularies)} vocabularies: expected two, the source's and "
-                             "the target's")
+            raise ValueError(f"got {len(vocabularies)} vocabularies, expected two, of source and "
+                             "target")
         for vocabulary in vocabularies:
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         vectors = [source_vectors, target_vectors]
         if training.subwords and any(vectors):
-            raise ValueError("source_vectors and target_vectors are those of words, and subwords = "
-                             f"{training.subwords} cuts them into pieces: give one of them")
+            raise ValueError("source_vectors and target_vectors are vectors of words, but subwords "
+                             f"= {training.subwords} splits words into pieces: give only one of "
+                             "them")
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
@@ -301,8 +302,8 @@ class Translator(Trained):
         at_least(1, threads=threads)
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:
-            raise ValueError(f"each of these {len(pairs):,} pairs holds a word that is unknown to "
-                             "this translator: at least one without is needed")
+            raise ValueError(f"each of these {len(pairs):,} pairs contains a word unknown to this "
+                             "translator: at least one pair without unknown words is needed")
         threads = threads or available(ranks)
         sources = [pair.source for pair in known]
         found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)
