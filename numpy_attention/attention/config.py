@@ -11,8 +11,8 @@ from numpy_attention.registry import SCORES, WINDOWS, build, resolve
 from numpy_attention.validation.arguments import check_flags
 from numpy_attention.validation.arrays import at_least, check_sizes
 
-NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
-             "for a window to choose from (Luong et al. 2015 pair local windows with dot and "
+NO_CHOICE = ("location scores absolute positions, not the words, so there is nothing for a "
+             "window to choose from (Luong et al. 2015 pair local windows with dot and "
              "general): choose window 'global', or another score")
 # (score, window): why they do not go together
 REFUSED = {

@@ -18,7 +18,7 @@ ADVICE = {
     "it is for translators": "it is for numpy-attention train",
     "files as source and target": "files with --source and --target",
     "files as text": "files with --text",
-    "write over them with force": "write over them with --force",
+    "overwrite them with force": "overwrite them with --force",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
     "two of them with columns": "two of them with --columns",
@@ -30,8 +30,8 @@ ADVICE = {
     "leave them out with max_length": "leave them out with --max-length",
     "with a lower min_count": "with a lower --min-count",
     "train again in another folder": "train again in another folder with --run",
-    "tokenize cuts text into words, and characters into letters":
-        "--tokenize cuts text into words, and --characters into letters",
+    "tokenize splits text into words, and characters into":
+        "--tokenize splits text into words, and --characters into",
 }
 # options that make arrays smaller, those that help most first
 SMALLER = ("batch_size", "hidden", "embedding", "max_vocabulary", "max_length", "steps", "pairs",

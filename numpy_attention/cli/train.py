@@ -198,8 +198,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
 
     def prepare() -> bool:
         if exists(folder) and not is_folder(folder):
-            raise ValueError(f"{short_path(folder)} is a file, expected a folder: choose one with "
-                             "--run")
+            raise ValueError(f"{short_path(folder)} is a file: choose a folder with --run")
         check_free(folder / CHECKPOINT)
         resumes = check_same(folder, trained, threads)
         make_folder(folder)

@@ -61,15 +61,15 @@ def mechanism_kind(one: type) -> str:
 def lacking(has: dict[str, list[str]]) -> str:
     """Return what a class lacks of the kind that it is nearest to."""
     if has[SCORE][:2] == ["score", "score_backward"]:
-        return ("no score yet: derive it from SoftmaxAttention, for a translator, or from "
-                "HistoryAttention, for a language model")
+        return ("is not a complete score: derive it from SoftmaxAttention, for a translator, or "
+                "from HistoryAttention, for a language model")
     nearest = max(METHODS, key=lambda kind: (len(has[kind]) / len(METHODS[kind])))
     if not has[nearest]:
-        return ("none of the kinds: expected a class with read, step, step_backward and "
+        return ("has none of the expected methods: read, step, step_backward and "
                 "read_backward (an attention), or forward and backward (a layer)")
     missing = [name for name in METHODS[nearest] if name not in has[nearest]]
-    return (f"no {nearest} yet: it has {', '.join(has[nearest])}, and no {', '.join(missing)}; "
-            "write what is missing")
+    return (f"is not a complete {nearest}: it has {', '.join(has[nearest])}, but no "
+            f"{', '.join(missing)}; write what is missing")
 
 
 def check_part(one: type, kind: str) -> None:
@@ -176,7 +176,7 @@ def a(kind: str) -> str:
 def classes(code: Code) -> str:
     """Return the names of the classes of a file, for a message."""
     names = [name for name, one in code.defined().items() if isclass(one)]
-    return ", ".join(names) or "its classes, and it has none"
+    return ", ".join(names) or "its classes, but it has none"
 
 
 def cases(code: Code) -> list[str]:

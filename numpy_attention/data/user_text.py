@@ -120,8 +120,8 @@ class UserFiles:
         looked_at = ", ".join(map(short_path, dict.fromkeys(chain(*found.values()))))
         what = f"{looked_at}: the text has changed since this run began"
         for path in [path for path in saved.values() if not _readable(path)][:1]:
-            what = (f"{short_path(path)} does not exist, and {looked_at} is another text, or has "
-                    "changed since this run began")
+            what = (f"{short_path(path)} does not exist, and {looked_at} is a different text, or "
+                    "has changed since this run began")
         raise ValueError(f"{what}: restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
@@ -150,12 +150,12 @@ class UserFiles:
         nearby = "" if self.folder is None else (
             f", nor {_pure(path).name} in {short_path(self.folder.absolute())}, a folder above it "
             "or the current folder")
-        advice = "bring the file back, or give its new path to the command that trained the run"
+        advice = "restore the file, or give its new path to the command that trained the run"
         zipped = path.suffix == ".gz"
         other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")
         for file in self._candidates(other)[:1]:
-            nearby += f"; {short_path(file)} has other bytes, and by these a run knows its text"
-            advice = "bring the packed file back" if zipped else "unpack it, under the old name"
+            nearby += f"; {short_path(file)} has other bytes, by which a run recognizes its text"
+            advice = "restore the packed file" if zipped else "unpack it, under the old name"
         raise FileNotFoundError(f"{short_path(path)} does not exist{nearby}: {advice}")
 
 

@@ -43,9 +43,9 @@ def check_passes(target, forward, backward):
 
 def way_out(target, name):
     if hasattr(target, "read") and hasattr(target, "step"):
-        return "an attention steps: wrap it, forward, backward = protocol(attention, mask)"
+        return "an attention works in steps: use forward, backward = protocol(attention, mask)"
     if hasattr(target, "step") or hasattr(target, "_step"):
-        return ("a cell steps: derive its class from Cell, whose forward and backward loop over "
+        return ("a cell works in steps: derive it from Cell, whose forward and backward loop over "
                 "the steps")
     return f"write it as a method of the class, or pass {name}="
 
@@ -96,8 +96,8 @@ def is_uncheckable(value):
 def problem_of(value, name):
     """Why an input has no gradient to check, and the way out."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
-        return (f"{name} is {value.dtype}: pass its real and its imaginary part as two arrays of "
-                "float64")
+        return (f"{name} is {value.dtype}: pass its real and imaginary parts as two float64 "
+                "arrays")
     if isinstance(value, np.ndarray):
         return f"{name} is {value.dtype}: convert it with astype(np.float64)"
     if isinstance(value, (int, float, np.generic)):
@@ -105,7 +105,7 @@ def problem_of(value, name):
     if isinstance(value, (list, tuple)):
         kind = type(value).__name__
         return f"{name} is a {kind} without arrays: convert it with np.array(…, dtype=np.float64)"
-    return f"{name} is {typed_repr(value)}: pass the arrays of float64 in it as inputs"
+    return f"{name} is {typed_repr(value)}: pass its float64 arrays as inputs"
 
 
 # ---- what backward returns ----------------------------------------------------------------------
@@ -178,7 +178,7 @@ def warn_of_numbers(check, stacklevel):
             what = f"a {type(value).__name__}"
             warnings.warn(f"{name}{where(module, field)} is {what}, and forward computes with it: "
                           "it is not a parameter, so it is neither checked nor trained. Make it an "
-                          "array, of shape (1,) for one number, or say "
+                          "array, of shape (1,) for one number, or write "
                           'field(metadata={"fixed": True})', NotAParameter, stacklevel)
 
 

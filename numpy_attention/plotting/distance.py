@@ -35,8 +35,7 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
             raise ValueError(f"{name!r} has a mean weight of {weights.max():.4g}: expected weights "
                              "between 0 and 1")
         if not weights.any():
-            raise ValueError(f"the mean weights of {name!r} are all 0: leave out a model without "
-                             "attention")
+            raise ValueError(f"{name!r} is 0 everywhere: leave out models without attention")
 
     ax = ax or new_axes(6, 4)
     labelled = {}

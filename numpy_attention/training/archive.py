@@ -56,14 +56,14 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         name = member.filename
         if not name.endswith(".npy"):
-            raise InvalidArchive(path, name, "is not an array", "names that end with .npy")
+            raise InvalidArchive(path, name, "is not an array", "a name that ends with .npy")
         if name in seen:
-            raise InvalidArchive(path, name, "is there twice", "each once")
+            raise InvalidArchive(path, name, "occurs twice", "each name once")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-            raise InvalidArchive(path, name, "is compressed or encrypted", "arrays stored plainly")
+            raise InvalidArchive(path, name, "is compressed or encrypted", "a plain array")
         if member.file_size != member.compress_size or member.file_size > size:
             raise InvalidArchive(path, name, f"claims {member.file_size:,} bytes",
-                          "as many as the file has")
+                          "at most those of the file")
         seen.add(name)
 
 

@@ -106,7 +106,7 @@ def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
         wrong = (f"'trainer.position' is {position}, expected at most {batches}, the batches of "
                  "an epoch")
     elif position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
-        wrong = f"{position} batches of 0 tokens, or of 0 seconds, are behind it"
+        wrong = f"it counts {position} batches, but 0 tokens or 0 seconds"
     if wrong:
         raise ValueError(f"{path} is not a valid checkpoint: {wrong}; use another copy")
 

@@ -259,7 +259,7 @@ def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
 def shape_of(value: Any) -> str:
     """What a value is, in a few words."""
     if value is None:
-        return "nothing (None): is a return missing?"
+        return "None: is a return missing?"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, np.ndarray):
@@ -369,7 +369,7 @@ def symptoms(error: GradientError) -> str:
     for name in report.wrong:
         found, right = report.analytic.get(name), report.numeric[name]
         if found is None or np.shape(found) != right.shape:
-            lines.append(f"  {name}: it has not the shape {right.shape}")
+            lines.append(f"  {name}: its shape is not {right.shape}")
             continue
         wrong = ~np.isclose(found, right, rtol=1e-6, atol=1e-9)
         at = tuple(map(int, np.argwhere(wrong)[0])) if wrong.any() else (0,) * right.ndim

@@ -194,7 +194,7 @@ def nearest(given: str, known: list[str]) -> str:
         return ""
     close = get_close_matches(given, known, 5, 0.4) or known
     more = ", …" if len(close) > 8 else ""
-    return f"; there are {', '.join(close[:8])}{more}"
+    return f"; choose from {', '.join(close[:8])}{more}"
 
 
 def is_of(row: Row, layer: str) -> bool:

@@ -111,10 +111,10 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
             return one if isinstance(one, CustomClass) else CustomClass(name, code,
                                                                         class_in(code, of_class))
     now = " and ".join(f"{code.digest[:SHOWN]}…" for _, code in named)
-    advice = "give it as it was, or train again in another folder"
+    advice = "give the unchanged file, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
-        advice = f"its training has kept it: look at it, and give code = {shlex.quote(str(kept))}"
+        advice = f"the run kept a copy: inspect it, then give code = {shlex.quote(str(kept))}"
     raise ValueError(f"{file} has changed since {folder} was trained (SHA-256 "
                      f"{known[name][:SHOWN]}… then, {now} now): {advice}")
 

@@ -69,7 +69,7 @@ def check_rank_consistency(
     }
     (place, first), *others = ranks.allgather((host(), mine))
     for rank, (where, theirs) in enumerate(others, 1):
-        found = [f"{name} {theirs[name]} there, {first[name]} here" for name in first
+        found = [f"{name} is {theirs[name]} there, {first[name]} here" for name in first
                  if theirs[name] != first[name]]
         if found:
             raise ValueError(f"rank {rank} on {where} differs from rank 0 on {place}: "

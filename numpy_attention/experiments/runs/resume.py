@@ -33,8 +33,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
-        raise NotADirectoryError(f"{folder} is not a folder: give the folder of a run, or a new "
-                                 "one")
+        raise NotADirectoryError(f"{folder} is not a folder: give a run's folder, or a new one")
     if not exists(path):
         return False
     about = checkpoint.load_about(path)
@@ -100,4 +99,4 @@ def differences(before: Configuration, now: Configuration) -> list[str]:
 
 def difference(name: str, before: Any, now: Any) -> str:
     long = any(isinstance(value, list) or len(str(value)) > 60 for value in (before, now))
-    return f"another {name}" if long else f"{name} {before} there, {now} now"
+    return f"{name} differs" if long else f"{name} was {before}, is now {now}"

@@ -101,8 +101,7 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
     """Raise ValueError if one of the names is not known."""
     unknown = ", ".join(sorted(set(names) - set(known)))
     if unknown:
-        raise ValueError(f"its {what} has the settings {short_repr(unknown)}, which {whose} does "
-                         "not know")
+        raise ValueError(f"its {what} has settings unknown to {whose}: {short_repr(unknown)}")
 
 
 # ---- a model that is as large as what is saved of it --------------------------------------------

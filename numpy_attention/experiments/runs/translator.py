@@ -132,9 +132,8 @@ class Translator(Trained):
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         vectors = [source_vectors, target_vectors]
         if training.subwords and any(vectors):
-            raise ValueError("source_vectors and target_vectors are vectors of words, but subwords "
-                             f"= {training.subwords} splits words into pieces: give only one of "
-                             "them")
+            raise ValueError("source_vectors and target_vectors are those of words, but subwords = "
+                             f"{training.subwords} splits words into pieces: give only one")
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:

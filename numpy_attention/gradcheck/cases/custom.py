@@ -21,10 +21,10 @@ OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidde
           "O": H, "inner": A, "K": A, "A": A}
 MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
           "hidden": 4, "layers": 2, "dropout": 0.2}
-ONE_SIZE = ("with queries as wide as the keys it does not stop: if no others fit, as in q · h_j, "
-            "let create raise a ValueError where sizes differ, and the check takes one for both")
-A_CASE = ("write case(rng), which gives (target, inputs, forward, backward) as gradcheck takes "
-          "them, and check FILE.py:case")
+ONE_SIZE = ("it works if queries and keys have the same size: if it needs that, as q · h_j does, "
+            "let create raise a ValueError if they differ, and the check uses one size for both")
+A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward) for "
+          "gradcheck, and check FILE.py:case")
 
 
 def checks_of(one):
