@@ -85,12 +85,10 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
     ValueError: a name, sizes or settings that do not fit.
     """
     if not isinstance(attention, Module):
-        try:
-            choice = AttentionConfig(attention, **settings)
-        except TypeError:
-            known = ", ".join(field.name for field in fields(AttentionConfig))
-            raise ValueError(f"unknown setting among {', '.join(settings)}: the settings of an "
-                             f"attention are {known}") from None
+        known = [field.name for field in fields(AttentionConfig)]
+        if unknown := ", ".join(name for name in settings if name not in known):
+            raise ValueError(f"unknown setting {unknown}: expected some of {', '.join(known)}")
+        choice = AttentionConfig(attention, **settings)
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if settings:
         raise ValueError(f"{', '.join(settings)} has an effect only if attention is a name, and a "

@@ -112,8 +112,8 @@ def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVoc
             words = list(chain.from_iterable(sentences))
             long = np.mean([len(word) for word in words]) > SPACED / 2
             why = "; spaces do not seem to separate the words" if long else ""
-            yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}: split "
-                   f"words into pieces with {remedy}, or keep rarer ones with a lower min_count")
+            yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}: "
+                   f"split them into pieces with {remedy}, or keep rarer ones with a lower min_count")
             return
 
 
@@ -123,7 +123,7 @@ def _long(where: str, sentences: Sentences) -> Iterator[str]:
     far = lengths > max(LONG, LONGER * usual)
     if far.any():
         yield (f"{where}{far.mean():.1%} of the sentences are far longer than the rest, up to "
-               f"{lengths.max():,} tokens, while 95 % have at most {usual:.0f}: leave them out with "
+               f"{lengths.max():,} tokens, but 95 % have at most {usual:.0f}: leave them out with "
                f"max_length {max(1, round(2 * usual))}")
 
 

@@ -40,8 +40,7 @@ def check_function(name: str, value: Any, expected: str) -> None:
 def check_generator(rng: Any, name: str = "rng") -> None:
     """Raise TypeError unless a value is a numpy Generator; a seed or a RandomState is not."""
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"{name} is a {type(rng).__name__}, expected a Generator: use "
-                        "numpy.random.default_rng(seed)")
+        raise TypeError(f"{name} is {typed_repr(rng)}: expected numpy.random.default_rng(seed)")
 
 
 def check_flags(**flags: Any) -> None:

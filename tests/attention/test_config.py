@@ -104,7 +104,7 @@ def test_sizes_that_cannot_be_are_refused_even_where_nobody_needs_them():
     for name in ("width", "alignment", "longest", "heads"):
         with pytest.raises(ValueError, match=f"{name} = 0"):
             AttentionConfig("dot", **{name: 0})
-    with pytest.raises(ValueError, match="dot needs queries of the values' size"):
+    with pytest.raises(ValueError, match="must equal value_size"):
         create("dot")
 
 

@@ -205,7 +205,7 @@ def test_additive_is_another_name_of_concat():
 @pytest.mark.parametrize("words, message", [
     ("", "COMMAND"),
     ("trian", "no such command, did you mean train; see numpy-attention --help"),
-    ("train copy", "expected `train lm` for a language model, or options"),
+    ("train copy", "use `train lm` for a language model, or `train"),
     ("train --text novel.txt", "--text novel.txt; see numpy-attention train --help, or for a "
                                "language model numpy-attention train lm --help"),
     ("translate RUN a --hidden 3",
@@ -303,7 +303,7 @@ def test_a_large_array_is_named_with_options_of_the_command(command, values, sha
 
 
 def test_memory_that_no_option_of_the_command_makes_smaller():
-    threads = MemoryError("64 threads cannot be started")
+    threads = MemoryError("cannot start 64 threads")
     assert "smaller --threads, or" in memory_message(threads, COMMANDS["train"].options, {})
     assert "--" not in memory_message(MemoryError(), COMMANDS["heatmap"].options, {})
     error = MemoryError()

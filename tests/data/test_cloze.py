@@ -43,7 +43,7 @@ def test_a_question():
 
 
 @pytest.mark.parametrize("change, error, message", [
-    ({"context": (("a",), ())}, ValueError, "a context of 2 sentences: .* tokens in each"),
+    ({"context": (("a",), ())}, ValueError, "context has 2 sentences: .* token in each"),
     ({"context": (["a"], "ab")}, TypeError, "sentence 1 of the context is the string 'ab'"),
     ({"after": [1]}, TypeError, "after holds 1"),
     ({"candidates": ["a", "b", "a"]}, ValueError, r"candidates \('a', 'b', 'a'\): expected"),
@@ -220,20 +220,20 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
 
 
 @pytest.mark.parametrize("text, message", [
-    ("", "holds no questions; each needs numbered sentences"),
-    (GOOD + "2 a\n", "line 4 begins with '2': expected 1, the sentence's number"),
+    ("", "contains no questions; each needs numbered sentences"),
+    (GOOD + "2 a\n", "line 4 begins with '2': expected 1, the number of the sentence"),
     ("\tb\t\ta|b\n", "line 1 begins with '': expected 1"),
-    ("1\n", "line 1: a number alone, expected a sentence after it"),
+    ("1\n", "line 1: the number is not followed by a sentence"),
     (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences without a query: expected "
      "number 2 with XXXXX in it"),
     ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2: 3 columns, expected query TAB answer TAB TAB candidates"),
-    ("1 c XXXXX\tb\t\ta|b\n", "line 1: a query without context"),
-    ("1 a\n2 c\tb\t\ta|b\n", "line 2: 0 tokens XXXXX in the query, expected one"),
+    ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),
+    ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times, expected once"),
     ("1 a\n2 cXXXXX\tb\t\ta|b\n", "line 2: 0 tokens XXXXX"),
-    ("1 a\n2 c XXXXX\tb\t\ta|b c\n", "line 2: a candidate of several words"),
-    ("1 a\n2 c XXXXX\td\t\ta|b\n", "line 2: the answer 'd' is none of the candidates"),
-    ("1 a\n2 c XXXXX\t\t\ta||b\n", "line 2: the answer '' is none of the candidates"),
-    ("1 a\n2 c XXXXX\ta\t\ta||a\n", "line 2: one candidate, expected at least two"),
+    ("1 a\n2 c XXXXX\tb\t\ta|b c\n", "line 2: a candidate has several words"),
+    ("1 a\n2 c XXXXX\td\t\ta|b\n", "line 2: the answer 'd' is not among the candidates"),
+    ("1 a\n2 c XXXXX\t\t\ta||b\n", "line 2: the answer '' is not among the candidates"),
+    ("1 a\n2 c XXXXX\ta\t\ta||a\n", "line 2: only one candidate, expected at least two"),
 ])
 def test_malformed_files(text, message, tmp_path):
     path = written(tmp_path, text)
@@ -260,8 +260,8 @@ def test_a_file_comes_back(made, tmp_path):
     ({"context": (("a",), ("b", "a\tc"))}, r"the token 'a\\tc': expected text without spaces"),
     ({"context": (("a\0c",),)}, r"the token 'a\\x00c'"),
     ({"candidates": ("\ud800", "boat")}, r"the token '\\ud800'"),
-    ({"candidates": ("a|b", "boat")}, r"a candidate with \| in it"),
-    ({"before": (GAP,)}, "XXXXX as a token of the query"),
+    ({"candidates": ("a|b", "boat")}, r"a candidate contains \|"),
+    ({"before": (GAP,)}, "XXXXX is a token of the query"),
 ])
 def test_questions_that_a_file_cannot_hold(change, message, tmp_path):
     path = written(tmp_path, "before")

@@ -66,9 +66,9 @@ def test_the_end_of_a_text_is_held_out(text, parts):
 
 
 @pytest.mark.parametrize("text, what", [
-    (Text([[["a", "b"]]]), "1 sentence"),
-    (Text([[["a"]]], "characters"), "1 character"),
+    (Text([[["a", "b"]]]), "2 sentences, got 1"),
+    (Text([[["a"]]], "characters"), "2 characters, got 1"),
 ])
 def test_nothing_to_hold_out(text, what):
-    with pytest.raises(ValueError, match=what + r"\(s\): expected at least 2.*or give valid_text$"):
+    with pytest.raises(ValueError, match=f"expected at least {what};.*or give valid_text$"):
         hold_out_end(text)

@@ -97,7 +97,7 @@ def test_a_pipe_a_device_and_a_loop_are_no_text(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for path, kind, message in ((tmp_path / "pipe", ValueError, "is a named pipe"),
                                 ("/dev/zero", ValueError, "is a device"),
-                                (tmp_path / "loop", OSError, "a link leads back to itself")):
+                                (tmp_path / "loop", OSError, "a link points to itself")):
         with pytest.raises(kind, match=message):
             read_lines(path)
         with pytest.raises(kind, match=message):
@@ -132,7 +132,7 @@ def test_read_text(tmp_path):
     assert read_text(path) == [["The", "end", "."], ["Of", "it"]]
     whole = [["the", "end", "."], [], ["of", "it"]]
     assert read_text(path, TextForm("spaces", True).tokens, blank_lines=True) == whole
-    with pytest.raises(ValueError, match="holds no text"):
+    with pytest.raises(ValueError, match="contains no text"):
         read_text(write(path, "\n\n"))
 
 

@@ -66,7 +66,7 @@ def test_validation_files(tmp_path):
     b.write_text("1 2\n")
     with pytest.raises(ValueError, match="has changed since"):
         own.load("train")
-    message = "one side only: give valid_source and valid_target, or neither"
+    message = "one of two validation files was given: give both valid_source and valid_target, or n"
     with pytest.raises(ValueError, match=message):
         UserPairs(a, a, b)
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
@@ -96,7 +96,7 @@ def test_letters(folder):
     (end,) = valid.sentences
     text = (folder / "a.txt").read_text().lower()
     assert "".join(whole + end) == text and len(end) == round(0.05 * len(text))
-    message = "^tokenize cuts text into words, and characters into letters"
+    message = "^tokenize splits text into words, and characters into single"
     with pytest.raises(ValueError, match=message):
         UserText("a.txt", characters=True, tokenize=True)
 
@@ -156,7 +156,7 @@ def test_a_text_that_is_not_found_or_another_is_named(folder):
     own = UserText("a.txt")
     own.folder = folder / "runs"
     (folder / "a.txt").write_text("Another.\n")
-    with pytest.raises(ValueError, match=r"a\.txt: .* changed since .* bring the old files back"):
+    with pytest.raises(ValueError, match=r"a\.txt: .* changed since .* restore the old files"):
         own.load("train")
     own.text = str(folder / "moved" / "a.txt")
     with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is another"):

@@ -63,7 +63,7 @@ TWO = Vocabulary(["a", "b"])
 
 @pytest.mark.parametrize("call, error, message", [
     (lambda: Vocabulary([]), ValueError, "a vocabulary needs at least one token"),
-    (lambda: Vocabulary(["a", "b", "a"]), ValueError, "token 2, 'a', occurs before, as token 0"),
+    (lambda: Vocabulary(["a", "b", "a"]), ValueError, "token 2, 'a', repeats token 0"),
     (lambda: Vocabulary(["a", "</s>"]), ValueError, "token 1, '</s>', is reserved"),
     (lambda: Vocabulary([""]), ValueError, "token 0 is ''"),
     (lambda: Vocabulary(["a\0"]), ValueError, "token 0 is .*NUL"),
@@ -73,7 +73,7 @@ TWO = Vocabulary(["a", "b"])
     (lambda: Vocabulary.build([[], []]), ValueError, "no tokens to build .*the text is empty"),
     (lambda: Vocabulary.build(SENTENCES, min_count=4), ValueError,
      r"min_count = 4 leaves no token: the most frequent one occurs 3 time\(s\)"),
-    (lambda: Vocabulary.build(SENTENCES, max_size=4), ValueError, "max_size = 4 leaves no room"),
+    (lambda: Vocabulary.build(SENTENCES, max_size=4), ValueError, "max_size = 4 must be larger th"),
     (lambda: Vocabulary.build([["a"]], max_size=-1), ValueError, "max_size = -1: expected a whole"),
     (lambda: Vocabulary.build([["a"]], min_count=0), ValueError, "min_count = 0: expected a whole"),
     (lambda: Vocabulary.build(7), TypeError, "sentences is 7, of type int: expected a list of sen"),
@@ -82,7 +82,7 @@ TWO = Vocabulary(["a", "b"])
     (lambda: TWO.encode(7), TypeError, "tokens is 7, of type int: expected a list of tokens"),
     (lambda: TWO.encode([["a"]]), TypeError, r"tokens holds \['a'\], of type list: expected tok"),
     (lambda: TWO.places(7), TypeError, "tokens is 7, of type int: expected a list"),
-    (lambda: TWO.token(6), ValueError, "id 6 is not in this vocabulary, whose ids go from 0 to 5"),
+    (lambda: TWO.token(6), ValueError, "id 6 is not in this vocabulary, whose ids are 0 to 5"),
     (lambda: TWO.decode([-1]), ValueError, "id -1 is not in this vocabulary"),
     (lambda: TWO.decode([True]), TypeError, "an id is True, of type bool: expected a whole number"),
     (lambda: TWO.decode([1.5]), TypeError, "an id is 1.5, of type float"),

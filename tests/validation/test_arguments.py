@@ -48,7 +48,7 @@ REFUSED = {
     "one string": (lambda: a.check_tokens("prompt", "a b"),
                    TypeError, r"^prompt is the string 'a b', .* split it with .split\(\)"),
     "bytes among tokens": (lambda: a.check_tokens("prompt", ["a", b"b"]),
-                           TypeError, "^prompt holds b'b', of type bytes: expected tokens"),
+                           TypeError, "^prompt contains b'b', of type bytes: expected strings"),
     "tokens in rows": (lambda: a.check_tokens("prompt", np.array([["a"]])),
                        TypeError, "an array of 2 dimensions"),
     "another thing": (lambda: a.check_all("pairs", ["a", 7], str, "a Pair"),

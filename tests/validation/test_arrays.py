@@ -81,7 +81,7 @@ def test_expect_sizes():
     for size in (None, 0, True, 2.0):
         with pytest.raises(ValueError, match=f"^hidden = {size}: expected a whole number of at l"):
             check_sizes(hidden=size)
-    with pytest.raises(ValueError, match="expected at most 268,435,456, for no memory holds more"):
+    with pytest.raises(ValueError, match="expected at most 268,435,456; larger arrays do not fit"):
         at_least(1, hidden=10**12)
 
 
@@ -101,8 +101,8 @@ def test_expect_ids():
     for ids, error, message in (
         ([1], TypeError, "given list"),
         (np.array([1.0]), TypeError, "given float64"),
-        (np.array([1, 5]), ValueError, "holds the id 5, expected 0 to 4"),
-        (np.array([-1, 9]), ValueError, "holds the id -1"),
+        (np.array([1, 5]), ValueError, "contains the id 5, expected 0 to 4"),
+        (np.array([-1, 9]), ValueError, "contains the id -1"),
     ):
         with pytest.raises(error, match=message):
             check_ids("ids", ids, 5)
@@ -125,11 +125,11 @@ def test_check_grads(rng):
     model = Stacked([GRU.create(rng, 3, 4), GRU.create(rng, 4, 4)], Dropout())
     check_grads(model.zeros_like(), model)
     for wrong, error, message in (
-        (None, TypeError, "^grads is None, expected the gradient of a Stacked: take zeros_like"),
+        (None, TypeError, "^grads is None, expected the gradient of a Stacked: use model.zeros_li"),
         (model, TypeError, "^grads is the model itself"),
         (model.astype(np.float64).zeros_like(), ValueError, "^grads.cells.0.W is float64"),
         (Stacked(model.cells[:1], Dropout()), ValueError,
-         "^grads.cells is a list of 1, the model's is a list of 2"),
+         "^grads.cells is a list of 1, but in the model it is a list of 2"),
         (Stacked([model.cells[0], LSTM.create(rng, 4, 4)], Dropout()), TypeError,
          "^grads.cells.0 is the model itself"),
     ):

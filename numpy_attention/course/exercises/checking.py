@@ -259,7 +259,7 @@ def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
 def shape_of(value: Any) -> str:
     """What a value is, in a few words."""
     if value is None:
-        return "None: is a return missing?"
+        return "None (is a return missing?)"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, np.ndarray):

@@ -46,7 +46,7 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
     # types alone, for a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
         if not issubclass(kind, (int, np.integer)) or kind is bool:
-            raise TypeError(f"{name} contain a {kind.__name__}, expected integers: encode tokens "
+            raise TypeError(f"{name} contain values of type {kind.__name__}, expected integers: encode tokens "
                             "with a Vocabulary")
     if min(chain.from_iterable(sentences), default=0) < 0:
         raise ValueError(f"{name} contain negative numbers: expected ids, as a Vocabulary returns")

@@ -74,7 +74,7 @@ def test_without_a_translation_it_is_the_translator_s_own():
     own = translator.translate([["a", "b"]], beam=1)[0].target
     assert own and f"a b → {' '.join(own)}:" in traced(translator, "a b").title
     translator.model.output.b[EOS] = 99.0
-    with pytest.raises(ValueError, match="with no word at all: give a translation after it"):
+    with pytest.raises(ValueError, match="is empty: give a translation after it"):
         traced(translator, "a b")
 
 
@@ -155,5 +155,5 @@ def test_functions_that_are_none_are_refused():
         traced(None, np.ones(2), forward=7, backward=len)
     with pytest.raises(TypeError, match="expected a tuple"):
         traced(None, np.ones(2), forward=np.sum, backward=len)
-    with pytest.raises(TypeError, match="or give both"):
+    with pytest.raises(TypeError, match="or pass both"):
         traced(None, np.ones(2), forward=np.sum)

@@ -93,10 +93,10 @@ def test_names_are_chosen_by_patterns():
 
 
 @pytest.mark.parametrize("given, message", [
-    ({"step": 9}, "step 9: nothing has it; there are 0, 1, 2"),
-    ({"names": ["y", "dy"]}, "name 'dy': nothing has it; there are y"),
-    ({"layer": "cube"}, "layer 'cube': nothing has it; there are cubes, cubes_backward"),
-    ({"step": 0, "names": "total", "layer": "cubes_backward"}, "nothing has it"),
+    ({"step": 9}, "nothing matches step 9; choose from 0, 1, 2"),
+    ({"names": ["y", "dy"]}, "no array matches the name 'dy'; choose from y"),
+    ({"layer": "cube"}, "nothing matches layer 'cube'; choose from cubes, cubes_backward"),
+    ({"step": 0, "names": "total", "layer": "cubes_backward"}, "nothing matches"),
 ])
 def test_what_nothing_has_is_refused(given, message):
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -156,7 +156,7 @@ def test_what_is_not_followed_is_reported():
     exec("def square(x):\n    return x * x, x\n\n"
          "def back(dy, x, grads):\n    return 2 * x * dy", names)
     text = traced(None, np.ones(2), forward=names["square"], backward=names["back"]).text()
-    assert "not followed: square has no source that could be read" in text
+    assert "not followed: square has no readable source" in text
 
 
 # ---- what is printed ----------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_refused(tmp_path):
         load_ensemble(LanguageModelRun, [words, writer(tmp_path / "steps", steps=2)])
     with pytest.raises(ValueError, match="is the checkpoint of a language model"):
         load_ensemble(Translator, [first, words])
-    with pytest.raises(ValueError, match="no folders"):
+    with pytest.raises(ValueError, match="folders is empty"):
         load_ensemble(Translator, [])
     with pytest.raises(TypeError, match="folders"):
         load_ensemble(Translator, 3)

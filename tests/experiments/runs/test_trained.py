@@ -51,9 +51,9 @@ def folder(tmp_path):
 @pytest.mark.parametrize("other, threads, message", [
     (translator_of(OTHERS), None, "source_vocabulary"),
     (translator_of(settings=SIZES | {"dropout": 0.5}), None, "dropout"),
-    (translator_of(seed=7), None, "seed 0 there, 7 now"),
-    (translator_of(batch_size=1), None, "batch_size 2 there, 1 now"),
-    (translator_of(), 2, "threads 1 there, 2 now"),
+    (translator_of(seed=7), None, "seed was 0, is now 7"),
+    (translator_of(batch_size=1), None, "batch_size was 2, is now 1"),
+    (translator_of(), 2, "threads was 1, is now 2"),
 ])
 def test_another_run_is_not_resumed(folder, other, threads, message):
     before = (folder / "checkpoint.npz").read_bytes()
@@ -92,7 +92,7 @@ def test_ranks_that_are_about_to_train_something_else_do_not():
         made = translator_of(seed=ranks.rank)
         made.fit(PAIRS, PAIRS, threads=1, progress=False, ranks=ranks)
 
-    with pytest.raises(ValueError, match="rank 1 on .* does not agree with rank 0 .*: settings"):
+    with pytest.raises(ValueError, match="rank 1 on .* differs from rank 0 .*: settings"):
         together(2, fit)
 
 
@@ -103,7 +103,7 @@ def test_ranks_that_read_another_text_say_which(name, train, valid):
         texts = (train, valid) if ranks.rank else (PAIRS, PAIRS)
         translator_of().fit(*texts, threads=1, progress=False, ranks=ranks)
 
-    with pytest.raises(ValueError, match=f"does not agree with rank 0 .*: {name} \\w+ there, "
+    with pytest.raises(ValueError, match=f"differs from rank 0 .*: {name} \\w+ there, "
                                          r"\w+ here\. Give"):
         together(2, fit)
 

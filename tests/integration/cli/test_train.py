@@ -335,7 +335,7 @@ def test_train_lm_prints_what_it_does(own, capsys):
     assert len(capsys.readouterr().out.split()) <= 6
     assert main([*attentive, "--carried", "7"]) == 0
     assert "resumes the run in runs/own-combined" in capsys.readouterr().out
-    assert "carried 7 there, 8 now" in failure(capsys, *attentive, "--carried", "8")
+    assert "carried was 7, is now 8" in failure(capsys, *attentive, "--carried", "8")
     assert "translator now" in failure(capsys, *COPY, "--run", "runs/own-combined")
 
 
@@ -416,12 +416,12 @@ def test_ctrl_c_saves_and_resumes(runs, here, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("change, message", [
-    ("--hidden 9", "hidden 8 there, 9 now"),
-    ("--clip 5", "clip 1.0 there, 5.0 now"),
-    ("--max-length 3", "corpus --max-length 4 there, 3 now"),
+    ("--hidden 9", "hidden was 8, is now 9"),
+    ("--clip 5", "clip was 1.0, is now 5.0"),
+    ("--max-length 3", "corpus --max-length was 4, is now 3"),
     ("--model encoder-decoder", "model rnnsearch there"),
     ("--reverse-source", "--reverse-source False there"),
-    ("--threads 2", "threads 1 there, 2 now"),
+    ("--threads 2", "threads was 1, is now 2"),
 ])
 def test_other_settings_are_an_error(runs, change, message, capsys):
     before = (runs / "copy/checkpoint.npz").read_bytes()
