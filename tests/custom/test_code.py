@@ -68,7 +68,7 @@ def test_what_is_no_file_of_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"^no\.py does not exist"):
         read("no.py")
-    with pytest.raises(ValueError, match=r"^mine\.txt is not a Python file: its name must end with \.py$"):
+    with pytest.raises(ValueError, match=r"^mine\.txt is not a Python file: its name must end w"):
         read(written(tmp_path, MINE, "mine.txt").name)
     with pytest.raises(ValueError, match="only letters, digits"):
         read(written(tmp_path, MINE, "my mine.py"))

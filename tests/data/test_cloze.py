@@ -225,7 +225,7 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
     ("\tb\t\ta|b\n", "line 1 begins with '': expected 1"),
     ("1\n", "line 1: the number is not followed by a sentence"),
     (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences without a query: expected "
-     "number 2 with XXXXX in it"),
+     "line number 2 with XXXXX in it"),
     ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2: 3 columns, expected query TAB answer TAB TAB candidates"),
     ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),
     ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times, expected once"),

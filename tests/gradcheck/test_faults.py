@@ -50,8 +50,8 @@ def test_a_cell_that_only_steps(rng):
             """"""
 
     for kind in (dataclass(Cell), dataclass(Public)):
-        with pytest.raises(TypeError, match=f"{kind.__name__} has no forward: a cell works in steps: "
-                           "derive it from Cell"):
+        with pytest.raises(TypeError, match=f"{kind.__name__} has no forward: a cell works in "
+                           "steps: derive it from Cell"):
             gradcheck(kind(), np.ones((2, 3)), rng=rng)
 
 

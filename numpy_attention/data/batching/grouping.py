@@ -46,8 +46,8 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
     # types alone, for a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
         if not issubclass(kind, (int, np.integer)) or kind is bool:
-            raise TypeError(f"{name} contain values of type {kind.__name__}, expected integers: encode tokens "
-                            "with a Vocabulary")
+            raise TypeError(f"{name} contain values of type {kind.__name__}, expected "
+                            "integers: encode tokens with a Vocabulary")
     if min(chain.from_iterable(sentences), default=0) < 0:
         raise ValueError(f"{name} contain negative numbers: expected ids, as a Vocabulary returns")
 

@@ -163,7 +163,7 @@ def test_a_writer_with_a_score_and_a_cell(tmp_path):
     again = LanguageModelRun.load(tmp_path / "run", files)
     assert np.array_equal(again.model.vector, writer.model.vector)
     assert again.settings["cell"] == "cell.py:MinimalGatedUnit"
-    with pytest.raises(ValueError, match="code, past.py:Past and cell.py:MinimalGatedUnit, which .* "
+    with pytest.raises(ValueError, match="code, past.py:Past and cell.py:MinimalGatedUnit, .* "
                                          "code = past.py,cell.py$"):
         LanguageModelRun.load(tmp_path / "run", files[:1])
 
