@@ -1,4 +1,4 @@
-"""Gold word alignments of the user's own text: a file of links, read next to its sentence pairs.
+"""Read gold word alignments of a user's own text: a file of links for its sentence pairs.
 
 Pharaoh       line k has the links of pair k, source position first; a blank line has none:
               `0-0 1-2`, all sure, or with possible ones, `1-1 2p3` or `1-1 2?3`
@@ -27,7 +27,7 @@ SHOWN = 8           # words of a sentence in a message
 
 
 class Link(NamedTuple):
-    """A link as a file has it; line: its number there; pair: counted from 0."""
+    """A link of a file; line: its line number; pair: the sentence pair, from 0."""
 
     line: int
     pair: int
@@ -38,7 +38,7 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """→ the pairs with the links of a Pharaoh or NAACL file, and the number that it counts from.
+    """Add the links of a Pharaoh or NAACL file to pairs; → the pairs, the number it counts from.
 
     count_from: 0 or 1; None: as the module's docstring describes. ValueError with file and line: a
     line of neither format, a link outside of its pair, another number of lines than pairs; and a
@@ -103,7 +103,7 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
 
 
 def _start(links: Sequence[Link], pairs: Sequence[Pair], naacl: bool) -> int:
-    """The number that the words of a file count from."""
+    """Return the number, 0 or 1, from which a file counts words."""
     from_zero = any(0 in (link.source, link.target) for link in links)
     if naacl:
         return 0 if from_zero and _fits(links, pairs, 0) else 1

@@ -137,7 +137,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
                 candidates: int, rng: np.random.Generator) -> Question | None:
-    """Return the question of a gap; None if its word or its rivals do not qualify.
+    """Return the question of a gap, or None if its word or the other candidates do not qualify.
 
     ranks: {word: its place by frequency} of the words that can be a gap.
     """
@@ -199,7 +199,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
 
 def _question(where: str, context: list[Tokens], query: Sequence[str], columns: Sequence[str],
               lowercase: bool) -> Question:
-    """Return the question of its last line; columns: answer, nothing, candidates."""
+    """Return the question that a last line completes; columns: answer, nothing, candidates."""
     if len(columns) != 3:
         raise ValueError(f"{where}: {len(columns) + 1} columns, expected query TAB answer TAB TAB "
                          "candidates")

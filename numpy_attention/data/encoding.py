@@ -1,4 +1,4 @@
-"""Bytes as lines of text: UTF-8, or an error that says what the bytes are and what to do.
+"""Decode UTF-8 text into lines, or report what the bytes are and what to do.
 
 Byte order marks and signatures name most kinds of files; charset-normalizer guesses the encoding of
 other text.
@@ -139,7 +139,7 @@ def check_not_markup(lines: list[str], name: str) -> None:
 
 
 def explain(data: bytes, name: str) -> str:
-    """Return what data that are not UTF-8 text are, and what to do, in one line."""
+    """Return a one-line message: what these bytes are, if not UTF-8 text, and what to do."""
     if JAPANESE in data:
         return f"{name} is ISO-2022-JP: convert it with: {iconv('ISO-2022-JP')}"
     place = first_wrong(data)
@@ -175,7 +175,7 @@ def iconv_name(encoding: str) -> str:
 
 
 def first_wrong(data: bytes) -> int:
-    """Return the place of the first NUL, or of the first byte that is not UTF-8; -1: none."""
+    """Return the position of the first NUL or the first byte that is not UTF-8, or -1."""
     nul = data.find(b"\0")
     try:
         data.decode()

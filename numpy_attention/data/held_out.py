@@ -1,4 +1,4 @@
-"""Held-out text: the share of a user's text for validation."""
+"""Hold out a share of a user's text for validation."""
 
 import numpy as np
 

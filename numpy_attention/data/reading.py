@@ -1,4 +1,4 @@
-"""Readers of text files: lines, sentence pairs, running text.
+"""Read text files: lines, sentence pairs, running text.
 
 They take UTF-8 text, plain or compressed (`.gz`, `.bz2`, `.xz`); errors name the file and the line.
 """

@@ -1,4 +1,4 @@
-"""The training text of a run, as a dict that is kept in its checkpoint, and its meaning.
+"""The training text of a run: a dict in its checkpoint, and the text that it describes.
 
 It is either a corpus by name, of pairs with arguments of `load_parallel`, or of text as words or as
 characters,
@@ -99,7 +99,7 @@ class Unknown:
         return TextForm().in_case(lowercase)
 
     def load(self, *splits: str) -> list:
-        """ValueError: always."""
+        """Raise ValueError: the text is unknown."""
         raise ValueError(
             "the run does not record its training text: name a corpus, or give files"
         )

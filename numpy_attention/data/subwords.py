@@ -86,7 +86,7 @@ class Subwords:
         return cls(base64.b64encode(file.getvalue()).decode())
 
     def saved(self) -> Any:
-        """Return what a checkpoint has to keep, one string."""
+        """Return the data to store in a checkpoint, one string."""
         return self._saved
 
     def __len__(self) -> int:

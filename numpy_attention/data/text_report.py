@@ -1,4 +1,4 @@
-"""What looks wrong in a user's own text: findings before a model learns from it.
+"""Check a user's own text for likely problems before training.
 
 Each finding is one sentence with its remedy. A text as it should be has none. Sentences are looked
 at in a sample, so that the cost does not grow with the text.
@@ -81,7 +81,7 @@ def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_v
 
 
 def _sample(sentences: Sequence) -> Sequence:
-    """At most SAMPLE of the sentences, from everywhere."""
+    """Return at most SAMPLE of the sentences, evenly spaced."""
     return sentences[::max(1, -(-len(sentences) // SAMPLE))]
 
 

@@ -1,4 +1,4 @@
-"""The user's own text, as a run remembers it: its files, how they are cut, and their digest.
+"""A user's own text in a run: its files, how they are tokenized, and their digest.
 
 A path stands for a text: the digest decides which file it is, and one that was moved is searched
 for near the run. A checkpoint keeps the fields of UserPairs for pairs and those of UserText for
@@ -32,7 +32,7 @@ NEWER = ("drawn", "skip_blank")     # not saved where off, as in runs of version
 
 @dataclass(kw_only=True)
 class UserFiles:
-    """The user's files to learn from and to validate on; without the latter a share is held out.
+    """A user's files for training and validation; without the latter, a share is held out.
 
     lowercase: lowercase the text; tokenize: cut words and punctuation apart.
     digest: of the files when the run began, by which `load` finds them, and notices that they have
@@ -70,7 +70,7 @@ class UserFiles:
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return how the files are cut; lowercase None: as they are."""
+        """Return how the files are tokenized; lowercase None: as they are."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
@@ -125,7 +125,7 @@ class UserFiles:
         raise ValueError(f"{what}: restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
-        """Return the files that may be the one of this path, each once, its own first.
+        """Return the files that may be the file of this path, each once, the path itself first.
 
         Near the run: any folder above it, with any end of the path, so a path that was relative to
         the run's still is. Only a digest can tell.
@@ -172,7 +172,7 @@ def _readable(path: Path) -> bool:
 
 
 def _pure(path: Path) -> PurePath:
-    """Return the path by the rules of the system where the run was trained."""
+    """Return the path in the syntax of the system on which the run was trained."""
     return (PurePosixPath if str(path).startswith("/") else PureWindowsPath)(path)
 
 
@@ -230,7 +230,7 @@ class UserPairs(UserFiles):
         return [self._draw(pairs) for pairs in parts] if self.drawn else parts
 
     def _draw(self, pairs: list[Pair]) -> list[Pair]:
-        """`count` of the pairs, in their order."""
+        """Draw `count` of the pairs, in their order."""
         rng = np.random.default_rng(self.held_out_seed)
         return [pairs[k] for k in sorted(rng.permutation(len(pairs))[:self.count])]
 

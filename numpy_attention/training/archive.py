@@ -1,4 +1,4 @@
-"""The arrays of an untrusted `.npz` file.
+"""Read arrays from an untrusted `.npz` file.
 
 Only what `numpy.savez` writes for arrays of numbers is read: members that are stored uncompressed,
 each once, as long as its header says. So nothing is unpickled or unpacked, and no more memory is
@@ -23,7 +23,7 @@ DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError,
 
 
 class InvalidArchive(ValueError):
-    """An entry that a checkpoint does not have."""
+    """Error for an archive entry that does not belong in a checkpoint."""
 
     def __init__(self, path: Path, name: str, given: str, expected: str) -> None:
         super().__init__(f"{path} is not a checkpoint: its entry {name!r} {given}, expected "
@@ -31,7 +31,7 @@ class InvalidArchive(ValueError):
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
-    """→ {name: array}; only: the one of this name, if it is there.
+    """Return {name: array} of a file; only: just the array of this name, if there is one.
 
     ValueError: the file is damaged, or holds anything else than arrays of numbers. OSError: it
     cannot be read.
@@ -50,7 +50,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
 
 
 def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """ValueError: a member that `numpy.savez` would not write."""
+    """Raise ValueError for a member that `numpy.savez` would not write."""
     size = path.stat().st_size
     seen = set()
     for member in members:

@@ -40,7 +40,7 @@ def remove_partial(path: str | Path) -> None:
 
 
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """→ (arrays by name, about).
+    """Load a checkpoint; → (arrays by name, about).
 
     FileNotFoundError; ValueError: not a whole checkpoint, or an array that is not finite; OSError:
     it cannot be read.

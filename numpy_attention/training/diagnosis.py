@@ -11,7 +11,7 @@ from numpy_attention.training.protocols import Model
 
 
 class NonFiniteError(ArithmeticError):
-    """A loss or gradient is not finite; the message names the first array that is not."""
+    """Error for a loss or gradient that is not finite; names the first array that is not."""
 
 
 def first_bad(model: Model, batch: Batch, grads: Model) -> str:

@@ -29,7 +29,7 @@ class Evaluation:
 
     @property
     def mean(self) -> float:
-        """Nats a token. Errors as in `perplexity`."""
+        """The loss per token, in nats. Errors as in `perplexity`."""
         if self.tokens < 1:
             raise ValueError("perplexity needs a positive number of predicted tokens, "
                              f"got {self.tokens}")

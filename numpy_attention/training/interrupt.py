@@ -20,7 +20,7 @@ WARNED = 0.5        # seconds in which SIGTERM follows a warning
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has ended the work; number: the signal's."""
+    """Error raised when a signal ends the work; number: that of the signal."""
 
     def __init__(self, message: str = "", number: int = signal.SIGINT) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class Interrupt:
         self.warned = True
 
     def awaited(self) -> int:
-        """Return `asked` once the signal that the warning announced has come, or did not come."""
+        """Wait for the announced signal, if it comes; → `asked`."""
         end = time.monotonic() + WARNED
         while not self.asked and time.monotonic() < end:
             time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""One training at a time writes a checkpoint: a lock that ends with its process, however it ends.
+"""Lock a checkpoint for one training at a time, until its process ends in any way.
 
 The lock is the system's (flock) on an empty file next to the checkpoint, which stays behind
 when a process is killed and then locks nothing. Where the system or the file system has no such
@@ -51,7 +51,7 @@ def held(path: str | Path, what: str = "training") -> Iterator[None]:
 
 
 def check_free(path: str | Path) -> None:
-    """BlockingIOError: a training holds the lock of the file `path`."""
+    """Raise BlockingIOError if a training holds the lock of the file `path`."""
     if exists(_lock_file(path)):
         with held(path):
             pass
@@ -62,7 +62,7 @@ def _lock_file(path: str | Path) -> Path:
 
 
 def _is_open_as(number: int, file: Path) -> bool:
-    """Whether an open file is the one that has this name now."""
+    """Whether an open file is still the file of this name."""
     try:
         return os.path.samestat(os.fstat(number), os.stat(file))
     except FileNotFoundError:

@@ -33,11 +33,11 @@ class Model(Protocol):
     def load(self, parameters: Mapping[str, Array]) -> None: ...
 
     def loss(self, batch: Any, state: State = None) -> tuple[float, State]:
-        """→ loss of a batch in nats, the state after it; without dropout."""
+        """Return the loss of a batch in nats, without dropout, and the state after it."""
 
     def losses(self, batch: Any, state: State = None) -> tuple[Array, State]:
-        """→ the same for each target (T, B), 0 at padding; needed for losses by row."""
+        """Return the loss of each target (T, B), 0 at padding; needed for losses by row."""
 
     def loss_and_grad(self, batch: Any, state: State, scale: float, grads: Any,
                       rng: np.random.Generator | None = None) -> tuple[float, State]:
-        """The same with dropout; ∂(scale · loss) is added to the gradient `grads`."""
+        """As `loss`, with dropout; add ∂(scale · loss) to the gradient `grads`."""

@@ -1,4 +1,4 @@
-"""The schema of a checkpoint's text, checked before any of it is used.
+"""Check the JSON text of a checkpoint against a schema before it is used.
 
 A schema is made of
 
@@ -50,7 +50,7 @@ def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a float, or an integer that a float can hold."""
+    """Whether a value is a float, or an integer that a float can represent."""
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < LARGEST)
 
 
@@ -63,7 +63,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_tree(value: Any) -> bool:
-    """Whether `trees.rebuild` can make a state of it."""
+    """Whether `trees.rebuild` can build a state from a value."""
     if isinstance(value, list):
         return all(map(is_tree, value))
     return value is None or (type(value) is int and value == 0)

@@ -1,4 +1,4 @@
-"""How a model is trained: each option with its default, its values and its purpose, in one place.
+"""Training settings: each option with its default, its values and its purpose.
 
 A field of `Training`, `TranslatorTraining` or `LanguageModelTraining` is made by `option`:
 
@@ -40,7 +40,7 @@ class Values:
         return isinstance(value, kinds) and self.holds(value)
 
     def read(self, text: str) -> Any:
-        """Return the value of a text. ValueError: it is not one of these values."""
+        """Parse a text. ValueError: it is not one of these values."""
         try:
             value = self.kind(text)
         except ValueError:
@@ -51,7 +51,7 @@ class Values:
 
 
 def whole(low: int, high: int = 10**9) -> Values:
-    """Integers from low to high; 10⁹ is more than anybody needs, and fits NumPy's integers."""
+    """Integers from low to high; the default, 10⁹, fits NumPy's integers."""
     most = "10⁹" if high == 10**9 else f"{high:,}"
     return Values(int, f"a whole number of at least {low}, at most {most}",
                   lambda value: low <= value <= high)
@@ -72,14 +72,14 @@ DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < mat
 def option(
     default: Any, values: Values, help: str, offered: bool = True, **of: tuple[str, ...]
 ) -> Any:
-    """Return the field of an option; of: the settings that it belongs to, with their choices."""
+    """Return the field of an option; of: the settings on which it depends, with their choices."""
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
 
 
 @dataclass
 class Training:
-    """All that a run's result depends on besides the data and the model.
+    """Settings on which the result of a run depends, other than its data and model.
 
     schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`;
     "linear", straight down to 0 at the end of the last epoch; "warmup", up over `warmup` steps and

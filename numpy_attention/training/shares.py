@@ -1,4 +1,4 @@
-"""Data parallelism: each thread computes some rows of the batch; the gradients are added up.
+"""Data parallelism: each thread computes some rows of the batch, and gradients are summed.
 
 The loss is a sum over rows, so its gradient is a sum of gradients: each thread adds those of its
 rows to its own gradient, and these are added up, each thread a slice of the flat vectors.
@@ -69,7 +69,7 @@ def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
 
 
 def add_up(pool: Threads, grads: Sequence[Model]) -> float:
-    """Add all gradients of all ranks into the first here, leave 0 in the others; → its norm.
+    """Add the gradients of all threads and ranks into the first, zero the others; → its norm.
 
     In pairs, as in `ranks.tree`. The norm is a sum over the blocks of as many slices as there are
     shares.
@@ -78,7 +78,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     total = vectors[0]
 
     def add(k: int) -> float:
-        """Add up a thread's slice; → its sum of squares here."""
+        """Sum a slice of the gradients in one thread; → the sum of its squares."""
         found = 0.0
         for block in chunks(share_of(len(total), k, pool.count), BLOCK):
             tree(lambda to, one: gather(vectors[to][block], vectors[one][block]), pool.count)

@@ -1,4 +1,4 @@
-"""Signals of a whole command: the first one ends it, in order."""
+"""Signal handling of a whole command: the first signal ends it in an orderly way."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ SOON = 0.01         # seconds until a signal that Python had to ignore is sent a
 
 
 class Signals:
-    """A context in which the first of SIGNALS raises Stopped, so that half-written files go.
+    """Context in which the first of SIGNALS raises Stopped, so that partial files are removed.
 
     Later ones are ignored, so that everything is tidied up and reported; one that is ignored, as
     under `nohup`, stays so. A Stopped within a finalizer, which Python ignores, is raised again.

@@ -1,4 +1,4 @@
-"""The state of a training in a checkpoint: everything that the rest of the run depends on."""
+"""Save and restore everything on which the rest of a training depends."""
 
 import math
 from itertools import count
@@ -18,7 +18,7 @@ SETTINGS = ("average", "clip")
 
 
 def write(trainer: Any, path: str | Path) -> None:
-    """Write the checkpoint, whole or not at all; every rank calls this, the first one writes."""
+    """Write the checkpoint atomically; every rank calls this, and the first one writes."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
     state = trainer.state
     arrays |= _named(trainer.vectors) | {f"state/{i}": one for i, one in enumerate(leaves(state))}
@@ -34,7 +34,7 @@ def write(trainer: Any, path: str | Path) -> None:
 
 
 def read(trainer: Any, path: str | Path) -> None:
-    """Bring a trainer to the place in the run where a checkpoint was written.
+    """Restore a trainer to the point in the run where a checkpoint was written.
 
     Every rank calls this, and the first one reads. ValueError: it is another model's or
     optimizer's, was written with other settings, or in shares that the ranks cannot take.
@@ -76,7 +76,7 @@ def read(trainer: Any, path: str | Path) -> None:
 
 def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], states: list[str],
                   has_best: bool) -> None:
-    """ValueError: the arrays are not exactly those of this trainer, in their shapes and dtypes."""
+    """Raise ValueError unless names, shapes and dtypes of the arrays are those of the trainer."""
     like = checkpoint.parameters(trainer.model) | _named(trainer.vectors)
     if has_best:
         like |= checkpoint.parameters(trainer.model, "best")
@@ -94,7 +94,7 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
-    """ValueError: the place in the run is impossible."""
+    """Raise ValueError if the saved position in the run is impossible."""
     epochs = len(saved["history"])
     batches = len(trainer.order(saved["seed"], epochs))
     position = saved["position"]

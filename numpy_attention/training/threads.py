@@ -1,4 +1,4 @@
-"""Threads that each run the whole step on their rows, and the memory that they reuse."""
+"""Threads that each run a whole step on their rows, and reuse of freed memory."""
 
 import ctypes
 import math
@@ -70,14 +70,14 @@ class Threads:
 
 
 def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many processors this process may use, or its part of those its ranks share."""
+    """Return the number of processors for this process, or its part of those that ranks share."""
     mine = processors()
     ours = [cores for where, cores in ranks.allgather((host(), mine)) if where == host()]
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
 
 
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return all processors of all ranks, or one a rank if the steps are small.
+    """Return the number of all ranks' processors, or one per rank if the steps are small.
 
     work: parameters × tokens of a step.
     """
@@ -86,7 +86,7 @@ def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """Return a warning if `threads` threads a rank are more than their processors, or ""."""
+    """Return a warning if there are more threads per rank than processors, or ""."""
     known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]
@@ -102,7 +102,7 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
 
 
 def processors(quota: float | None = None) -> set[int]:
-    """Return the numbers of the processors that this process may use: no more than have time.
+    """Return the ids of the processors this process may use, at most as many as its quota.
 
     quota: of the container, in processors; None: what `cpu_quota` reads.
     """
@@ -116,7 +116,7 @@ def processors(quota: float | None = None) -> set[int]:
 
 def cpu_quota(root: str | Path = "/sys/fs/cgroup",
               groups: str | Path = "/proc/self/cgroup") -> float:
-    """Return how many processors' time this process's container has; inf where nothing limits it.
+    """Return the CPU quota of this process's container, in processors; inf without a limit.
 
     root: where the control groups of Linux are; groups: the file of those of this process.
     """
@@ -137,7 +137,7 @@ def cpu_quota(root: str | Path = "/sys/fs/cgroup",
 
 
 def _content(path: str | Path) -> str:
-    """Return the text of a file of the system, or "" if it has none."""
+    """Return the content of a system file, or "" if it does not exist."""
     try:
         return Path(path).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
@@ -145,7 +145,7 @@ def _content(path: str | Path) -> str:
 
 
 def hold_blas() -> None:
-    """Hold BLAS at the threads that have time, for it counts processors and knows no quota."""
+    """Limit BLAS to the CPU quota, because it counts only processors."""
     most = len(processors())
     blas = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
     if cpu_quota() < math.inf and max(blas, default=0) > most:

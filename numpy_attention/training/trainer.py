@@ -191,7 +191,7 @@ class Trainer:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """Save and raise Stopped if any rank has got a signal."""
+        """Save and raise Stopped if any rank has received a signal."""
         asked, warned = map(max, zip(*self.ranks.allgather((interrupt.asked, interrupt.warned))))
         if not asked and not warned:
             return
@@ -211,7 +211,7 @@ class Trainer:
 
     def _run_epoch(self, pool: Threads, grads: Sequence[Model], interrupt: Interrupt,
                    minutes: float | None) -> None:
-        """Train on the remaining batches of this epoch, until the time is over."""
+        """Train on the remaining batches of this epoch, or until the time is up."""
         order = self.order(self.seed, self.epoch)
         with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress,
                     self.ranks.count) as bar:
@@ -267,7 +267,7 @@ class Trainer:
         return loss, batch.tokens
 
     def _end_epoch(self, pool: Threads) -> None:
-        """Write a line of history, note whether this epoch was the best, and begin the next."""
+        """Record the epoch in the history, compare it with the best, and begin the next."""
         line = self._line(pool)
         self.history.append(line)
         if "valid_loss" in line:
@@ -302,7 +302,7 @@ class Trainer:
         return line
 
     def _compare(self, valid_loss: float) -> None:
-        """Keep the parameters if they are the best so far; stop when patience has ended."""
+        """Keep the parameters if they are the best so far; stop when patience is exhausted."""
         if valid_loss < self.best_loss:
             self.best_loss = valid_loss
             self.best = checkpoint.parameters(self.model, "best")
@@ -359,7 +359,7 @@ class Trainer:
 
 
 def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
-    """Return where these parameters are in the flat vector. ValueError: an unknown name."""
+    """Return the spans of these parameters in the flat vector. ValueError: an unknown name."""
     spans = {}
     start = 0
     for name, array in model.named_parameters():

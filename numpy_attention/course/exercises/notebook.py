@@ -1,4 +1,4 @@
-"""Exercises in a notebook, and the text of a verdict."""
+"""Check exercises in a notebook, and format a verdict."""
 
 import difflib
 import inspect
@@ -46,7 +46,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
 
 
 def source_of(one: Callable) -> str:
-    """The text of a function or class. TypeError: there is none."""
+    """Return the source of a function or class. TypeError: there is none."""
     try:
         text = inspect.getsource(one)
     except (OSError, TypeError):
@@ -58,7 +58,7 @@ def source_of(one: Callable) -> str:
 
 
 def of_cell(kind: type) -> str:
-    """The text of a class that is in no file, by the cell that has its methods; or ""."""
+    """Return the source of a class that is defined in a notebook cell, found by its methods, or ""."""
     for method in filter(inspect.isfunction, vars(kind).values()):
         try:
             lines, last = inspect.findsource(method)
@@ -76,7 +76,7 @@ def of_cell(kind: type) -> str:
 
 
 def find_exercise(name: str) -> Exercise:
-    """The exercise of this name. ValueError: there is none."""
+    """Return the exercise of this name. ValueError: there is none."""
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
@@ -86,7 +86,7 @@ def find_exercise(name: str) -> Exercise:
 
 
 def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> Iterator[str]:
-    """The lines of a verdict, in brief or with all of its evidence (`why`)."""
+    """Yield the lines of a verdict, in brief or with all of its evidence (`why`)."""
     if verdict.passed:
         yield f"{exercise.name}: passed"
         return
@@ -115,7 +115,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
 
 
 def known_lines(verdict: Verdict) -> Iterator[str]:
-    """The lines on the known mistakes that have the same numbers, and their place."""
+    """Return lines on the known mistakes with the same signature, and their place."""
     if verdict.mistakes:
         what = "a known mistake" if len(verdict.mistakes) == 1 else "one of these known mistakes"
         yield f"your numbers match {what}:"
@@ -124,7 +124,7 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """The first wrong line with its likely kind of mistake, and which gradients are wrong.
+    """Return the first wrong line with its likely kind of mistake, and which gradients are wrong.
 
     most: lines, besides those on given functions that have changed. named: a known mistake has been
     printed, which says more than the kind of mistake; placed: its line too.
@@ -144,7 +144,7 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 
 
 def after(exercise: Exercise, mine: str) -> str:
-    """The text after a first pass: a comparison with the solution, why, and what hides."""
+    """Return the text after a first pass: a comparison with the solution, and why it is correct."""
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",
                                  "the reference", lineterm="", n=1)

@@ -1,4 +1,4 @@
-"""Documents side by side, each read from its own beginning to its end."""
+"""Batches of documents, each read from its beginning to its end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Sequences of different lengths side by side: grouping, padding, shares."""
+"""Group, pad and share out sequences of different lengths."""
 
 from collections.abc import Sequence
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Sentence pairs of similar length side by side."""
+"""Batches of sentence pairs of similar length."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

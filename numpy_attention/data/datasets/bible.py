@@ -45,7 +45,7 @@ End = tuple[int, int, bool]  # source end, target end, whether the clause is off
 
 @functools.cache  # few texts, many times
 def link_of(text: str) -> Link:
-    """Return the Link of its text ("3-4", "3p4")."""
+    """Parse a link such as "3-4" or "3p4"."""
     sure = "-" in text
     i, j = text.split("-" if sure else "p")
     return int(i), int(j), sure
@@ -53,7 +53,7 @@ def link_of(text: str) -> Link:
 
 @functools.cache
 def end_of(text: str) -> End:
-    """Return the End of the text of a clause's end ("5-4", "5-4!")."""
+    """Parse the end of a clause, such as "5-4" or "5-4!"."""
     i, j = text.removesuffix("!").split("-")
     return int(i), int(j), not text.endswith("!")
 

@@ -1,4 +1,4 @@
-"""The loss of a language model by how long ago the target last occurred."""
+"""Group the loss of a language model by how long ago the target last occurred."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 
 @dataclass
 class Distances:
-    """The loss of each group of words, by the group's name, "all" first.
+    """The loss of each group of words, by its name, "all" first.
 
     loss: nats per token; tokens: their number. totals, counts: nats and tokens of each unit, which
     is a row of a batch.

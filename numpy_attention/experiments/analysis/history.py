@@ -1,4 +1,4 @@
-"""How a trained language model uses its past: attention, and how far a gradient reaches."""
+"""Measure how a language model uses its past: attention spans and the reach of gradients."""
 
 from typing import Any
 

@@ -63,7 +63,7 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
-    """The recipes among some tables, whose bases are among others, {name: Recipe}."""
+    """Build {name: Recipe} from some tables, whose bases are among other tables."""
     return {name: recipe_of(name, tables) for name, table in own.items() if "description" in table}
 
 
@@ -88,7 +88,7 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:
-    """The entries of a table and of its base, the base's base and so on."""
+    """Merge the entries of a table with those of its base, the base's base and so on."""
     chain = [name]
     while "base" in tables[chain[-1]]:
         base = str(tables[chain[-1]]["base"])
@@ -115,7 +115,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
 
 
 def figure_of(name: str, text: str) -> Figure:
-    """The split and the metric of "split metric"."""
+    """Parse a figure "split metric"."""
     split, _, metric = text.partition(" ")
     if not split or not metric or " " in metric:
         raise ValueError(f"recipe {name} has the figure {text!r}: expected a split and a metric, "

@@ -63,7 +63,7 @@ def check(line: Any) -> Line:
 
 
 def read_file(path: str | Path) -> list[Line]:
-    """The lines of one file, checked. ValueError names file and line."""
+    """Read and check the lines of a file. Raises ValueError with the file and line."""
     lines = []
     for number, text in enumerate(read_lines(path), 1):
         try:
@@ -75,7 +75,7 @@ def read_file(path: str | Path) -> list[Line]:
 
 
 def read(folder: str | Path) -> list[Line]:
-    """All lines of a folder's *.jsonl files, files in alphabetical order; none without a folder."""
+    """Read all *.jsonl files of a folder in alphabetical order; [] without a folder."""
     return [line for path in sorted(Path(folder).glob("*.jsonl")) for line in read_file(path)]
 
 
@@ -203,7 +203,7 @@ def _all_of(values: Iterable[int]) -> str:
 
 
 def put_tables(text: str, tables: str) -> str:
-    """A document with the tables between its markers, which must be there once, in order."""
+    """Put the tables between the markers of a document, which must occur once, in order."""
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
         raise ValueError(

@@ -44,7 +44,7 @@ OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", 
 
 
 def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
-    """Settings with names in place of classes, and {name: the class with its file}.
+    """Replace classes in settings by names; return the settings and {name: class with its file}.
 
     Raises ValueError for a class of the package or without a file, and for two files of one name.
     """
@@ -64,25 +64,25 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
 
 
 def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) -> dict[str, Any]:
-    """Settings with classes in place of their names."""
+    """Replace names in settings by their classes."""
     return {setting: own[value].kind if isinstance(value, str) and value in own else value
             for setting, value in settings.items()}
 
 
 def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
-    """{name: SHA-256 of its file}, for the checkpoint."""
+    """Return {name: SHA-256 of its file}, for the checkpoint."""
     return {name: one.code.digest for name, one in own.items()}
 
 
 def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
-    """Raise ValueError if no setting has one of these names."""
+    """Raise ValueError for a name that no setting uses."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
         raise ValueError(f"it lists user-defined code that no setting uses: {', '.join(unused)}")
 
 
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
-    """The classes that a run names, {name: digest}, from the code that its user names.
+    """Load a run's classes, {name: digest}, from the code that its user passes.
 
     code: files, or classes, or None. Only a file with the same digest is run.
 
@@ -97,7 +97,7 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
 
 def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomClass],
           folder: str | Path) -> CustomClass:
-    """The class of this name among files and classes."""
+    """Find the class of this name among files and classes."""
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates
              if one.name in (file, name)]
@@ -120,7 +120,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:
-    """Write the files next to the checkpoint, as they were in training."""
+    """Copy the files next to the checkpoint, as they were in training."""
     for code in {one.code.name: one.code for one in own.values()}.values():
         path = folder / code.name
         if path.exists() and path.resolve() == code.path.resolve():

@@ -1,4 +1,4 @@
-"""Several runs of one text: as an ensemble of their models, or to compare."""
+"""Load several runs of one text, as an ensemble or for a comparison."""
 
 from collections.abc import Sequence
 from copy import copy

@@ -208,7 +208,7 @@ class LanguageModelRun(Trained):
                              "attention over its history, such as single, combined or key-value")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
-        """The ids of tokens. Raises TypeError for a string, if the tokens are words."""
+        """Encode tokens. Raises TypeError for a string, if the tokens are words."""
         if isinstance(tokens, str) and self.training.unit == "words":
             raise TypeError(f"{name} is the string {tokens!r}, expected a list of words: write "
                             f"{name}.split()")
@@ -216,7 +216,7 @@ class LanguageModelRun(Trained):
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
-        """Weights over the memory as weights over all positions read, NaN elsewhere."""
+        """Spread weights over the memory to all positions read, NaN elsewhere."""
         if weights is None:
             return None
         reach = len(weights)

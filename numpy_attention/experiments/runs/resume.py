@@ -1,4 +1,4 @@
-"""Whether the run of a folder can be resumed: same kind, same settings."""
+"""Check whether the run of a folder can be resumed: same kind, same settings."""
 
 import dataclasses
 import json
@@ -70,7 +70,7 @@ def raise_different(folder: str | Path, what: str) -> NoReturn:
 
 
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:
-    """A configuration on one level: model, settings, training, corpus and vocabularies.
+    """Flatten a configuration: model, settings, training, corpus and vocabularies.
 
     A setting that is missing, newer than the run or not given, has its default.
     """
@@ -88,7 +88,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
-    """The differences that prevent resuming a run, in words."""
+    """Describe the differences that prevent resuming a run."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}

@@ -46,7 +46,7 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
-    """The vocabularies of both sides, [source, target]: words, or pieces of words."""
+    """Build the vocabularies of both sides, [source, target]: words, or pieces of words."""
     check_pairs(pairs)
     check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
@@ -321,7 +321,7 @@ class Translator(Trained):
 
     def _best(self, ids: list[list[int]], beam: int, length_penalty: float,
               unknown: bool) -> list[Hypothesis]:
-        """The best Hypothesis of each source that a beam finds."""
+        """Find the best Hypothesis of each source by beam search."""
         batch = self._batch_to_translate(ids)
         never = [] if unknown else [UNK]
         if beam == 1:
@@ -344,7 +344,7 @@ class Translator(Trained):
             finished=hypothesis.finished)
 
     def _in_words(self, weights: Array, sentence: Sentence, rows: list[int]) -> Array:
-        """Weights of ids as weights of words, in the sentence's order; rows: a target id's word."""
+        """Turn weights of ids into weights of words, in sentence order; rows: each id's word."""
         if self.training.reverse_source:
             weights = in_source_order(weights)
         if not self.training.subwords:

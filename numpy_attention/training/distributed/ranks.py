@@ -1,4 +1,4 @@
-"""Ranks: the processes that share a training, and how they come to the same sums and decisions.
+"""Ranks: the processes that share a training, and how they agree on sums and decisions.
 
 `mpirun -n 4 …` starts four, numbered from 0. Each takes its rows of every batch.
 
@@ -54,7 +54,7 @@ class SingleProcess:
         """
 
     def ended_alike(self) -> bool:
-        """Whether all ranks call this: all have failed, for the same reason."""
+        """Whether all ranks call this, because all have failed for the same reason."""
         return True
 
 
@@ -131,7 +131,7 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
 
 
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Whether ranks of `threads` threads add up to the bits that one rank's threads would."""
+    """Whether ranks of `threads` threads give sums bit-identical to those of one rank."""
     return ranks == 1 or threads & (threads - 1) == 0
 
 

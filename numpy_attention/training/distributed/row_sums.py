@@ -1,4 +1,4 @@
-"""Gradients of tables are sent row by row: a batch touches the embedding rows of its words only.
+"""Sum gradients of embeddings row by row: a batch touches only the rows of its words.
 
 All other rows are 0 on every rank, and so is their sum: only the rows that some rank has touched
 are sent. The sum is bit-identical.
@@ -40,7 +40,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return (span in the vector, array) of each parameter of many rows."""
+    """Return (span in the vector, array) of each parameter with many rows."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():

@@ -64,14 +64,14 @@ def numbered(found):
 
 
 def first_other(found, right):
-    """The first hypothesis that is another, in words."""
+    """Describe the first hypothesis that differs."""
     at = int(np.argmin(np.isclose(found, right).all(1)))
     return (f"hypothesis [{at}] is {format_hypothesis(*found[at])}, "
             f"right {format_hypothesis(*right[at])}")
 
 
 def format_hypothesis(words, log_p):
-    """One hypothesis of `numbered`, in words."""
+    """Format one hypothesis of `numbered`."""
     if not words:
         return "none"
     return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"
