@@ -1,4 +1,4 @@
-"""Corpora and recipes by name. Heavy modules are imported by the commands that need them."""
+"""List corpora and recipes. Heavy modules are imported by the commands that need them."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""compare: several recipes on one corpus with one budget, in one table and two figures."""
+"""compare: train recipes on one corpus with one budget; print a table, save two figures."""
 
 from argparse import Namespace
 from fnmatch import fnmatch
@@ -53,14 +53,14 @@ def compare(options: Namespace) -> None:
 
 
 def chosen(options: Namespace) -> list[Recipe]:
-    """The recipes of the names or patterns, with one budget. ValueError: not comparable."""
+    """Return the recipes of names or patterns, with one budget. ValueError: not comparable."""
     found = {recipe.name: recipe for pattern in options.names for recipe in matching(pattern)}
     budget = {name: getattr(options, name) for name in comparison.BUDGET if name in options.given}
     return comparison.with_one_budget(list(found.values()), **budget)
 
 
 def matching(pattern: str) -> list[Recipe]:
-    """The recipes that match a pattern, or that of a user-defined class. ValueError: none does."""
+    """Return the recipes that match a pattern, or that of a user's class. ValueError: none."""
     if is_custom_code(pattern):
         return [recipe_with_attention(custom_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]

@@ -1,4 +1,4 @@
-"""Using a trained model: translate, generate."""
+"""Commands that use a trained model: translate, generate."""
 
 import shlex
 import sys
@@ -58,7 +58,7 @@ def translate(options: Namespace) -> None:
 
 def translations_of(translator: Translator, sentences: Sequence[list[str]],
                     options: Namespace) -> list[list[Translation]]:
-    """Translations of each sentence: the best, or all that the search found, or a sampled one."""
+    """Translate each sentence: the best translation, all that the search found, or a sample."""
     search = options.beam, options.length_penalty
     if not options.sample and not options.all:
         return [[one] for one in translator.translate(sentences, *search)]
@@ -71,7 +71,7 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
 
 
 def lines_of_input() -> list[str]:
-    """The lines of the standard input, read as a file is. ValueError: it is not UTF-8 text."""
+    """Read lines from standard input like those of a file. ValueError: it is not UTF-8 text."""
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence per line; end with Ctrl-D", file=sys.stderr)
     lines = lines_of(sys.stdin.buffer.read(), "the standard input")
@@ -104,7 +104,7 @@ def generate(options: Namespace) -> None:
 
 def write(run: LanguageModelRun, prompt: list[str], form: TextForm,
           options: Namespace) -> list[Word]:
-    """Print the prompt, and each word as soon as it is chosen; → the words written."""
+    """Print the prompt, then each word as soon as it is chosen; return the words."""
     chosen = run.generate(
         np.random.default_rng(options.seed), prompt, options.length, options.sentences,
         options.temperature, options.top_k, options.top_p, options.unknown)

@@ -23,7 +23,7 @@ def gradcheck(options: Namespace) -> int:
 
 
 def checks_named(parts: Sequence[str]) -> list[str]:
-    """The checks with these names, or else with these parts in their names, in order.
+    """Return the checks with these names, or with these parts of names, in order.
 
     ValueError: there are none for a part.
     """

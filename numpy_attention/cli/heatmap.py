@@ -1,4 +1,4 @@
-"""Looking into a model: heatmap, page, trace; and into a lesson: step."""
+"""Commands that show the inside of a model (heatmap, page, trace) or a lesson (step)."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -49,7 +49,7 @@ def heatmap(options: Namespace) -> None:
 
 
 def example_to_draw(options: Namespace, run: Any) -> Any:
-    """A Pair, or the tokens of a sentence: those given, or that of --index in text or files."""
+    """Return the given Pair or sentence, or that of --index in a corpus or in files."""
     pairs = options.kind == "translator"
     if options.sentences:
         first, *others = tokens_of(options, run, 2 if pairs else 1)
@@ -66,7 +66,7 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
 
 
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
-    """The tokens of the sentences given. ValueError: too few, too many, or an empty one."""
+    """Tokenize the given sentences. ValueError: too few, too many, or an empty one."""
     most = len(run.VOCABULARIES)
     if not fewest <= len(options.sentences) <= most:
         raise ValueError(f"got {len(options.sentences)} sentence(s), expected "

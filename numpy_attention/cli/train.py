@@ -1,4 +1,4 @@
-"""Training: `train` for translators, `train lm` for language models."""
+"""Commands that train: `train` for translators, `train lm` for language models."""
 
 import shlex
 import sys
@@ -76,7 +76,7 @@ def train(options: Namespace) -> None:
 
 
 def pairs_to_train_on(options: Namespace) -> Selection:
-    """The corpus of --corpus, or the pairs of --source and --target."""
+    """Return the corpus of --corpus, or the pairs of --source and --target."""
     if options.corpus:
         part = {"part": options.part} if options.part else {}
         return selected({"name": options.corpus} | part | limits_of(options), "parallel")
@@ -95,7 +95,7 @@ def nothing_to_learn_from(files: str) -> ValueError:
 
 
 def settings_of(options: Namespace) -> dict[str, Any]:
-    """The settings of the translator that the options describe."""
+    """Return the settings of the translator that the options describe."""
     given = {setting_of(options.model, option.name): getattr(options, option.name)
              for option in TRANSLATOR[1:] if option.name in options.given}
     path = options.source_vectors or options.target_vectors
@@ -149,7 +149,7 @@ def train_lm(options: Namespace) -> None:
 
 
 def text_to_train_on(options: Namespace) -> Selection:
-    """The corpus of --corpus, or the text of --text."""
+    """Return the corpus of --corpus, or the text of --text."""
     if options.corpus:
         characters = {"characters": True} if options.characters else {}
         return selected({"name": options.corpus} | characters, "text")
@@ -166,7 +166,7 @@ def training_for(options: Namespace, text: Text) -> LanguageModelTraining:
 
 def model_of(options: Namespace, text: Text,
              training: LanguageModelTraining) -> tuple[str, dict[str, Any]]:
-    """→ the name and the settings of the language model that the options describe."""
+    """Return the name and settings of the language model that the options describe."""
     values = {option.name: getattr(options, option.name) for option in LANGUAGE_MODEL
               if getattr(options, option.name) is not None}
     if options.vectors:
@@ -179,7 +179,7 @@ def model_of(options: Namespace, text: Text,
 
 
 def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
-    """The training that the options describe; more: fields that are not options.
+    """Return the training that the options describe; more: fields that are not options.
 
     A field without a value keeps its default.
     """
@@ -191,7 +191,7 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 
 
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
-    """The folder of --run, or runs/name, created if needed; prints what trains, and where."""
+    """Create the folder of --run, or runs/name, and print what is trained, and where."""
     folder = Path(options.run or Path("runs") / name)
     ranks = world()
     threads = options.threads and options.threads * ranks.count
@@ -211,7 +211,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
 
 
 def print_findings(options: Namespace, findings: Iterator[str]) -> None:
-    """Print what looks wrong in the user's text, once: before its run begins."""
+    """Print likely problems in the user's text, once, before its run begins."""
     if options.run and exists(Path(options.run) / CHECKPOINT) or world().rank:
         return
     for finding in findings:
@@ -219,7 +219,7 @@ def print_findings(options: Namespace, findings: Iterator[str]) -> None:
 
 
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
-    """Train, draw the curves, and print how long it took, and what follows."""
+    """Train, plot the curves, and print how long it took."""
     trained.fit(learn, valid, folder, threads, ranks=world())
     world().first(lambda: save_curves(trained.history, folder))
     minutes = trained.history[-1]["seconds"] / 60

@@ -1,4 +1,4 @@
-"""The lessons of the course: where they are, their titles, and copies to work in.
+"""Find the lessons of the course and their titles, and copy them into a folder to work in.
 
 In a checkout they are in `lessons`, next to the package; installed from a wheel, in
 `share/numpy_attention/lessons` among its data files.
@@ -33,7 +33,7 @@ class Lesson:
 
 
 def lessons_folder() -> Path:
-    """The folder of the lessons. FileNotFoundError: there is none."""
+    """Return the folder of the lessons. FileNotFoundError: there is none."""
     if (CHECKOUT / FIRST).is_file():
         return CHECKOUT
     try:
@@ -49,7 +49,7 @@ def lessons_folder() -> Path:
 
 
 def lessons() -> list[Lesson]:
-    """All lessons, in their order. FileNotFoundError: there are none."""
+    """Return all lessons, in order. FileNotFoundError: there are none."""
     found = []
     for path in sorted(lessons_folder().glob("[0-9][0-9]_*.py")):
         title = TITLE.search(path.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def lessons() -> list[Lesson]:
 
 
 def chosen(numbers: Collection[str]) -> list[Lesson]:
-    """The lessons of these numbers, "6" or "06", or all. ValueError: a number is unknown."""
+    """Return the lessons with these numbers, "6" or "06", or all. ValueError: an unknown number."""
     every = lessons()
     wanted = [number.zfill(2) for number in numbers]
     known = [lesson.number for lesson in every]
@@ -101,7 +101,7 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
 
 
 def notebook_writer() -> Callable[[Path, Path], object]:
-    """write(script, notebook). ImportError: there is no jupytext."""
+    """Return a function write(script, notebook). ImportError: jupytext is not installed."""
     try:
         import jupytext
     except ImportError:

@@ -35,7 +35,7 @@ Mistakes = tuple[tuple[str, str, str], ...]
 
 
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
-    """Return a line's curated mistakes; each is (what is written instead of `right`, a sentence)."""
+    """Return the curated mistakes of one line, each (text instead of `right`, a sentence)."""
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
 

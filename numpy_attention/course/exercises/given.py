@@ -71,7 +71,7 @@ def with_given(message: str, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Return the lines that a user changed, and whether the planted mistake is among them."""
+    """Yield for each line that a user changed whether it was correct or the planted mistake."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():

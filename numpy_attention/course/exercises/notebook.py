@@ -58,7 +58,7 @@ def source_of(one: Callable) -> str:
 
 
 def of_cell(kind: type) -> str:
-    """Return the source of a class that is defined in a notebook cell, found by its methods, or ""."""
+    """Return the source of a class that is defined in a notebook cell, or ""."""
     for method in filter(inspect.isfunction, vars(kind).values()):
         try:
             lines, last = inspect.findsource(method)
@@ -144,7 +144,7 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 
 
 def after(exercise: Exercise, mine: str) -> str:
-    """Return the text after a first pass: a comparison with the solution, and why it is correct."""
+    """Return the text after a first pass: a diff with the solution, why, and what checks miss."""
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",
                                  "the reference", lineterm="", n=1)

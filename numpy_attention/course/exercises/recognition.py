@@ -1,4 +1,4 @@
-"""Recognition of known mistakes by their signatures: one, or two whose effects add up."""
+"""Recognize known mistakes by their signatures: one, or two whose effects add up."""
 
 import ast
 import re
@@ -31,7 +31,7 @@ SENTENCES = (
 
 
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
-    """The descriptions of the mistakes that have this signature; [] if none has.
+    """Return the descriptions of the mistakes with this signature.
 
     Only curated ones, if there are any. names: those of the user's code, so that no other name is
     mentioned.
@@ -81,7 +81,7 @@ def in_two_places(*pair: Mistake) -> bool:
 
 
 def as_curated(mistake: Mistake, mistakes: list[Mistake]) -> Mistake:
-    """The curated mistake with the same numbers, if there is one."""
+    """Return the curated mistake with the same signature, if there is one."""
     return next((one for one in mistakes if one.curated and agree(one.numbers, mistake.numbers)),
                 mistake)
 
@@ -123,7 +123,7 @@ def without_others(description: str, names: Set[str]) -> str:
 
 
 def names_in(exercise: Exercise, tree: ast.Module) -> set[str]:
-    """The names and attributes in what the user wrote: {"dh", "grads.W", …}."""
+    """Return the names and attributes in a user's code: {"dh", "grads.W", …}."""
     wanted = {blank.rpartition(".")[2] for blank in exercise.blanks}
     return {ast.unparse(node) for function in ast.walk(tree)
             if isinstance(function, ast.FunctionDef) and function.name in wanted

@@ -1,4 +1,4 @@
-"""The progress of a user: one JSON file next to the exercises."""
+"""A user's progress: one JSON file next to the exercises."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class Record:
 
 
 class Folder:
-    """A user's folder of exercises."""
+    """The folder of a user's exercises."""
 
     def __init__(self, path: str | Path):
         self.path = as_path(path, "folder")
@@ -48,11 +48,11 @@ class Folder:
         return self.path / FILE
 
     def of(self, exercise: Exercise) -> Path:
-        """The user's file of an exercise."""
+        """Return the path of the user's file of an exercise."""
         return self.path / f"{exercise.name.replace('-', '_')}.py"
 
     def records(self) -> dict[str, Record]:
-        """{name of an exercise: its Record}. ValueError: the file is none of this kind."""
+        """Read {name of an exercise: its Record}. ValueError: it is not a progress file."""
         if not exists(self.file):
             return {}
         with path_errors(existing_file(self.file), "read"), open(self.file, "rb") as opened:
@@ -67,7 +67,7 @@ class Folder:
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Within it, the Record of an exercise may be changed; then all are written.
+        """Context in which the Record of an exercise may be changed; then all are written.
 
         BlockingIOError: another command is at work on this folder.
         """
@@ -82,7 +82,7 @@ class Folder:
 
 
 def understood(found: Any) -> dict[str, Record]:
-    """Records from what JSON has. ValueError, TypeError: it is something else."""
+    """Build the Records from parsed JSON. ValueError, TypeError: it has another form."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT}")
     exercises = found.get("exercises")
