@@ -71,7 +71,7 @@ def matching(pattern: str) -> list[Recipe]:
 
 
 def print_done(count: int, job: Job, outcome: Outcome) -> None:
-    """A line for a training that another rank has finished; count: how many are."""
+    """Print a line for a training that another rank has finished; count: those finished."""
     figures = [f"{title} {outcome.figures[key]:{form}}" for key, (title, form) in COLUMNS.items()
                if key in outcome.figures]
     print(f"{count} done: {job.name}: {', '.join(figures)}", flush=True)

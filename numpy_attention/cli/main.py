@@ -174,7 +174,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
 
 
 def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, Any]) -> int:
-    """Do what a command line asks for; → the exit status. `known` and `values` receive the
+    """Run a command line and return the exit status. `known` and `values` receive the
     command's options and their values.
     """
     try:

@@ -11,7 +11,7 @@ SHARE = 0.05
 
 def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
                    share: float = SHARE) -> tuple[list[Pair], list[Pair]]:
-    """→ (the rest, about `share` of the pairs, at least 1).
+    """Split pairs into (the rest, about `share` of the pairs, at least 1).
 
     Pairs with the same source sentence stay together. ValueError: fewer than two different ones.
     """
@@ -38,7 +38,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 
 
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
-    """→ (the beginning, the end) of a Text: the last `share` of its sentences, or characters.
+    """Split off the end of a Text: the last `share` of its sentences, or characters.
 
     At least one is held out. ValueError: fewer than two.
     """

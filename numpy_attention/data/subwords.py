@@ -132,7 +132,7 @@ class Subwords:
         return self.read(ids)[0]
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """→ `decode(ids)`; for each id up to the first </s>, the index of its word."""
+        """Return `decode(ids)` and, for each id up to the first </s>, the index of its word."""
         words: list[str] = []
         places = []
         for id in as_list("ids", ids, "ids"):

@@ -109,7 +109,7 @@ TOKENIZERS: dict[str, Tokens] = {"words": word_tokens, "spaces": str.split, "cha
 
 @dataclass(frozen=True)
 class TextForm:
-    """How a corpus cuts raw text: "words" (with `word_tokens`), at "spaces", or into "characters".
+    """A tokenizer of raw text: "words" (with `word_tokens`), "spaces" or "characters".
 
     lowercase: whether it is lowercased first. ValueError: another tokenizer.
     """

@@ -314,8 +314,8 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 
 
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
-    """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
-    where the line is to be found, with only what is right and what is wrong.
+    """Raise Failed if backward is not the derivative of forward, with the whole report, or, if the
+    user has to find the line, with only which gradients are right and wrong.
     """
     if case.backward is None:
         return

@@ -50,7 +50,7 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 
 
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
-    """The curated mistakes of a line with a factor (1 - x**2), where x is a tanh. name: in words"""
+    """Return the mistakes of a line with a factor (1 - x**2), where x is a tanh. name: in words"""
     name = name or x
     should = f"it should be 1 − {name}², because"
     return (*instead(

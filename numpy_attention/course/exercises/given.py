@@ -50,7 +50,7 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def with_given(message: str, its: Given) -> str:
-    """A message in which no line is called wrong that was given or may be correct, with notes on
+    """Return a message that calls no line wrong that was given or may be correct, with notes on
     a line that was given, and on given functions that changed.
     """
     lines: list[str] = []

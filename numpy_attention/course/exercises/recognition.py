@@ -47,7 +47,7 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
 
 def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
                 names: Set[str]) -> list[str]:
-    """Pairs of mistakes that have this signature together: n = r + (n₁ - r) + (n₂ - r), where r
+    """Return pairs of mistakes with this joint signature: n = r + (n₁ - r) + (n₂ - r), where r
     are the solution's numbers. This holds if neither mistake goes through the other. Two in one
     place, or two that undo each other, are not a pair.
     """
@@ -87,14 +87,14 @@ def as_curated(mistake: Mistake, mistakes: list[Mistake]) -> Mistake:
 
 
 def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
-    """The description of two mistakes; "" if they have the same, or one of them has none."""
+    """Describe two mistakes; "" if their descriptions are equal, or one has none."""
     one, other = (each.description if each.curated else without_others(each.description, names)
                   for each in pair)
     return f"{TWO}{one}{AND}{other}" if one and other and one != other else ""
 
 
 def sentence(exercise: Exercise, description: str) -> str:
-    """What the user did: "you left out a factor in `da`" of "a missing factor, in the computation
+    """Say what the user did: "you left out a factor in `da`" of "a missing factor, in the computation
     of `da`". Those of curated mistakes are sentences already.
     """
     if exercise.has_curated(description):
@@ -109,7 +109,7 @@ def sentence(exercise: Exercise, description: str) -> str:
 
 
 def without_others(description: str, names: Set[str]) -> str:
-    """The description of a mutation without the names that the user's code does not have; "" if
+    """Drop names from a mutation's description that the user's code does not have; "" if
     nothing is left.
     """
     place = ELSEWHERE.search(description)

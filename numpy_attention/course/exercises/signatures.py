@@ -231,8 +231,8 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 
 
 def digest(exercise: Exercise) -> str:
-    """Of all that its mistakes are computed from, except the cases, which the solution's own
-    signature shows: the solution, the curated mistakes, and the mutations.
+    """Return a digest of everything that determines the mistakes, except the cases, which the
+    solution's signature shows: the solution, the curated mistakes, and the mutations.
     """
     solution = outline(ast.parse(exercise.source.text()))
     parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()

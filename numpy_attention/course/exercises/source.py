@@ -98,7 +98,7 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """The lines of a definition with its decorators, without the numbers of equations at the end of
+    """Return a definition's source with decorators, without equation numbers at the end of
     comments, which are only in the lesson.
     """
     decorators = getattr(node, "decorator_list", [])

@@ -73,7 +73,7 @@ class Reference:
 
 
 def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
-    """A lesson by its number, its name or a part of it. folder: of the lessons; None: `lessons`
+    """Find a lesson by its number, name or part of it. folder: of the lessons; None: `lessons`
     here, or else those of the course.
 
     ValueError: no lesson has the name, or several have. FileNotFoundError: there are no lessons.

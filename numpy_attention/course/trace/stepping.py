@@ -62,8 +62,8 @@ def texts_of(reference: Reference) -> Iterator[str]:
 
 
 def stages_of(calls: list[RecordedCall]) -> list[Stage]:
-    """The steps of a pass; what is made before the first is shown with it, and so is what is after
-    the last."""
+    """Return the steps of a pass; values from before the first are shown with it, and those from
+    after the last with the last."""
     file = calls[0].function.__code__.co_filename
     entries = recorded(lambda: [one.again() for one in calls], kept,
                        is_followed=lambda code: code.co_filename == file).entries

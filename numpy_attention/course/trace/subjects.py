@@ -23,7 +23,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 class Subject(NamedTuple):
-    """What is run: work() → L; what it is called; the Module whose parts are named; the batch that
+    """A function to trace: work() → L; its name; the Module whose parts are named; the batch that
     a model of the library reads."""
 
     work: Callable[[], float]

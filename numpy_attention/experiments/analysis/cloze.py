@@ -175,7 +175,7 @@ def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]
 
 def scores_of_group(model: Any, group: Sequence[Readings], read: int,
                     steps: int) -> list[Array]:
-    """The same, of questions with `read` ids each in the windows before the query's first."""
+    """As `scores`, for questions with `read` ids in the windows before the query's first."""
     inputs = np.array([one.past[:read] for one in group], np.int64).T
     _, state = losses_in_windows(model, inputs, np.full_like(inputs, PAD), None, steps)
     rows = [(k, query) for k, one in enumerate(group) for query in one.queries]

@@ -74,7 +74,7 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
 
 
 def last_seen(inputs: Array, targets: Array, past: Array | None) -> tuple[Array, Array]:
-    """How many tokens ago each target last occurred, inf beyond the last of RECENT and at padding.
+    """Return how many tokens ago each target last occurred; inf beyond RECENT and at padding.
 
     inputs, targets (T, B); past: the inputs before, (≤ RECENT[-1], B), or None → (T, B), the past
     after. The word just read is 1 ago.

@@ -129,8 +129,8 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
 
 def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> str:
-    """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the
-    standard deviation; in brackets the interval over the text, its ends means over seeds too.
+    """Format Markdown tables, one for all recipes with the same figures: means over seeds, ± the
+    standard deviation; in brackets the interval over the text, its ends also means over seeds.
 
     recipes: by name; they order the rows, and their baselines are listed beneath.
     """

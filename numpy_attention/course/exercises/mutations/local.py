@@ -130,8 +130,8 @@ def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
 
 
 def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """(description, expression, what replaces it) of each expression in a statement; of a loop, in
-    its range.
+    """Yield (description, expression, replacement) for each expression in a statement, or in the
+    range of a loop.
     """
     inside = list(ast.walk(statement.iter if isinstance(statement, ast.For) else statement))
     orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]
