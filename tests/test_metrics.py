@@ -184,9 +184,9 @@ def test_intervals_by_length(rng):
     ([1], (1, 5), "2 hypotheses but 1 lengths"),
     ([1, 5], (1, 5), "sentence 1 has length 5"),
     ([0, 2], (1, 5), "sentence 0 has length 0"),
-    ([1, 2], (5, 1), "rising"),
-    ([1, 2], (1, 3, 3), "rising"),
-    ([1, 2], (1,), "rising"),
+    ([1, 2], (5, 1), "increasing"),
+    ([1, 2], (1, 3, 3), "increasing"),
+    ([1, 2], (1,), "increasing"),
     ([1, "2"], (1, 5), "^one of the lengths = '2': expected a number$"),
     ([1, 2], (1, None), "^one of the edges = None: expected a number$"),
 ])

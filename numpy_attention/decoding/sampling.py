@@ -68,7 +68,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     p is not a number, or nothing is left to choose from.
     """
     check_methods("model", model, "a language model", "next")
-    check_kind("start", start, Reading, "a Reading, as `read` gives")
+    check_kind("start", start, Reading, "a Reading, as `read` returns")
     check_generator(rng)
     check_flags(reset=reset)
     check_whole("length", length, 1)

@@ -130,9 +130,9 @@ def test_values_are_read(read, text, value):
     (whole(2), "1", "whole number of at least 2"), (whole(0), "1.5", "whole number"),
     (positive, "nan", "a positive number"), (share, "1", "below 1"),
     (not_negative, "inf", "at least 0"), (share_kept, "0", "above 0"),
-    (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "each once"),
-    (seeds, "0-18446744073709551615", "at most 1,000"),
-    (picture, "a.gif", ".png"), (picture, "no/folder.png", "there is no folder no"),
+    (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "different whole numbers"),
+    (seeds, "0-18446744073709551615", "up to 1,000"),
+    (picture, "a.gif", ".png"), (picture, "no/folder.png", "the folder no does not exist"),
 ])
 def test_wrong_values_are_errors(read, text, expected):
     with pytest.raises(ValueError) as error:
@@ -327,7 +327,7 @@ def test_a_path_that_exists_may_have_commas(tmp_path, monkeypatch):
     assert files("notes, 2026/mine.py") == ("notes, 2026/mine.py",)
     assert files("a.py,notes, 2026/mine.py,b.py") == ("a.py", "notes, 2026/mine.py", "b.py")
     assert folders("notes, 2026,b") == ("notes, 2026", "b")
-    with pytest.raises(ValueError, match="each once"):
+    with pytest.raises(ValueError, match="different whole numbers"):
         folders("b,b")
 
 

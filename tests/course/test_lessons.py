@@ -42,7 +42,7 @@ def test_without_a_checkout_they_are_where_they_were_installed(tmp_path, monkeyp
 def test_lessons_are_chosen_by_number():
     assert [lesson.number for lesson in course.chosen(["6", "00"])] == ["00", "06"]
     assert len(course.chosen([])) == len(FILES)
-    with pytest.raises(ValueError, match="no lesson has the number '99': expected some of 00 01 "):
+    with pytest.raises(ValueError, match="no lesson has the number '99': choose from 00 01 "):
         course.chosen(["99", "1"])
 
 

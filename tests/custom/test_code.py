@@ -112,7 +112,7 @@ class Here:
 
 
 def test_a_class_in_no_file():
-    with pytest.raises(ValueError, match="int is not in a file"):
+    with pytest.raises(ValueError, match="int is not defined at the top level of a file"):
         custom_class_of(int)
 
     class Within:

@@ -88,10 +88,10 @@ def test_unknown_names_and_other_kinds_are_refused():
 
 
 @pytest.mark.parametrize("saved, message", [
-    ({"source": "a", "digest": "-"}, "from, source, .* without target: name a corpus"),
-    (PAIRS | {"fertility": 2}, "with fertility that is unknown"),
-    (TEXT | {"part": "x"}, "with part that is unknown"),
-    ({"name": "bible-en", "part": "x"}, "with part that is unknown"),
+    ({"source": "a", "digest": "-"}, "text, source, .* lacks target: name a corpus"),
+    (PAIRS | {"fertility": 2}, "has the unknown fields fertility"),
+    (TEXT | {"part": "x"}, "has the unknown fields part"),
+    ({"name": "bible-en", "part": "x"}, "has the unknown fields part"),
     ({"name": "copy", "split": "test"}, "'split' is not an argument that selects a training"),
     ({"name": "copy", "rng": 7}, "'rng' is not an argument that selects a training corpus"),
 ])

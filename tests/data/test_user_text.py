@@ -29,7 +29,7 @@ def test_pairs(tmp_path, monkeypatch):
     assert len(train) == 20 and 1 <= len(valid) <= 4 and train[0].source == ("a", "0")
     assert max(len(pair.source) for pair in train) == 4
     assert own.load("valid") == [valid]
-    message = "no 'test' split of .*, or give other files as source and target$"
+    message = "has no 'test' split.*, or give other files as source and target$"
     with pytest.raises(ValueError, match=message):
         own.load("test")
     message = r"no pair of a \(train\) has at most 1 tokens .* with max_length"
@@ -159,7 +159,7 @@ def test_a_text_that_is_not_found_or_another_is_named(folder):
     with pytest.raises(ValueError, match=r"a\.txt: .* changed since .* restore the old files"):
         own.load("train")
     own.text = str(folder / "moved" / "a.txt")
-    with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is another"):
+    with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is a diff"):
         own.load("train")
     (folder / "a.txt").rename("a.txt.gz")
     message = r"a\.txt does not exist.*a\.txt\.gz has other bytes.*: unpack it"

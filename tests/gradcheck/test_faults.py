@@ -120,7 +120,7 @@ def test_an_attention_that_does_not_look_at_the_query(rng):
 
 @pytest.mark.parametrize("found", [None, 3.0, (np.ones(2),)])
 def test_a_forward_without_a_cache(rng, found):
-    words = (r"^forward gives .*: expected a tuple \(output, …, cache\), "
+    words = (r"^forward returns .*: expected a tuple \(output, …, cache\), "
              "so end it with: return y, cache$")
     with pytest.raises(TypeError, match=words):
         gradcheck(None, np.ones(2), rng=rng, forward=lambda x: found, backward=len)

@@ -50,7 +50,7 @@ REFUSED = {
     "bytes among tokens": (lambda: a.check_tokens("prompt", ["a", b"b"]),
                            TypeError, "^prompt contains b'b', of type bytes: expected strings"),
     "tokens in rows": (lambda: a.check_tokens("prompt", np.array([["a"]])),
-                       TypeError, "an array of 2 dimensions"),
+                       TypeError, "an array with 2 dimensions"),
     "another thing": (lambda: a.check_all("pairs", ["a", 7], str, "a Pair"),
                       TypeError, "^pairs, number 1, is 7, of type int: expected a Pair$"),
 }

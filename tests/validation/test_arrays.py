@@ -54,7 +54,7 @@ def test_expect_takes_plain_arrays(tmp_path):
 def test_expect_real():
     check_real("x", np.zeros(2, np.float32))
     for wrong, message in ((np.zeros(2, int), "x is int64, expected float32 or float64"),
-                           (np.zeros(2, ">f8"), "x is >f8"), (np.array(1.0), "without axes"),
+                           (np.zeros(2, ">f8"), "x is >f8"), (np.array(1.0), "at least one axis"),
                            ([1.0], "x is a list, expected a NumPy array")):
         with pytest.raises(TypeError, match=message):
             check_real("x", wrong)
@@ -62,7 +62,7 @@ def test_expect_real():
 
 def test_expect_dtype():
     check_dtype("xs", np.zeros(3), np.zeros((2, 2)))
-    message = "^xs is float64, the weights are float32: convert one with astype$"
+    message = "^xs is float64, but the weights are float32: convert one with astype$"
     with pytest.raises(TypeError, match=message):
         check_dtype("xs", np.zeros(3), np.zeros(3, np.float32))
 

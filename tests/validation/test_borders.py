@@ -173,7 +173,7 @@ MESSAGES = {
         "beam = 0: expected a whole number of at least 1 and at most 10,000"),
     "what is not a Reading": (
         lambda: sample(translator, None, generator()), TypeError,
-        "start is None: expected a Reading, as `read` gives"),
+        "start is None: expected a Reading, as `read` returns"),
 }
 
 

@@ -94,8 +94,8 @@ def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
 
 
 def sentence(exercise: Exercise, description: str) -> str:
-    """Say what the user did: "you left out a factor in `da`" of "a missing factor, in the computation
-    of `da`". Those of curated mistakes are sentences already.
+    """Say what the user did: "a missing factor, in the computation of `da`" becomes "you left
+    out a factor in `da`". Those of curated mistakes are sentences already.
     """
     if exercise.has_curated(description):
         return description

@@ -78,7 +78,7 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
 
 def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
                 rng: Generator | None = None) -> Figures:
-    """Measure agreement of attention weights with the gold links of the pairs: pointing, near, diagonal
+    """Agreement of attention weights with the gold links of the pairs: pointing, near, diagonal
     and the alignment error rate.
 
     Each is a share of the whole text's links; a sentence has its own share, of its own number.

@@ -116,7 +116,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
     if kept.is_file() and read(kept).digest == known[name]:
         advice = f"the run kept a copy: inspect it, then give code = {shlex.quote(str(kept))}"
     raise ValueError(f"{file} has changed since {folder} was trained (SHA-256 "
-                     f"{known[name][:SHOWN]}… then, {now} now): {advice}")
+                     f"{known[name][:SHOWN]}… then, {now} now); {advice}")
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:

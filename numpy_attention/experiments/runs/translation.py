@@ -63,7 +63,7 @@ def in_source_order(weights: Array) -> Array:
 
 
 def in_words(weights: Array, columns: Sequence[int], rows: Sequence[int]) -> Array:
-    """Turn weights (T, S) of ids into those of words: sums over the ids of a source word, means over the
+    """Turn weights (T, S) of ids into words': sums over the ids of a source word, means over the
     ids of a target word.
 
     columns (S,), rows (T,): to which word an id belongs, counted from 0; </s> is the last.

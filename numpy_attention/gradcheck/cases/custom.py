@@ -82,7 +82,7 @@ def check_as_it_is(function, rng):
     """The check of a case that a reader has made. TypeError: it gives something else."""
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
-        raise TypeError(f"{function.__name__} returns a {type(given).__name__}, expected (target, "
+        raise TypeError(f"{function.__name__} returns {type(given).__name__}, expected (target, "
                         "inputs, forward, backward), where inputs is a tuple")
     target, inputs, forward, backward = given
     return gradcheck(target, *inputs, rng=rng, forward=forward, backward=backward,

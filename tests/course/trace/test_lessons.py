@@ -35,7 +35,7 @@ def test_lessons_are_looked_for_here_and_then_in_the_course(tmp_path, monkeypatc
     assert lesson_named("1").path.parent == LESSONS.resolve()
     written(tmp_path / "lessons", "01_mine", HEAD)
     assert lesson_named("1").path == tmp_path.resolve() / "lessons" / "01_mine.py"
-    with pytest.raises(FileNotFoundError, match="there are no lessons in .*those of the course"):
+    with pytest.raises(FileNotFoundError, match="no lessons in .*those of the course"):
         lesson_named("1", tmp_path)
 
 

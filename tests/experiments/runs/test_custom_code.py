@@ -106,7 +106,7 @@ def test_a_changed_file_is_refused_and_not_run(mine, folder):
     with pytest.raises(ValueError) as error:
         Translator.load(folder, [mine])
     assert str(error.value) == (
-        f"mine.py has changed since {folder} was trained: SHA-256 {then}… then, {now}… now; "
+        f"mine.py has changed since {folder} was trained (SHA-256 {then}… then, {now}… now); "
         f"the run kept a copy: inspect it, then give code = {folder / 'mine.py'}")
     assert not ran(mine)
     with pytest.raises(ValueError, match="SHA-256"):
@@ -129,8 +129,8 @@ def test_a_run_without_own_code_needs_none(tmp_path):
 def test_it_goes_on_with_the_same_file_alone(mine, folder):
     assert check_same(folder, made(custom_class(str(mine))))
     mine.write_text(MINE + "# more\n")
-    with pytest.raises(ValueError, match="SHA-256 of mine.py:Mine [0-9a-f]{8} there, [0-9a-f]{8} "
-                                         "now"):
+    with pytest.raises(ValueError, match="SHA-256 of mine.py:Mine was [0-9a-f]{8}, is "
+                                         "now [0-9a-f]{8}"):
         check_same(folder, made(custom_class(str(mine))))
     with pytest.raises(ValueError, match="attention was mine.py:Mine, is now dot"):
         check_same(folder, made("dot"))

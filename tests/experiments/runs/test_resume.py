@@ -83,7 +83,7 @@ def test_a_setting_that_was_renamed_is_the_same(saved, tmp_path):
 
 def test_another_kind_is_another_run(saved, tmp_path):
     saved(Trained(kind="translator", training={"reverse_source": True}))
-    with pytest.raises(ValueError, match="translator there, language model now"):
+    with pytest.raises(ValueError, match="was translator, is now language model"):
         check_same(tmp_path, Trained())
 
 

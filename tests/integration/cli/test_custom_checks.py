@@ -47,7 +47,7 @@ def test_an_endless_loop(text, where, tmp_path, capfd, monkeypatch):
 ])
 def test_code_that_ends_its_process(line, how, tmp_path, capfd):
     error = failure(capfd, "gradcheck", str(written(tmp_path, line)))
-    assert f"mine.py has ended its process, with {how}: nothing was checked\n" in error
+    assert f"mine.py ended its process with {how}: nothing was checked\n" in error
 
 
 @pytest.mark.parametrize("names, message", [

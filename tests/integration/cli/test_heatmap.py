@@ -37,7 +37,7 @@ def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
     assert "sure link" not in second.read_text()
     for words, message in ((["--index", "120"], "--index 120: test has 120 pairs, numbered from 0"),
                            (["3"], "got 1 sentence(s), expected a source and a target"),
-                           (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "empty sentence")):
+                           (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "a sentence is empty")):
         assert message in failure(capsys, "heatmap", "copy", *words, "--output", third)
     assert not third.exists()
 

@@ -336,7 +336,7 @@ def test_train_lm_prints_what_it_does(own, capsys):
     assert main([*attentive, "--carried", "7"]) == 0
     assert "resumes the run in runs/own-combined" in capsys.readouterr().out
     assert "carried was 7, is now 8" in failure(capsys, *attentive, "--carried", "8")
-    assert "translator now" in failure(capsys, *COPY, "--run", "runs/own-combined")
+    assert "is now translator" in failure(capsys, *COPY, "--run", "runs/own-combined")
 
 
 def test_characters(own, capsys):
@@ -432,7 +432,7 @@ def test_other_settings_are_an_error(runs, change, message, capsys):
 def test_a_folder_where_another_training_is_at_work(runs, capsys):
     with held(runs / "copy/checkpoint.npz"):
         error = failure(capsys, *COPY, "--run", runs / "copy", "--epochs", "3")
-        assert f"another training is at work on {runs / 'copy'}" in error
+        assert f"another training is using {runs / 'copy'}" in error
         assert main(["translate", str(runs / "copy"), "3 1 4"]) == 0        # reading it is allowed
 
 

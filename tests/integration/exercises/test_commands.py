@@ -170,4 +170,4 @@ def test_two_checks_at_once(say, tmp_path):
     with held(tmp_path / "exercises" / "progress.json", "command"):
         status, text = say("check", "softmax")
     assert status == 2
-    assert "another command is at work on" in text
+    assert "another command is using" in text

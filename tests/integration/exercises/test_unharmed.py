@@ -107,7 +107,7 @@ def test_two_checks_at_once(begun):
     output, _ = first.communicate()
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
-    assert "another command is at work on" in second.stderr
+    assert "another command is using" in second.stderr
     assert (first.returncode, "softmax: passed" in output) == (0, True)
     assert records(begun)["softmax"]["checks"] == 1
 

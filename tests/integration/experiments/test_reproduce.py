@@ -39,7 +39,7 @@ def test_a_changed_recipe_is_refused_before_the_training(tiny, capsys, monkeypat
     monkeypatch.setitem(RECIPES, "tiny", replace(TINY, beam=3))
     monkeypatch.setattr(catalogue, "run", lambda *arguments: pytest.fail("trained"))
     assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 2
-    assert "tiny.jsonl: figures of 'tiny' with other settings" in capsys.readouterr().err
+    assert "tiny.jsonl: the figures of 'tiny' have different settings" in capsys.readouterr().err
 
 
 def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):

@@ -148,7 +148,7 @@ def test_the_seed_draws_the_numbers(tmp_path, capsys):
     ("Deep", "Deep requires depth, whose value cannot be guessed: write a function case(rng)"),
     ("Two", "Two.forward requires y besides its input, whose value cannot be guessed: write a"),
     ("Odd", "Odd requires colour, whose value cannot be guessed: write a function case(rng)"),
-    ("case_of_a_number", "case_of_a_number gives int, expected (target, inputs, forward, "),
+    ("case_of_a_number", "case_of_a_number returns int, expected (target, inputs, forward, "),
     ("None", "mine.py has no 'None': it has Square, Sine"),
 ])
 def test_what_cannot_be_guessed(name, message, tmp_path):

@@ -233,7 +233,7 @@ def test_ranks_that_disagree(what, change):
         together(3, lambda ranks: agree(ranks, change if ranks.rank == 2 else lambda made: None))
     with pytest.raises(ValueError, match="training text .* there"):
         together(2, lambda ranks: agree(ranks, train=at_ranks.pairs(9, 1 + ranks.rank)))
-    with pytest.raises(ValueError, match="threads 2 there, 1 here"):
+    with pytest.raises(ValueError, match="threads is 2 there, 1 here"):
         together(2, lambda ranks: agree(ranks, count=1 + ranks.rank))
 
 
