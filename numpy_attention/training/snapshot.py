@@ -52,7 +52,7 @@ def read(trainer: Any, path: str | Path) -> None:
         now = getattr(trainer, name)
         if saved[name] != now:
             raise ValueError(f"{path} was trained with {name}={saved[name]}, but this trainer has "
-                             f"{now}: resume with the same settings, or choose another path")
+                             f"{name}={now}: resume with the same settings, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
         raise ValueError(f"{path} was trained with {saved['threads']} threads on all ranks "

@@ -38,7 +38,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("def score(", "def sore(", "^Mine is a SoftmaxAttention without score: write it$"),
+    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score: write it$"),
     ("(SoftmaxAttention)", "", "^Mine is not a complete score: derive it from SoftmaxAttention, f"),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters: write @datacla"),
     ("(eq=False)", "", r"^Mine would be compared .* write @dataclass\(eq=False\)"),
@@ -94,7 +94,7 @@ def test_a_file_with_several(tmp_path):
 
 def test_what_the_only_class_lacks_is_reported(tmp_path):
     path = str(written(tmp_path, changed("def score(", "def sore(")))
-    with pytest.raises(ValueError, match="without score"):
+    with pytest.raises(ValueError, match="not define score"):
         custom_class(path, kinds.ATTENTION)
 
 

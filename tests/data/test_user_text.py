@@ -32,7 +32,7 @@ def test_pairs(tmp_path, monkeypatch):
     message = "has no 'test' split.*, or give other files as source and target$"
     with pytest.raises(ValueError, match=message):
         own.load("test")
-    message = r"no pair of a \(train\) has at most 1 tokens .* with max_length"
+    message = r"no pair of a \(train\) has at most 1 tokens .* change max_length"
     with pytest.raises(ValueError, match=message):
         UserPairs("a", "a", max_length=1).load("train")
     (tmp_path / "a").write_text("B 1\nB 2\n")

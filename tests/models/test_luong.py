@@ -81,7 +81,7 @@ def test_refusals(rng):
             ({"attention": "location", "window": "local-p"}, "nothing for a window to choose"),
             ({"attention": "multi-head", "window": "local-p"}, "the weights of one sum"),
             ({"cell": "elman"}, "expected one of rnn"),
-            ({"bidirectional": True, "hidden": 5}, "even number"),
+            ({"bidirectional": True, "hidden": 5}, "must be even"),
             ({"window": "local-m", "width": 0}, "width = 0"),
             ({"query": "next"}, "query = 'next': expected one of current, previous"),
             ({"query": None}, "query = None: expected one of current, previous"),

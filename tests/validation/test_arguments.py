@@ -17,7 +17,7 @@ REFUSED = {
                                  TypeError, "model is <class .*: expected a model, with exists$"),
     "no function": (lambda: a.check_function("keep", 7, "a function"),
                     TypeError, "^keep is 7, of type int: expected a function$"),
-    "a seed": (lambda: a.check_generator(7), TypeError, "^rng is int: pass numpy.random.default"),
+    "a seed": (lambda: a.check_generator(7), TypeError, "^rng is 7, of type int: expected numpy"),
     "NumPy's older kind": (lambda: a.check_generator(np.random.RandomState(0)),
                            TypeError, "RandomState"),
     "a word for a flag": (lambda: a.check_flags(tied="no"),
@@ -40,9 +40,9 @@ REFUSED = {
     "a set for a list": (lambda: a.as_list("tokens", {"a"}, "tokens"), TypeError, "list of tokens"),
     "a dict for a list": (lambda: a.as_list("tokens", {"a": 1}, "tokens"), TypeError, "list of"),
     "a number for a list": (lambda: a.as_list("tokens", np.array(3), "tokens"), TypeError, "list"),
-    "floats for ids": (lambda: a.as_integers("ids", [4, 5.5]), TypeError, "ids holds float64"),
-    "lists for ids": (lambda: a.as_integers("ids", [[4], [5, 6]]), TypeError, "ids holds object"),
-    "huge ids": (lambda: a.as_integers("ids", [10**20]), TypeError, "ids holds object"),
+    "floats for ids": (lambda: a.as_integers("ids", [4, 5.5]), TypeError, "ids contains float64"),
+    "lists for ids": (lambda: a.as_integers("ids", [[4], [5, 6]]), TypeError, "ids contains obj"),
+    "huge ids": (lambda: a.as_integers("ids", [10**20]), TypeError, "ids contains obj"),
     "complex numbers": (lambda: a.as_numbers("weights", [1j]), TypeError, "an array of numbers"),
     "numbers in words": (lambda: a.as_numbers("weights", ["1"]), TypeError, "an array of numbers"),
     "one string": (lambda: a.check_tokens("prompt", "a b"),
@@ -52,7 +52,7 @@ REFUSED = {
     "tokens in rows": (lambda: a.check_tokens("prompt", np.array([["a"]])),
                        TypeError, "an array with 2 dimensions"),
     "another thing": (lambda: a.check_all("pairs", ["a", 7], str, "a Pair"),
-                      TypeError, "^pairs, number 1, is 7, of type int: expected a Pair$"),
+                      TypeError, "^pairs[1] is 7, of type int: expected a Pair$"),
 }
 
 

@@ -87,9 +87,9 @@ def test_expect_sizes():
 
 def test_expect_mask():
     check_mask(np.ones((2, 3), bool), (2, 3), "(T, B)")
-    with pytest.raises(TypeError, match=r"boolean.*given int64: write mask.astype\(bool\)"):
+    with pytest.raises(TypeError, match=r"boolean.*got int64: use mask.astype\(bool\)"):
         check_mask(np.ones((2, 3), np.int64), (2, 3), "(T, B)")
-    with pytest.raises(TypeError, match="given list"):
+    with pytest.raises(TypeError, match="got list"):
         check_mask([[True]], (1, 1), "(T, B)")
     with pytest.raises(ValueError, match=r"mask \(T, B\) has shape \(3, 2\), expected \(2, 3\)"):
         check_mask(np.ones((3, 2), bool), (2, 3), "(T, B)")
@@ -99,7 +99,7 @@ def test_expect_ids():
     check_ids("ids", np.array([[0, 4]]), 5)
     check_ids("ids", np.zeros(0, np.int32), 5)
     for ids, error, message in (
-        ([1], TypeError, "given list"),
+        ([1], TypeError, "got list"),
         (np.array([1.0]), TypeError, "given float64"),
         (np.array([1, 5]), ValueError, "contains the id 5, expected 0 to 4"),
         (np.array([-1, 9]), ValueError, "contains the id -1"),
@@ -112,7 +112,7 @@ def test_expect_parameters():
     check_parameters(Linear(np.ones((2, 3)), None), W="IO", b="O")
     for wrong, error, message in (
         (lambda: Linear(np.ones((2, 3)), np.ones(1)), ValueError, r"b \(O\) has shape \(1,\)"),
-        (lambda: Linear(np.ones((2, 3)), np.ones(3, np.float32)), TypeError, "b is float32, the o"),
+        (lambda: Linear(np.ones((2, 3)), np.ones(3, np.float32)), TypeError, "b is float32, but"),
         (lambda: Linear(np.ones((2, 3), int), None), TypeError, "W is int64"),
         (lambda: Linear([[1.0]], None), TypeError, r"W \(I, O\) is a list, expected a NumPy arr"),
         (lambda: LSTM(np.ones((2, 9)), np.ones((3, 9)), np.ones(9)), ValueError, "4 · H columns"),

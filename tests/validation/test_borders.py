@@ -113,9 +113,9 @@ MESSAGES = {
         "direction"),
     "a window that does not fit": (
         lambda: create(LuongTranslator, attention="multi-head"), ValueError,
-        "multi-head attention cannot be combined with window = 'local-p': the Gaussian multiplies "
-        "the weights of one sum, and multi-head attention mixes several: choose window 'global' "
-        "or 'local-m', or another score"),
+        "attention = 'multi-head' cannot be combined with window = 'local-p': the Gaussian "
+        "multiplies the weights of one sum, and multi-head attention mixes several: choose "
+        "window 'global' or 'local-m', or another score"),
     "a size": (
         lambda: create(RNNSearch, hidden=0), ValueError,
         "hidden = 0: expected a whole number of at least 1"),

@@ -49,7 +49,7 @@ def test_what_is_no_plain_file(tmp_path, loop):
             (tmp_path / ("a" * 300), ValueError, "is not a valid file name"),
             (b"x", TypeError, "^path is b'x', of type bytes: expected a str or a Path"),
             ("", ValueError, "^path is empty"),
-            ("a\0b", ValueError, r"^path 'a\\x00b': is not a valid file name"),
+            ("a\0b", ValueError, r"^path 'a\\x00b' is not a valid file name"),
             ("\ud800", ValueError, "is not a valid file name")):
         with pytest.raises(kind, match=message) as error:
             existing_file(path)

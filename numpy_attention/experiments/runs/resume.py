@@ -39,7 +39,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     about = checkpoint.load_about(path)
     kind = kind_in(about)
     if kind != trained.KIND:
-        raise_different(folder, f"{RUNS.get(kind, kind)} there, {RUNS[trained.KIND]} now")
+        raise_different(folder, f"kind was {RUNS.get(kind, kind)}, is now {RUNS[trained.KIND]}")
     with checkpoint.understood(path, about):
         check(about, COMPARED)
         before = flat(known_of(about), trained.TRAINING)

@@ -90,7 +90,7 @@ def test_what_raises():
     exec("def softmax_backward(dalpha, cache, grads): return dalpha", names)
     for given, error, message in (
             (("softmax",), ValueError, "expected softmax_backward to check softmax, got nothing"),
-            (("softmax", checked), ValueError, "given check"),
+            (("softmax", checked), ValueError, "got check"),
             (("softmax", names["softmax_backward"]), TypeError, "has no readable source"),
             (("linear", type("Linear", (), {})), TypeError, "has no readable source"),
             (("sofmax", softmax_backward), ValueError, "did you mean softmax")):

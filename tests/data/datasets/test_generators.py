@@ -75,7 +75,7 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: distinct(some_pair, 0, 1), TypeError, "rng is int"),
+    (lambda: distinct(some_pair, 0, 1), TypeError, "rng is .*, of type"),
     (lambda: distinct(some_pair, RNG, 0), ValueError, "count = 0: "),
     (lambda: distinct(some_pair, RNG, 10_000_001), ValueError, "count = 10000001: "),
     (lambda: distinct(lambda rng: 3, RNG, 1), TypeError, "what `draw` gives is 3, of"),
