@@ -31,7 +31,7 @@ def test_what_it_defines(tmp_path):
     found = read(written(tmp_path, "from pathlib import Path\nclass A: pass\ndef f(): pass\nx = 1"))
     assert list(found.defined()) == ["A", "f"]
     assert found.found("x") == 1
-    with pytest.raises(ValueError, match=r"^mine\.py has no 'B': it has A, f$"):
+    with pytest.raises(ValueError, match=r"^mine\.py does not define 'B': it defines A, f$"):
         found.found("B")
 
 

@@ -38,7 +38,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score: write it$"),
+    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score: write i"),
     ("(SoftmaxAttention)", "", "^Mine is not a complete score: derive it from SoftmaxAttention, f"),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters: write @datacla"),
     ("(eq=False)", "", r"^Mine would be compared .* write @dataclass\(eq=False\)"),

@@ -268,7 +268,7 @@ def test_questions_that_a_file_cannot_hold(change, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         write_questions([QUESTION, Question(**(vars(QUESTION) | change))], path)
     for wrong, message in (([], "no questions: expected at least one"), (3, "questions is 3"),
-                           ([QUESTION, 3], "questions, number 1, is 3")):
+                           ([QUESTION, 3], r"questions\[1\] is 3")):
         with pytest.raises((ValueError, TypeError), match=f"^{message}"):
             write_questions(wrong, path)
     assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 1

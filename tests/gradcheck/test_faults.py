@@ -194,7 +194,7 @@ def test_nan_is_reported_before_anything_runs(rng):
     layer.b[1] = np.nan
     with pytest.raises(ValueError) as error:
         gradcheck(layer, x, rng=rng)
-    assert one_line(error) == ("b is not finite, 1 of 2 elements are NaN: fill it with numbers, "
+    assert one_line(error) == ("b is not finite, 1 of 2 elements are NaN: fill it with numbers; "
                                "randomize fills parameters")
     layer.b[1] = 0
     x[0] = np.nan
