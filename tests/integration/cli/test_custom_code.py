@@ -87,7 +87,7 @@ def test_a_file_that_has_changed(run, text, place, capsys):
     (place / "other").mkdir(exist_ok=True)
     path = written(place / "other", text)
     error = failure(capsys, "translate", run, "1 2", "--code", str(path))
-    assert f"mine.py has changed since {run} was trained: SHA-256 " in error
+    assert f"mine.py has changed since {run} was trained (SHA-256 " in error
     assert f"give --code {run}/mine.py\n" in error
     assert main(["translate", run, "1 2", "--code", f"{run}/mine.py"]) == 0
     if text != "1 / 0":
@@ -103,7 +103,7 @@ def test_a_file_that_has_changed(run, text, place, capsys):
     ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "is an attention, expected a cell: "),
     ([*LM, "--attention", "mine.py:Mine"], "is an attention, expected a score of a language model"),
     ([*COPY, "--attention", "nowhere.py:Mine"], "nowhere.py does not exist"),
-    ([*COPY, "--attention", "mine.py:Yours"], "mine.py has no 'Yours': it has Mine"),
+    ([*COPY, "--attention", "mine.py:Yours"], "mine.py does not define 'Yours': it defines Mine"),
     ([*LM, "--cell", "cell.py", "--forget-bias", "1"], "--forget-bias has no effect with --cell"),
     (["translate", "search", "1", "--code", "nowhere.py"], "nowhere.py does not exist"),
     (["translate", "search", "1", "--code", "mine.py,"], "expected files such as mine.py,other.py"),
