@@ -52,7 +52,7 @@ REFUSED = {
     "tokens in rows": (lambda: a.check_tokens("prompt", np.array([["a"]])),
                        TypeError, "an array with 2 dimensions"),
     "another thing": (lambda: a.check_all("pairs", ["a", 7], str, "a Pair"),
-                      TypeError, "^pairs[1] is 7, of type int: expected a Pair$"),
+                      TypeError, r"^pairs\[1\] is 7, of type int: expected a Pair$"),
 }
 
 

@@ -100,7 +100,7 @@ def test_expect_ids():
     check_ids("ids", np.zeros(0, np.int32), 5)
     for ids, error, message in (
         ([1], TypeError, "got list"),
-        (np.array([1.0]), TypeError, "given float64"),
+        (np.array([1.0]), TypeError, "got float64"),
         (np.array([1, 5]), ValueError, "contains the id 5, expected 0 to 4"),
         (np.array([-1, 9]), ValueError, "contains the id -1"),
     ):

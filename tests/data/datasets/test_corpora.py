@@ -92,7 +92,7 @@ def test_unknown_requests():
         load_parallel("dates", "train", min_length=3)
     with refused(r"bible-en-es has no option\(s\) vocabulary_size"):
         load_parallel("bible-en-es", "test", vocabulary_size=3)
-    with refused("part = 'verses'; copy has None"):
+    with refused("part = 'verses': the parts of copy are None"):
         load_parallel("copy", "train", part="verses")
     with refused("part = 'raw'; bible-en-es has None, clauses, verses, both"):
         load_parallel("bible-en-es", "train", part="raw")

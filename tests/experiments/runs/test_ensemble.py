@@ -65,7 +65,7 @@ def test_refused(tmp_path):
     with pytest.raises(ValueError, match="other and .*first differ in their source vocabulary: o"):
         load_ensemble(Translator, [first, translator(tmp_path / "other", OTHERS)])
     words = writer(tmp_path / "words")
-    with pytest.raises(ValueError, match="steps has steps 2, and .*words 3"):
+    with pytest.raises(ValueError, match="steps has steps 2, but .*words has 3"):
         load_ensemble(LanguageModelRun, [words, writer(tmp_path / "steps", steps=2)])
     with pytest.raises(ValueError, match="is the checkpoint of a language model"):
         load_ensemble(Translator, [first, words])
