@@ -41,7 +41,7 @@ def test_another_optimizer_setting_or_model_is_refused_and_nothing_is_changed(tm
     for run, message in (
         (trainer(path=path, optimizer=SGD(0.1)), "was trained with Adam.*same optimizer"),
         (trainer(path=path, clip=2.0), "clip=1.0, but this trainer has clip=2.0"),
-        (trainer(path=path, average="token"), "average=sentence, but this trainer has average=token"),
+        (trainer(path=path, average="token"), "=sentence, but this trainer has average=token"),
         (trainer(translator_model(hidden=8), path), "shape"),
     ):
         before = standing(run)

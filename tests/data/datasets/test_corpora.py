@@ -94,7 +94,7 @@ def test_unknown_requests():
         load_parallel("bible-en-es", "test", vocabulary_size=3)
     with refused("part = 'verses': the parts of copy are None"):
         load_parallel("copy", "train", part="verses")
-    with refused("part = 'raw'; bible-en-es has None, clauses, verses, both"):
+    with refused("part = 'raw': the parts of bible-en-es are None, clauses, verses, both"):
         load_parallel("bible-en-es", "train", part="raw")
 
 
