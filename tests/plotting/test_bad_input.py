@@ -36,7 +36,7 @@ def bands(curves):
     (plotting.history_heatmap, (ZEROS * math.nan, "ab"), "all weights are NaN"),
     (plotting.history_heatmap, ([[0, 0], [0.4, 0.6]], "ab"), "row 1 has weight 0.6 at token 1"),
     (plotting.history_heatmap, (ZEROS * math.nan, "ab", None, ZEROS == 0), "they are visible"),
-    (plotting.attention_span, ({"a": [[0.5]]},), r"must be a list .* not an array of shape \(1, 1\)"),
+    (plotting.attention_span, ({"a": [[0.5]]},), r"must be a list .* not .* shape \(1, 1\)"),
     (plotting.attention_span, ({"a": [0.5], "b": [0.5, math.nan]},), "'b' holds NaN"),
     (plotting.attention_span, ({"a": [0.5, -0.25]},), "negative"),
     (plotting.attention_span, ({"a": [0.0, 0.0]},), "0 everywhere"),
