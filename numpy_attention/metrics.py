@@ -277,7 +277,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
                              f"expected (target, source) = ({T}, {S}), each with at most one more "
                              "for </s>: cut off the padding, or transpose")
         if not np.isfinite(matrix).all():
-            raise ValueError(f"pair {n}: weights hold NaN or infinity: "
+            raise ValueError(f"pair {n}: weights contain NaN or infinity: "
                              "check the model that computed them")
         words = matrix[:T, :S]
         positions.append(np.where(words.any(1), words.argmax(1), -1).tolist())

@@ -88,7 +88,7 @@ def _checked(curves: Mapping[str, ArrayLike], what: str) -> dict[str, Array]:
             raise ValueError(f"{name!r} must be a list of {what} by distance, not an array of "
                              f"shape {values.shape}")
         if not np.isfinite(values).all() or (values < 0).any():
-            raise ValueError(f"{name!r} holds NaN, infinity or a negative number: "
+            raise ValueError(f"{name!r} contains NaN, infinity or a negative number: "
                              f"check the model that computed its {what}")
     return arrays
 

@@ -80,7 +80,7 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Arr
     data = file.read()
     if dtype.kind not in "biu" and dtype.newbyteorder("=") not in DTYPES:
         what = "pickled objects, which are never loaded" if dtype.hasobject else repr(dtype.str)
-        raise InvalidArchive(path, name, f"holds {what}", "float32, float64, integers or booleans")
+        raise InvalidArchive(path, name, f"contains {what}", "float32, float64, integers or bools")
     size = math.prod(shape) * dtype.itemsize
     if size != len(data):
         raise InvalidArchive(path, name, f"has {len(data):,} bytes of values",

@@ -290,7 +290,7 @@ def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
     if kind not in "fiub":
         raise Failed("returns", f"{name} is {typed_repr(found)}: expected numbers")
     if kind == "f" and np.ndim(wanted) and np.asarray(wanted).dtype.kind == "i":
-        raise Failed("returns", f"{name} holds {array.dtype}: expected integers")
+        raise Failed("returns", f"{name} contains {array.dtype}: expected integers")
     if array.shape != np.shape(wanted):
         raise Failed("shapes", f"{name} has shape {array.shape}: expected {np.shape(wanted)}")
 

@@ -148,7 +148,7 @@ def test_hypotheses_are_reported_in_words(change, expected, verdict):
     ("beam", ("    return ended", "    return [(list(words), total) for words, total in ended]"),
      "runs", "words is a tuple of numbers"),
     ("reorder-states", ("return totals, ids,", "return totals, 1.0 * ids,"), "returns",
-     "output[1] holds float64: expected integers"),
+     "output[1] contains float64: expected integers"),
     ("reorder-states", ("B, k, V = log_p.shape", "B, k, V = log_p.shape\n    ids *= 2"),
      "protocol", "ids was changed"),
     ("kv-cache", ("keys, values\n", "keys, 2 * values\n"), "values", "values (output[2]): "),
