@@ -124,7 +124,7 @@ def test_trace_of_a_language_model_warns_of_unknown_words(among, capsys):
     ("copy", "required: SENTENCE"), ("copy 1 2 3", "got 3 sentence(s)"),
     ("single red blue", "got 2 sentence(s), expected one sentence"),
     ("copy 1 2 --step 7", "nothing matches step 7; choose from 0, 1"),
-    ("copy 1 2 --layer decodr", "there are decoder"),
+    ("copy 1 2 --layer decodr", "choose from decoder"),
     ("copy 1 2 --names a,,b", "expected names such as weights,dx"),
     ("nowhere a", "no checkpoint"),
 ])
@@ -203,7 +203,7 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
-    ("copy single", "copy is a translator's run and single a language model's: a page"),
+    ("copy single", "copy is the run of a translator and single that of a language model: a"),
     ("copy luong --checkpoints a.npz", "but 2 runs are given: give one"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "cannot be loaded"),

@@ -95,8 +95,8 @@ def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys
     ("translate plain red", "language model: expected the folder of a translator"),
     ("generate copy", "translator: expected the folder of a language model"),
     ("cloze copy", "translator: expected the folder of a language model"),
-    ("evaluate plain --beam 3", "--beam is only for a translator, and plain holds a language"),
-    ("evaluate copy --text own.txt", "--text is only for a language model, and copy holds a tra"),
+    ("evaluate plain --beam 3", "--beam is only for a translator, but plain holds a language"),
+    ("evaluate copy --text own.txt", "--text is only for a language model, but copy holds a tra"),
     ("ablate plain --pairs 3", "--pairs is only for a translator"),
 ])
 def test_a_run_of_the_other_kind(words, message, runs, capsys, monkeypatch):
