@@ -88,7 +88,7 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
 
 @pytest.mark.parametrize("words, message", [
     ("tiny-dot", "got only tiny-dot: expected at least two"),
-    ("tiny-dot tiny-dot", "tiny-dot alone"),
+    ("tiny-dot tiny-dot", "got only tiny-dot"),
     ("tiny-dot none-*", "no recipe is named 'none-*'"),
     ("tiny-dot zaremba-small", "zaremba-small is a recipe for a language model"),
     ("tiny-dot other-text", "tiny-dot and other-text are trained on different texts"),

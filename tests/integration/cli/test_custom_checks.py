@@ -16,7 +16,7 @@ def test_a_class_from_the_shell(tmp_path, capfd, monkeypatch):
     path = str(written(tmp_path, PAST))
     assert main(["gradcheck", f"{path}:Past"]) == 0
     assert capfd.readouterr().out.endswith("\n1 of 1 passed\n")
-    assert "mine.py has no 'Now': it has Past" in failure(capfd, "gradcheck", f"{path}:Now")
+    assert "mine.py does not define 'Now': it" in failure(capfd, "gradcheck", f"{path}:Now")
 
 
 def test_everything_that_is_known_of_a_class(tmp_path, capfd):

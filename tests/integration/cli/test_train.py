@@ -376,7 +376,7 @@ def test_pretrained_vectors_decide_the_size(here, capsys):
         table = run.model.source_embedding.E
         assert table[run.source_vocabulary.encode(["red"])].tolist() == [[1, 2, 3, 4, 5, 6]]
     message = failure(capsys, *command, "--embedding", "5", "--hidden", "8", "--run", "other")
-    assert "--embedding 5: the vectors of vectors.vec have 6 numbers, give --embedding 6" in message
+    assert "5, but the vectors of vectors.vec have 6 numbers: give --embedding 6" in message
     assert not (here / "other").exists()
 
 
@@ -419,8 +419,8 @@ def test_ctrl_c_saves_and_resumes(runs, here, capsys, monkeypatch):
     ("--hidden 9", "hidden was 8, is now 9"),
     ("--clip 5", "clip was 1.0, is now 5.0"),
     ("--max-length 3", "corpus --max-length was 4, is now 3"),
-    ("--model encoder-decoder", "model rnnsearch there"),
-    ("--reverse-source", "--reverse-source False there"),
+    ("--model encoder-decoder", "model was rnnsearch, is"),
+    ("--reverse-source", "--reverse-source was False"),
     ("--threads 2", "threads was 1, is now 2"),
 ])
 def test_other_settings_are_an_error(runs, change, message, capsys):

@@ -149,7 +149,7 @@ def test_the_seed_draws_the_numbers(tmp_path, capsys):
     ("Two", "Two.forward requires y besides its input, whose value cannot be guessed: write a"),
     ("Odd", "Odd requires colour, whose value cannot be guessed: write a function case(rng)"),
     ("case_of_a_number", "case_of_a_number returns int, expected (target, inputs, forward, "),
-    ("None", "mine.py has no 'None': it has Square, Sine"),
+    ("None", "mine.py does not define 'None': it defines Square"),
 ])
 def test_what_cannot_be_guessed(name, message, tmp_path):
     assert message in error_of(f"{written(tmp_path, LAYERS)}:{name}", tmp_path)
