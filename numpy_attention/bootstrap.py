@@ -41,9 +41,9 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     check_whole("draws", draws, 1)
     check_number("level", level, np.nextafter(0, 1), np.nextafter(1, 0), "a share in (0, 1)")
     if totals.shape != counts.shape or totals.ndim != 1 or not counts.sum() > 0:
-        raise ValueError(f"totals of shape {totals.shape} and counts of shape {counts.shape}, "
-                         f"{counts.sum():g} in all: expected one of each for every unit of a text, "
-                         "and a count above 0")
+        raise ValueError(f"totals and counts have shapes {totals.shape} and {counts.shape}, and "
+                         f"counts sum to {counts.sum():g}: expected one total and one count for "
+                         "each unit of a text, and a positive sum")
     means = np.full(draws, np.nan)
     for k in range(draws):
         chosen = rng.integers(len(totals), size=len(totals))

@@ -131,7 +131,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     _same_count("hypotheses", hypotheses, "references", references)
     _same_count("hypotheses", hypotheses, "lengths", lengths)
     if len(edges) < 2 or not all(low < high for low, high in zip(edges, edges[1:])):
-        raise ValueError(f"edges must be two or more rising numbers, got {edges}")
+        raise ValueError(f"edges must be two or more increasing numbers, got {edges}")
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
             raise ValueError(f"sentence {n} has length {length}, outside of the edges {edges[0]} "
@@ -277,7 +277,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
                              f"expected (target, source) = ({T}, {S}), each with at most one more "
                              "for </s>: cut off the padding, or transpose")
         if not np.isfinite(matrix).all():
-            raise ValueError(f"pair {n}: weights hold NaN or infinity: "
+            raise ValueError(f"pair {n}: weights contain NaN or infinity: "
                              "check the model that computed them")
         words = matrix[:T, :S]
         positions.append(np.where(words.any(1), words.argmax(1), -1).tolist())

@@ -190,9 +190,9 @@ class Module:
         missing = sorted(own.keys() - parameters.keys())
         unknown = sorted(parameters.keys() - own.keys())
         if missing or unknown:
-            raise ValueError(f"these parameters are not of this {type(self).__name__}: "
-                             f"missing {missing[:4]}, unknown {unknown[:4]}; "
-                             "load into the model that was saved")
+            raise ValueError(f"these parameters do not belong to this {type(self).__name__}: "
+                             f"missing {missing[:4]}, unknown {unknown[:4]}; load into the model "
+                             "that was saved")
         for name, array in own.items():
             check_array(name, parameters[name])
             given = parameters[name]

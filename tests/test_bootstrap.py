@@ -50,8 +50,8 @@ def test_units_without_a_token_of_the_kind_may_be_drawn_alone():
 
 
 @pytest.mark.parametrize("totals, counts, message", [
-    ([], [], "expected one of each for every unit"), ([1, 2], [1], "totals of shape"),
-    ([1.0], [0], "and a count above 0"), ([[1.0]], [[1]], "for every unit"),
+    ([], [], "one total and one count for each unit"), ([1, 2], [1], "counts have shapes"),
+    ([1.0], [0], "and a positive sum"), ([[1.0]], [[1]], "for each unit"),
 ])
 def test_what_has_no_mean_is_refused(totals, counts, message, rng):
     with pytest.raises(ValueError, match=message):

@@ -184,9 +184,9 @@ def test_intervals_by_length(rng):
     ([1], (1, 5), "2 hypotheses but 1 lengths"),
     ([1, 5], (1, 5), "sentence 1 has length 5"),
     ([0, 2], (1, 5), "sentence 0 has length 0"),
-    ([1, 2], (5, 1), "rising"),
-    ([1, 2], (1, 3, 3), "rising"),
-    ([1, 2], (1,), "rising"),
+    ([1, 2], (5, 1), "increasing"),
+    ([1, 2], (1, 3, 3), "increasing"),
+    ([1, 2], (1,), "increasing"),
     ([1, "2"], (1, 5), "^one of the lengths = '2': expected a number$"),
     ([1, 2], (1, None), "^one of the edges = None: expected a number$"),
 ])
@@ -268,7 +268,7 @@ def test_weights_are_read_as_numbers_whatever_holds_them():
 def test_one_value_that_is_no_number_is_enough_to_refuse():
     weights = pointing_at([0, 1, 2], 3)
     weights[2, 0] = np.nan
-    with pytest.raises(ValueError, match="pair 0: weights hold NaN"):
+    with pytest.raises(ValueError, match="pair 0: weights contain NaN"):
         metrics.pointing_accuracy([weights], [SWAPPED])
 
 
@@ -303,7 +303,7 @@ def test_diagonal_pointing_by_hand():
     ([pointing_at([0, 1], 5)], [LONG], "expected"),
     ([pointing_at([0, 1, 2, 3, 4], 5)], [LONG], r"shape \(5, 5\)"),
     ([np.ones(3)], [SWAPPED], "expected"),
-    ([np.full((3, 3), np.nan)], [SWAPPED], "pair 0: weights hold NaN"),
+    ([np.full((3, 3), np.nan)], [SWAPPED], "pair 0: weights contain NaN"),
     ([np.full((3, 3), -np.inf)], [SWAPPED], "NaN or infinity"),
     ([np.ones((1, 1))], [Pair((), ("A",))], "empty source sentence"),
 ])

@@ -11,8 +11,8 @@ from numpy_attention.registry import SCORES, WINDOWS, build, resolve
 from numpy_attention.validation.arguments import check_flags
 from numpy_attention.validation.arrays import at_least, check_sizes
 
-NO_CHOICE = ("location scores absolute places and does not look at the words, so there is nothing "
-             "for a window to choose from (Luong et al. 2015 pair local windows with dot and "
+NO_CHOICE = ("location scores absolute positions, not the words, so there is nothing for a "
+             "window to choose from (Luong et al. 2015 pair local windows with dot and "
              "general): choose window 'global', or another score")
 # (score, window): why they cannot be combined
 REFUSED = {
@@ -52,7 +52,8 @@ class AttentionConfig:
         check_flags(backwards=self.backwards)
         if (self.attention, self.window) in REFUSED:
             why = REFUSED[self.attention, self.window]
-            raise ValueError(f"{self.attention} with {self.window}: {why}")
+            raise ValueError(f"attention = {self.attention!r} cannot be combined with window = "
+                             f"{self.window!r}: {why}")
 
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention with queries (B, query_size) and values (B, S, value_size).
@@ -84,14 +85,12 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
     Raises ValueError for a name, size or setting that does not fit.
     """
     if not isinstance(attention, Module):
-        try:
-            choice = AttentionConfig(attention, **settings)
-        except TypeError:
-            known = ", ".join(field.name for field in fields(AttentionConfig))
-            raise ValueError(f"{', '.join(settings)}: this model has no such setting; those of its "
-                             f"attention are {known}") from None
+        known = [field.name for field in fields(AttentionConfig)]
+        if unknown := ", ".join(name for name in settings if name not in known):
+            raise ValueError(f"unknown setting {unknown}: expected some of {', '.join(known)}")
+        choice = AttentionConfig(attention, **settings)
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if settings:
-        raise ValueError(f"{', '.join(settings)} belongs to an attention chosen by its name, and a "
-                         f"{type(attention).__name__} is given: leave it out")
+        raise ValueError(f"{', '.join(settings)} has an effect only if attention is a name, and a "
+                         f"{type(attention).__name__} was given: leave it out")
     return attention

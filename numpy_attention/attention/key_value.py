@@ -78,8 +78,8 @@ class KeyValueReadout(HistoryReadout):
         check_sizes(0, carried=carried)
         check_initial(rng, dtype, init)
         if roles not in (1, 2, 3) or hidden % roles:
-            raise ValueError(f"{roles} roles in a state of {hidden} numbers: expected 1, 2 or 3 "
-                             "that divide it evenly")
+            raise ValueError(f"hidden ({hidden}) must be divisible by the number of roles "
+                             f"({roles}), which can be 1, 2 or 3")
         n = hidden // roles
         attention = build(resolve("score", score, HISTORY_SCORES), rng, query_size=n, key_size=n,
                           size=n, init=init, dtype=dtype)

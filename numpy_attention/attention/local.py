@@ -111,7 +111,8 @@ class LocalPredictive(Window):
         super().__post_init__()
         check_parameters(self, W_p="QP", v_p="P")
         if isinstance(self.attention, MultiHeadAttention):
-            raise ValueError(f"multi-head with local-p: {SEVERAL_SUMS}")
+            raise ValueError("multi-head attention cannot be combined with window = 'local-p': "
+                             f"{SEVERAL_SUMS}")
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):

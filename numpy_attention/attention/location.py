@@ -40,9 +40,9 @@ class LocationAttention(SoftmaxAttention):
         S = values.shape[1]
         longest = self.W_a.shape[1]
         if S > longest:
-            raise ValueError(f"a source of {S} positions (</s> included), but location attention "
-                             f"has columns for {longest}: leave out longer sentences, or build the "
-                             "model for longer ones")
+            raise ValueError(f"the source has {S} positions (</s> included), but location "
+                             f"attention has weights for only {longest}: leave out longer "
+                             "sentences, or build the model for longer ones")
         return memory
 
     def score(self, query, memory):

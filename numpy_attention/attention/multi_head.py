@@ -78,8 +78,7 @@ class MultiHeadAttention(Module):
         size = size or query_size
         outputs = outputs or query_size
         if size % heads:
-            raise ValueError(f"{heads} heads of {size} numbers in all: expected a number of heads "
-                             "that divides them")
+            raise ValueError(f"size ({size}) must be divisible by heads ({heads})")
         zero = lambda n: np.zeros(n, dtype)
         return cls(W_q=init(rng, (query_size, size), dtype), b_q=zero(size),
                    W_k=init(rng, (value_size, size), dtype),

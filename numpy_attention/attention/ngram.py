@@ -52,8 +52,7 @@ class NGramReadout(HistoryReadout):
         check_sizes(hidden=hidden, outputs=outputs)
         check_initial(rng, dtype, init)
         if hidden % (order - 1):
-            raise ValueError(f"a {order}-gram of states of {hidden} numbers: expected a hidden "
-                             "size that divides into order − 1 parts")
+            raise ValueError(f"hidden ({hidden}) must be divisible by order − 1 ({order - 1})")
         return cls(init(rng, (hidden, outputs), dtype), order, carried, activation)
 
     @property

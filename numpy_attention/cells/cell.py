@@ -212,8 +212,8 @@ def check_state(what, state, like):
     given = arrays(state)
     wanted = arrays(like)
     if len(given) != len(wanted):
-        raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: "
-                         "an LSTM's is the tuple (h, c), others' h alone")
+        raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: the state of an "
+                         "LSTM is a tuple (h, c), that of other cells an array h")
     for name, part, one in zip(("h", "c"), given, wanted):
         label = f"{what} {name}"
         check_shape(label, part, one.shape, "(B, H)",

@@ -1,4 +1,4 @@
-"""The command line. Nothing outside of this package knows flags.
+"""The command line, the only part of the package that knows flags.
 
 `main` runs a command and turns errors into exit statuses, `commands` lists the commands, `options`
 and `training_options` describe their options with `parser`, `messages` rewrites the names of Python

@@ -1,4 +1,4 @@
-"""The commands: what each is for, an example, its options, and the function that does it."""
+"""The commands: the purpose of each, an example, its options, and its function."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""Measuring a trained model: evaluate, ablate, cloze."""
+"""Commands that measure a trained model: evaluate, ablate, cloze."""
 
 import sys
 from argparse import Namespace
@@ -33,7 +33,7 @@ from numpy_attention.validation.messages import plural
 
 
 def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]:
-    """→ the pairs or the text that the options name, or the run's own; its name; its split."""
+    """Return the pairs or text of the options, or the run's own, with its name and split."""
     if options.text:
         text = running_text.read(options.text, run.selection().form())
         return replace(text, has_articles=True), Path(
@@ -46,13 +46,13 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
                          run.folder)
     data, split = part_of(selection, options.split)
     if writer and data.unit != run.training.unit:
-        raise ValueError(f"{selection.label} is a text of {data.unit}, and this run's model reads "
-                         f"{run.training.unit}: choose another")
+        raise ValueError(f"{selection.label} is a text of {data.unit}, but this run's model reads "
+                         f"{run.training.unit}: choose another corpus")
     return data, selection.label, split
 
 
 def own_pairs(options: Namespace, run: Any) -> list[Pair]:
-    """The pairs of --source and --target, with the links of --alignments."""
+    """Read the pairs of --source and --target, with the links of --alignments."""
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)
     if getattr(options, "alignments", None):
@@ -62,7 +62,7 @@ def own_pairs(options: Namespace, run: Any) -> list[Pair]:
 
 
 def corpus_to_measure(options: Namespace, run: Any) -> dict[str, Any]:
-    """The run's own corpus, as changed by --corpus, --part, --max-length and --pairs."""
+    """Return the run's corpus, as changed by --corpus, --part, --max-length and --pairs."""
     saved = run.corpus
     if run.KIND == "writer":
         if options.corpus in (None, saved.get("name")):
@@ -74,8 +74,8 @@ def corpus_to_measure(options: Namespace, run: Any) -> dict[str, Any]:
         saved = {"name": options.corpus}
     elif options.part and options.part != saved.get("part"):
         if "source" in saved:
-            raise ValueError("--part belongs to a corpus, and this run learned from files: leave "
-                             "it out, or add --corpus")
+            raise ValueError("--part selects a part of a corpus, but this run was trained on "
+                             "files: leave it out, or add --corpus")
         saved = {"name": saved["name"]}             # another part has its own lengths
     return saved | part | limits_of(options)
 
@@ -109,7 +109,7 @@ def how_read(how: LanguageModelTraining) -> dict[str, Any]:
 
 def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
             known: bool = False) -> dict[str, Any]:
-    """Figures of a run's `measure` with their description; known: of `evaluate_without_unk`."""
+    """Return the figures of `measure`, or if `known` of `evaluate_without_unk`, described."""
     rng = confidence.draws(run.training.seed)
     if run.KIND == "writer":
         unknown = run.vocabulary.unknown_share(data.sentences)
@@ -138,7 +138,7 @@ def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) 
 
 
 def place_of(figures: Mapping[str, Any]) -> str:
-    """The corpus or file of figures, and the split."""
+    """Return the corpus or file of figures, and the split."""
     return ", ".join(filter(None, (figures["corpus"], figures["split"])))
 
 
@@ -170,12 +170,12 @@ def ablate(options: Namespace) -> None:
 # ---- cloze --------------------------------------------------------------------------------------
 
 def cloze(options: Namespace) -> None:
-    """Make questions or read them, save them if asked to, and answer them."""
+    """Make or read cloze questions, save them with --write, and answer them."""
     run = load_run(options)
     how = run.training
     if how.unit != "words":
-        raise ValueError(f"{options.run} reads {how.unit}: a question leaves out a word, so "
-                         "choose a run of words")
+        raise ValueError(f"{options.run} is a model of {how.unit}, but a cloze question leaves out "
+                         "a word: choose a run trained on words")
     rng = np.random.default_rng(options.seed)
     questions, name, split = questions_of(options, run, rng)
     if options.write:
@@ -198,7 +198,7 @@ def cloze(options: Namespace) -> None:
 
 def questions_of(options: Namespace, run: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
-    """→ the questions of --questions, or made from a text; its name; its split."""
+    """Return the questions of --questions or made from a text, with its name and split."""
     if options.questions:
         lowercase = run.selection().form(options.lowercase).lowercase
         return read_questions(options.questions, lowercase), Path(options.questions).name, None

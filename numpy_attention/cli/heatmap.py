@@ -1,4 +1,4 @@
-"""Looking into a model: heatmap, page, trace; and into a lesson: step."""
+"""Commands that show the inside of a model (heatmap, page, trace) or a lesson (step)."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -50,7 +50,7 @@ def heatmap(options: Namespace) -> None:
 
 
 def example_to_draw(options: Namespace, run: Any) -> Any:
-    """A Pair, or the tokens of a sentence: those given, or that of --index in text or files."""
+    """Return the given Pair or sentence, or that of --index in a corpus or in files."""
     pairs = options.kind == "translator"
     if options.sentences:
         first, *others = tokens_of(options, run, 2 if pairs else 1)
@@ -61,22 +61,21 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
     if pairs:
         return example_of(options.index, data, split, "pairs")
     if data.unit == "characters":
-        raise ValueError("a text of characters has no sentences to choose from: give your "
-                         "own text")
+        raise ValueError("a text of characters is not divided into sentences: give your own text")
     sentences = [sentence for sentence in data.sentences if sentence]
     return example_of(options.index, sentences, split, "sentences")
 
 
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
-    """The tokens of the sentences given. ValueError: too few, too many, or an empty one."""
+    """Tokenize the given sentences. ValueError: too few, too many, or an empty one."""
     most = len(run.VOCABULARIES)
     if not fewest <= len(options.sentences) <= most:
-        raise ValueError(f"{len(options.sentences)} sentence(s) given: expected "
+        raise ValueError(f"got {len(options.sentences)} sentence(s), expected "
                          f"{EXPECTED[fewest, most]}")
     form = run.selection().form()
     sentences = [form.tokens(text) for text in options.sentences]
     if not all(sentences):
-        raise ValueError("an empty sentence: expected at least one token")
+        raise ValueError("a sentence is empty: expected at least one token")
     for vocabulary, sentence in zip(run.VOCABULARIES, sentences):
         warn_of_unknown_words(getattr(run, vocabulary), [sentence])
     return sentences

@@ -1,4 +1,4 @@
-"""The command line, `numpy-attention`: runs one command and turns errors into exit statuses."""
+"""The command line `numpy-attention`: run one command, and turn errors into exit statuses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NO_MEMORY = (MemoryError, SystemError)
 
 
 def parser() -> Parser:
-    """The argument parser of all commands."""
+    """Build the argument parser of all commands."""
     main = Parser(prog="numpy-attention",
                   description="Train, use, measure and check attention models.")
     about: dict[str, Any] = {"required": True, "parser_class": Parser}
@@ -64,15 +64,15 @@ def parser() -> Parser:
 
 
 def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Namespace]:
-    """→ the command of a command line, and the values of its options.
+    """Parse a command line; return the command and the values of its options.
 
     options.given: the names of the options that were given. ValueError: a wrong command line.
     """
     words = [current(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         if words[1] not in ("lm", "translator"):
-            raise ValueError(f"train {words[1]}: expected `train lm` for a language model, or "
-                             "options, as in train --corpus NAME, for a translator")
+            raise ValueError(f"train {words[1]}: no such command; use `train lm` for a language "
+                             "model, or `train --corpus NAME` for a translator")
         words[:2] = ["train lm" if words[1] == "lm" else "train"]
     elif words and not words[0].startswith("-"):
         check_command(words[0])
@@ -92,7 +92,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """A word of the command line, with the new name of what was renamed."""
+    """Replace a renamed command or option by its new name."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def short_warnings() -> Iterator[None]:
-    """Within it, a warning of the library is one line, once, without the place that raised it."""
+    """Context in which a warning of the library is printed once, as one line without its source."""
     usual = warnings.formatwarning
     printed = set()
 
@@ -148,7 +148,7 @@ def short_warnings() -> Iterator[None]:
 
 
 def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
-    """Run one command; → its exit status, however it ends."""
+    """Run one command, and return its exit status, however it ends."""
     options: list[Option] = []
     values: dict[str, Any] = {}
     try:
@@ -174,7 +174,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
 
 
 def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, Any]) -> int:
-    """Do what a command line asks for; → the exit status. `known` and `values` receive the
+    """Run a command line and return the exit status. `known` and `values` receive the
     command's options and their values.
     """
     try:
@@ -205,20 +205,20 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:
-    """The kind of run that a command uses. ValueError: an option is for the other kind."""
+    """Return the kind of run that a command uses. ValueError: an option is for the other kind."""
     if len(command.runs) == 1:
         return command.runs[0]
     from numpy_attention.experiments.runs.trained import run_kind
     kind = run_kind(options.run)
     for option in command.options:
         if option.name in options.given and option.run not in ("", kind):
-            raise ValueError(f"{option.flag} is only for a {RUNS[option.run]}, and {options.run} "
+            raise ValueError(f"{option.flag} is only for a {RUNS[option.run]}, but {options.run} "
                              f"holds a {RUNS.get(kind, kind)}: leave it out")
     return kind
 
 
 def report(message: str, options: Sequence[Option]) -> int:
-    """Print an error in one line; → 2."""
+    """Print an error in one line, and return the exit status 2."""
     message = LONG.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
     line = " ".join(in_flags(message, options).split())
     streams.print_error(f"numpy-attention: error: {line}")

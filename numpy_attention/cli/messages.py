@@ -1,4 +1,4 @@
-"""Error messages: library errors name Python arguments, and here they are rewritten as flags."""
+"""Rewrite error messages of the library, which name Python arguments, with flags."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ ADVICE = {
     "it is for translators": "it is for numpy-attention train",
     "files as source and target": "files with --source and --target",
     "files as text": "files with --text",
-    "write over them with force": "write over them with --force",
+    "overwrite them with force": "overwrite them with --force",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
     "two of them with columns": "two of them with --columns",
@@ -30,8 +30,8 @@ ADVICE = {
     "leave them out with max_length": "leave them out with --max-length",
     "with a lower min_count": "with a lower --min-count",
     "train again in another folder": "train again in another folder with --run",
-    "tokenize cuts text into words, and characters into letters":
-        "--tokenize cuts text into words, and --characters into letters",
+    "tokenize splits text into words, and characters into":
+        "--tokenize splits text into words, and --characters into",
 }
 # options that make arrays smaller, those that help most first
 SMALLER = ("batch_size", "hidden", "embedding", "max_vocabulary", "max_length", "steps", "pairs",
@@ -43,7 +43,7 @@ CALL = re.compile(r"(\w+\([^()]*=[^()]*\))")     # Adam(learning_rate=0.1) stays
 
 
 def in_flags(message: str, options: Sequence[Option]) -> str:
-    """A message of the library with the flags of a command in place of argument names.
+    """Replace argument names in a message of the library by the flags of a command.
 
     max_length → --max-length everywhere; a name that is also an ordinary word only where it has a
     value: `hidden = 9` → --hidden 9, `size (30)` → --hidden (30).
@@ -63,7 +63,7 @@ def in_flags(message: str, options: Sequence[Option]) -> str:
 
 def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
-    """What did not fit into the memory, and which options of the command make it smaller.
+    """Describe what did not fit in memory, and which options of the command make it smaller.
 
     values: those of the options. An option whose value is a factor of the shape comes first.
     """
@@ -88,14 +88,14 @@ def memory_message(error: BaseException, options: Sequence[Option],
 
 
 def factors(value: Any, shape: Sequence[int]) -> set[int]:
-    """The sizes in a shape that are multiples of a value, as 4 × hidden is."""
+    """Return the sizes in a shape that are multiples of a value, as 4 × hidden is."""
     if not isinstance(value, int) or value < LEAST_FACTOR:
         return set()
     return {size for size in shape if size % value == 0 and size // value <= LARGEST_MULTIPLE}
 
 
 def held() -> float:
-    """The most memory that the process has held so far, in GB; 0 where it is unknown."""
+    """Return the peak memory of the process in GB, or 0 if it is unknown."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:                                 # Windows
@@ -105,7 +105,7 @@ def held() -> float:
 
 
 def text_of(error: Exception) -> str:
-    """The text of an error, with the line of user-defined code. An unexpected error is raised."""
+    """Return the text of an error, with the line of user-defined code; raise unexpected errors."""
     custom = sys.modules.get("numpy_attention.custom.code")     # not imported if no code was run
     if custom:
         return custom.text_of(error)

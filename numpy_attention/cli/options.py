@@ -1,4 +1,4 @@
-"""The options of all commands except `train`; nothing here is slow to import, for --help waits."""
+"""The options of all commands except `train`. Imports must be fast, because --help waits."""
 
 from dataclasses import replace
 

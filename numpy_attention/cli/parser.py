@@ -1,4 +1,4 @@
-"""An option is described once; its flag, help, default and the rules that it obeys follow.
+"""Options, each described once: its flag, help, default and rules follow from that.
 
     Option("warmup", "steps until the full rate", whole(1), 400, needs={"schedule": ("warmup",)})
 
@@ -55,11 +55,11 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """max_length → --max-length; the name in help of a positional argument."""
+        """The flag (max_length → --max-length), or the displayed name of a positional argument."""
         return self.metavar or "" if self.kind == "positional" else flag_of(self.name)
 
     def conflict(self, values: Mapping[str, Any]) -> str:
-        """The first option whose value leaves this one without effect, or ""."""
+        """Return the first option whose value leaves this one without effect, or ""."""
         for other, wanted in self.needs.items():
             value = values.get(other)
             missing = value is None and not wanted
@@ -72,7 +72,7 @@ class Option:
         return ""
 
     def help_text(self) -> str:
-        """The help, followed by the rules and the default."""
+        """Return the help, followed by the rules and the default."""
         notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()]
         notes += [f"not with {with_values(flag_of(other), some)}"
                   for other, some in self.excludes.items() if other != "sentences"]  # positional
@@ -107,7 +107,7 @@ class Option:
         group.add_argument(*names, **about)
 
     def value(self, text: str) -> Any:
-        """The value of a text, for argparse, which prints an ArgumentTypeError in full."""
+        """Parse a text for argparse, which prints an ArgumentTypeError in full."""
         text = self.aliases.get(text, text)
         if self.custom and text not in self.choices and not is_custom_code(text):
             known = ", ".join(map(repr, [*self.aliases, *self.choices]))
@@ -121,7 +121,7 @@ class Option:
 
 
 class Once(argparse.Action):
-    """Stores a value, and raises when there is one already."""
+    """Action that stores a value, and raises if the option is repeated."""
 
     def __init__(self, *names: Any, again: str, **about: Any) -> None:
         super().__init__(*names, **about)
@@ -148,7 +148,7 @@ def file(name: str, help: str, **more: Any) -> Option:
 
 
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of every option: as given, its default, or None if what it needs is absent.
+    """Return the value of every option: as given, its default, or None if it has no effect.
 
     ValueError: an option is given that has no effect with the others.
     """
@@ -177,23 +177,23 @@ def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def flag_of(name: str) -> str:
-    """max_length → --max-length."""
+    """Return the flag of an option: max_length → --max-length."""
     return f"--{name.replace('_', '-')}"
 
 
 def with_values(flag: str, values: Iterable[Any]) -> str:
-    """A flag with its values, as in --window local-m or local-p; a switch has no value."""
+    """Join a flag with its values, as in --window local-m or local-p; a switch has no value."""
     words = [written(value) for value in values if value is not True]
     return f"{flag} {joined(words, 'or')}".rstrip()
 
 
 def joined(words: Sequence[str], last: str) -> str:
-    """a, b and c, where `last` is "and"."""
+    """Join words as in "a, b and c", where `last` is "and"."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def written(value: Any) -> str:
-    """A value as a user would write it; a default of several models with the models' names."""
+    """Format a value as a user would write it; defaults that differ get the models' names."""
     if value is None or isinstance(value, list):
         return ""
     if isinstance(value, bool):
@@ -211,14 +211,14 @@ def written(value: Any) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises ValueError for a wrong command line, in place of printing usage and exiting."""
+    """Parser that raises ValueError for a wrong command line, instead of exiting."""
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message}; see {help_of(self.prog)}")
 
 
 def help_of(command: str) -> str:
-    """The command that explains a command."""
+    """Return the --help command that explains a command."""
     if command.endswith(" train"):
         return f"{command} --help, or for a language model numpy-attention train lm --help"
     return f"{command} --help"

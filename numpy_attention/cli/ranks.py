@@ -1,4 +1,4 @@
-"""A command on several ranks, as mpirun starts them: only rank 0 prints, and all end together."""
+"""Run a command on the ranks of mpirun: only rank 0 prints, and all end together."""
 
 import io
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from numpy_attention.registry import started
 
 
 def on_all(do: Callable[[], int]) -> int:
-    """The exit status of do() on all ranks; if only some of them fail, all are ended.
+    """Run do() on all ranks and return its exit status; if some ranks fail, all are ended.
 
     A rank that fails alone prints its error, with its name.
     """

@@ -19,33 +19,33 @@ MOST_WORDS = 10     # of the unknown words that are printed
 
 
 def load_run(options: Namespace) -> Any:
-    """The run of a command, or with --ensemble one of the average of several models."""
+    """Load the run of a command, or with --ensemble one that averages several models."""
     kind: Any = LanguageModelRun if options.kind == "writer" else Translator
     ensemble = getattr(options, "ensemble", None) or ()
     return load_ensemble(kind, [options.run, *ensemble], options.code)
 
 
 def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
-    """→ a split of what a run learns from, and its name; None: the last, test or else valid."""
+    """Load a split of a run's corpus, by default the last; return it and its name."""
     split = split or selection.splits[-1]
     return selection.load(split)[0], split
 
 
 def example_of(index: int, examples: Sequence[Any], split: str, what: str) -> Any:
-    """The example of --index. ValueError: the split has fewer; what: what they are."""
+    """Return the example of --index. ValueError: the split has fewer; what: their name."""
     if index >= len(examples):
         raise ValueError(f"--index {index}: {split} has {len(examples):,} {what}, numbered from 0")
     return examples[index]
 
 
 def limits_of(options: Namespace) -> dict[str, Any]:
-    """--max-length and --pairs, where they are given, by the names of the library."""
+    """Return --max-length and --pairs, if given, by their names in the library."""
     limits = {"max_length": options.max_length, "count": options.pairs}
     return {name: value for name, value in limits.items() if value}
 
 
 def target_of(options: Namespace) -> str:
-    """The file of --target; of --source, if that has both as columns. ValueError: neither."""
+    """Return the file of --target, or of --source if it has both columns. ValueError: neither."""
     if options.target:
         return options.target
     if not options.columns:
@@ -65,7 +65,7 @@ def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -
 
 
 def path_word(path: str | Path) -> str:
-    """A path as a word of a command: ./-x, which is not an option."""
+    """Return a path as a command-line argument: -x becomes ./-x, which is not an option."""
     return f"./{path}" if str(path).startswith("-") else str(path)
 
 

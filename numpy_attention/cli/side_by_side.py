@@ -1,4 +1,4 @@
-"""Several language models on one text: recover, distances."""
+"""Commands that compare language models on one text: recover, distances."""
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -23,13 +23,13 @@ from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
 
 def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], Any, dict[str, Any]]:
-    """→ the runs by their folders, the batches that all read, {"corpus", "split"} of the text.
+    """Return the runs by folder, the batches that all read, and {"corpus", "split"}.
 
     ValueError: a folder is given twice, or the runs cannot be compared.
     """
     for folder in options.runs:
         if options.runs.count(folder) > 1:
-            raise ValueError(f"{folder} is given {options.runs.count(folder)} times: expected each "
+            raise ValueError(f"{folder} was given {options.runs.count(folder)} times: give each "
                              "run once")
     runs = dict(zip(options.runs, load_alike(
         LanguageModelRun, options.runs, "compared", options.code)))
@@ -40,7 +40,7 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
 
 def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
              measure: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """→ {folder: measure(model, rng)}, and {folder: how much more than the first}.
+    """Return {folder: measure(model, rng)}, and {folder: the difference from the first}.
 
     Each run has the same random numbers, so its figures do not depend on the others.
     """
@@ -53,14 +53,14 @@ def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
 
 
 def print_head(runs: Mapping[str, LanguageModelRun], about: Mapping[str, Any], how: str) -> None:
-    """Print the runs, and what they are measured on."""
+    """Print the runs, and the text on which they are measured."""
     for folder, run in runs.items():
         print(f"{folder}: {describe(run)}")
     print(f"{place_of(about)}: {how}")
 
 
 def recover(options: Namespace) -> None:
-    """Measure what wrong words in the past cost language models, at each distance from them."""
+    """Measure the cost of wrong words in the past of language models, by distance from them."""
     runs, batches, about = runs_and_batches(options)
     passages = recovery.disturbed(batches, np.random.default_rng([options.seed, 0]), options.words,
                                   options.next, options.number, options.past)
@@ -83,7 +83,7 @@ def recover(options: Namespace) -> None:
 
 
 def distances(options: Namespace) -> None:
-    """Measure what words cost language models, by how long ago they last occurred."""
+    """Measure the loss of language models on words, by how long ago they last occurred."""
     runs, batches, about = runs_and_batches(options)
     found, more = compared(options, runs,
                            lambda model, rng: loss_by_distance(model, batches, rng))

@@ -1,4 +1,4 @@
-"""The standard streams of a command, however it was started."""
+"""Prepare the standard streams of a command, however it was started."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ LEFT = 128 + 13     # the exit status after SIGPIPE, which ends most programs wi
 
 
 def prepare() -> None:
-    """Let every stream take any text, and open the null device for one that is closed.
+    """Let every stream accept any text, and replace a closed one by the null device.
 
     Otherwise a file that is opened later would get its number, and receive what is printed. Files
     and pipes get UTF-8 in any locale.
@@ -23,7 +23,7 @@ def prepare() -> None:
 
 
 def print_error(line: str) -> None:
-    """Print a line for the person at the terminal, if there still is one."""
+    """Print a line to standard error, if it is still open."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
@@ -31,7 +31,7 @@ def print_error(line: str) -> None:
 
 
 def abandon_if_broken(stream: Any) -> None:
-    """Redirect a stream that cannot be written to, or Python complains when it ends."""
+    """Redirect a stream that cannot be written to, so that Python does not complain at exit."""
     try:
         stream.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""Training: `train` for translators, `train lm` for language models."""
+"""Commands that train: `train` for translators, `train lm` for language models."""
 
 import shlex
 import sys
@@ -46,8 +46,8 @@ Settings = TypeVar("Settings", bound=Training)
 def train(options: Namespace) -> None:
     selection = pairs_to_train_on(options)
     if options.subwords and selection.form().tokenizer == "characters":
-        raise ValueError(f"--subwords cuts words, and {selection.label} consists of characters: "
-                         "leave it out")
+        raise ValueError(f"--subwords splits words into pieces, but {selection.label} is a text of "
+                         "characters: leave it out")
     training = training_of(TranslatorTraining, options)
     parts = selection.load(*selection.splits)
     vocabularies = vocabularies_of(parts[0], training)
@@ -76,7 +76,7 @@ def train(options: Namespace) -> None:
 
 
 def pairs_to_train_on(options: Namespace) -> Selection:
-    """The corpus of --corpus, or the pairs of --source and --target."""
+    """Return the corpus of --corpus, or the pairs of --source and --target."""
     if options.corpus:
         part = {"part": options.part} if options.part else {}
         return selected({"name": options.corpus} | part | limits_of(options), "parallel")
@@ -90,12 +90,12 @@ def pairs_to_train_on(options: Namespace) -> Selection:
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
-    return ValueError("nothing to learn from: give --corpus NAME (numpy-attention corpora list), "
+    return ValueError("no text to train on: give --corpus NAME (see numpy-attention corpora list), "
                       f"or {files}")
 
 
 def settings_of(options: Namespace) -> dict[str, Any]:
-    """The settings of the translator that the options describe."""
+    """Return the settings of the translator that the options describe."""
     given = {setting_of(options.model, option.name): getattr(options, option.name)
              for option in TRANSLATOR[1:] if option.name in options.given}
     path = options.source_vectors or options.target_vectors
@@ -132,7 +132,7 @@ def train_lm(options: Namespace) -> None:
     try:
         run.batches_to_validate(valid)
     except ValueError as error:
-        raise ValueError(f"the text to validate on: {error}") from None
+        raise ValueError(f"validation text: {error}") from None
     default = choices.brief_name(settings.get("attention", settings["cell"]))
     folder = run_folder(
         options, run, f"{selection.label}-{default}",
@@ -149,7 +149,7 @@ def train_lm(options: Namespace) -> None:
 
 
 def text_to_train_on(options: Namespace) -> Selection:
-    """The corpus of --corpus, or the text of --text."""
+    """Return the corpus of --corpus, or the text of --text."""
     if options.corpus:
         characters = {"characters": True} if options.characters else {}
         return selected({"name": options.corpus} | characters, "text")
@@ -166,7 +166,7 @@ def training_for(options: Namespace, text: Text) -> LanguageModelTraining:
 
 def model_of(options: Namespace, text: Text,
              training: LanguageModelTraining) -> tuple[str, dict[str, Any]]:
-    """→ the name and the settings of the language model that the options describe."""
+    """Return the name and settings of the language model that the options describe."""
     values = {option.name: getattr(options, option.name) for option in LANGUAGE_MODEL
               if getattr(options, option.name) is not None}
     if options.vectors:
@@ -179,7 +179,7 @@ def model_of(options: Namespace, text: Text,
 
 
 def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
-    """The training that the options describe; more: fields that are not options.
+    """Return the training that the options describe; more: fields that are not options.
 
     A field without a value keeps its default.
     """
@@ -191,14 +191,14 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 
 
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
-    """The folder of --run, or runs/name, created if needed; prints what trains, and where."""
+    """Create the folder of --run, or runs/name, and print what is trained, and where."""
     folder = Path(options.run or Path("runs") / name)
     ranks = world()
     threads = options.threads and options.threads * ranks.count
 
     def prepare() -> bool:
         if exists(folder) and not is_folder(folder):
-            raise ValueError(f"{short_path(folder)} is a file: name a folder with --run")
+            raise ValueError(f"{short_path(folder)} is a file: choose a folder with --run")
         check_free(folder / CHECKPOINT)
         resumes = check_same(folder, trained, threads)
         make_folder(folder)
@@ -211,7 +211,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
 
 
 def print_findings(options: Namespace, findings: Iterator[str]) -> None:
-    """Print what looks wrong in the user's text, once: before its run begins."""
+    """Print likely problems in the user's text, once, before its run begins."""
     if options.run and exists(Path(options.run) / CHECKPOINT) or world().rank:
         return
     for finding in findings:
@@ -219,7 +219,7 @@ def print_findings(options: Namespace, findings: Iterator[str]) -> None:
 
 
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
-    """Train, draw the curves, and print how long it took, and what follows."""
+    """Train, plot the curves, and print how long it took."""
     trained.fit(learn, valid, folder, threads, ranks=world())
     world().first(lambda: save_curves(trained.history, folder))
     minutes = trained.history[-1]["seconds"] / 60

@@ -1,4 +1,4 @@
-"""The options of `train` and `train lm`: of a model, and of its training.
+"""The options of `train` and `train lm`, for a model and for its training.
 
 Translators and their defaults come from registry.SMALL_MODEL_DEFAULTS, trainings from
 training/settings.py. To add an option, name it as the library names its argument, and add
@@ -24,13 +24,13 @@ LAYERS = whole(1, 1000)     # a typing mistake must not build a model for hours
 
 
 def setting_of(model: str, name: str) -> str:
-    """The setting of a translator that an option sets, or ""."""
+    """Return the setting of a translator that an option sets, or ""."""
     names = (name, *ARGUMENTS.get(name, ()))
     return next((one for one in names if one in registry.SMALL_MODEL_DEFAULTS[model]), "")
 
 
 def of_models(name: str, help: str, **more: Any) -> Option:
-    """An option of the translators whose SMALL_MODEL_DEFAULTS have this setting."""
+    """Return an option of the translators whose SMALL_MODEL_DEFAULTS have this setting."""
     defaults = {model: settings[setting_of(model, name)]
                 for model, settings in registry.SMALL_MODEL_DEFAULTS.items()
                 if setting_of(model, name)}
@@ -140,7 +140,7 @@ WRITER_CHANGES: dict[str, dict[str, Any]] = {
 
 def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
-    """The options of a training's fields, with these changes and CHANGES; and of every training."""
+    """Return the options of a training's fields, with these changes and CHANGES."""
     changes = CHANGES | changes
     found = []
     for one in fields(settings):

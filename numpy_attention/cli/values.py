@@ -1,4 +1,4 @@
-"""Readers of option values; a ValueError says what was expected."""
+"""Parsers of option values, which raise a ValueError that says what was expected."""
 
 import math
 import os
@@ -13,7 +13,7 @@ from numpy_attention.validation.paths import short_path
 
 
 def whole(low: int, high: int = 10**9) -> Callable[[str], Any]:
-    """A reader of whole numbers from `low` to `high`."""
+    """Return a parser of whole numbers from `low` to `high`."""
     return settings.whole(low, high).read
 
 
@@ -29,7 +29,7 @@ MOST_SEEDS = 1000
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    """The seeds of "0-2", "0,3,5" or "1". ValueError: one twice, none, or above MOST_SEEDS."""
+    """Parse seeds: "0-2", "0,3,5" or "1". ValueError: repeated, none, or more than MOST_SEEDS."""
     found: list[int] = []
     try:
         for part in text.split(","):
@@ -41,14 +41,13 @@ def seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(
-            f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: whole numbers of at "
-            f"least 0, below 2⁶⁴, each once, at most {MOST_SEEDS:,}")
+        raise ValueError(f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: up to "
+                         f"{MOST_SEEDS:,} different whole numbers, at least 0 and below 2⁶⁴")
     return tuple(found)
 
 
 def text(word: str) -> str:
-    """A text of the command line, without byte order marks. ValueError: it is not UTF-8."""
+    """Return a text of the command line, without byte order marks. ValueError: it is not UTF-8."""
     try:
         word.encode()
     except UnicodeEncodeError:      # bytes that Python could not decode in this locale
@@ -58,7 +57,7 @@ def text(word: str) -> str:
 
 def several(expected: str, once: bool = False,
             paths: bool = False) -> Callable[[str], tuple[str, ...]]:
-    """A reader of words with commas between them; a path that exists may have commas in it.
+    """Return a parser of comma-separated words; a path that exists may contain commas.
 
     ValueError: one is empty, or given twice.
     """
@@ -71,7 +70,7 @@ def several(expected: str, once: bool = False,
 
 
 def paths_in(text: str) -> list[str]:
-    """The paths of "a.py,notes, 2026/b.py": the longest that exist, and else up to a comma."""
+    """Split "a.py,notes, 2026/b.py" into paths: the longest that exist, else up to a comma."""
     found = []
     words = text.split(",")
     while words:
@@ -83,7 +82,7 @@ def paths_in(text: str) -> list[str]:
 
 
 def columns(text: str) -> tuple[int, ...]:
-    """Two columns, from 1. ValueError: anything else."""
+    """Parse two columns, from 1. ValueError: anything else."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
         raise ValueError(f"{short_repr(text)}: expected two columns, counted from 1, such as 1,2")
@@ -96,19 +95,19 @@ names = several("names such as weights,dx")
 
 
 def writable(*endings: str) -> Callable[[str], str]:
-    """A reader of names of files with these endings, in a folder that exists.
+    """Return a parser of names of files with these endings, in a folder that exists.
 
     A name that cannot be written is rejected before the work that it is to show.
     """
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:
             *others, last = endings
-            raise ValueError(f"{short_path(text)!r}: the name must end with {', '.join(others)} or "
-                             f"{last}")
+            raise ValueError(f"{short_path(text)!r}: the file name must end with "
+                             f"{', '.join(others)} or {last}")
         folder = os.path.dirname(text)
         if folder and not os.path.isdir(folder):
-            raise ValueError(
-                f"{short_path(text)!r}: there is no folder {short_path(folder)}; make it first")
+            raise ValueError(f"{short_path(text)!r}: the folder {short_path(folder)} does not "
+                             "exist; create it first")
         return text
     return read
 

@@ -1,4 +1,4 @@
-"""The lessons of the course: where they are, their titles, and copies to work in.
+"""Find the lessons of the course and their titles, and copy them into a folder to work in.
 
 In a checkout they are in `lessons`, next to the package; installed from a wheel, in
 `share/numpy_attention/lessons` among its data files.
@@ -33,7 +33,7 @@ class Lesson:
 
 
 def lessons_folder() -> Path:
-    """The folder of the lessons. FileNotFoundError: there is none."""
+    """Return the folder of the lessons. FileNotFoundError: there is none."""
     if (CHECKOUT / FIRST).is_file():
         return CHECKOUT
     try:
@@ -44,12 +44,12 @@ def lessons_folder() -> Path:
         path = Path(str(file.locate()))
         if file.name == FIRST and path.is_file():
             return path.resolve().parent
-    raise FileNotFoundError("the lessons are neither next to the package nor installed with it: "
-                            f"install {PROJECT} again, or work in a checkout of the project")
+    raise FileNotFoundError("the lessons are neither next to the package nor installed with "
+                            f"it: reinstall {PROJECT}, or work in a checkout of the project")
 
 
 def lessons() -> list[Lesson]:
-    """All lessons, in their order. FileNotFoundError: there are none."""
+    """Return all lessons, in order. FileNotFoundError: there are none."""
     found = []
     for path in sorted(lessons_folder().glob("[0-9][0-9]_*.py")):
         title = TITLE.search(path.read_text(encoding="utf-8"))
@@ -58,15 +58,14 @@ def lessons() -> list[Lesson]:
 
 
 def chosen(numbers: Collection[str]) -> list[Lesson]:
-    """The lessons of these numbers, "6" or "06", or all. ValueError: a number is unknown."""
+    """Return the lessons with these numbers, "6" or "06", or all. ValueError: an unknown number."""
     every = lessons()
     wanted = [number.zfill(2) for number in numbers]
     known = [lesson.number for lesson in every]
     unknown = [number for number, full in zip(numbers, wanted) if full not in known]
     if unknown:
-        raise ValueError(
-            f"no lesson has the number {', '.join(map(short_repr, unknown))}: expected "
-            f"some of {' '.join(known)}")
+        raise ValueError(f"no lesson has the number {', '.join(map(short_repr, unknown))}: choose "
+                         f"from {' '.join(known)}")
     return [lesson for lesson in every if not wanted or lesson.number in wanted]
 
 
@@ -88,8 +87,8 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise FileExistsError(
-            f"{short_path(folder)} has {', '.join(there[:3])}{more} already: choose "
-            "another folder, or write over them with force")
+            f"{short_path(folder)} already contains {', '.join(there[:3])}{more}: choose another "
+            "folder, or overwrite them with force")
     write = notebook_writer() if notebooks else shutil.copyfile
     make_folder(folder)
     with path_errors(folder, "written"):
@@ -102,12 +101,12 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
 
 
 def notebook_writer() -> Callable[[Path, Path], object]:
-    """write(script, notebook). ImportError: there is no jupytext."""
+    """Return a function write(script, notebook). ImportError: jupytext is not installed."""
     try:
         import jupytext
     except ImportError:
-        raise ImportError("notebooks are made with jupytext, which is missing: "
-                          f'pip install "{PROJECT}[notebooks]"') from None
+        raise ImportError("notebooks need jupytext, which is not installed: pip install "
+                          f'"{PROJECT}[notebooks]"') from None
 
     def write(script: Path, path: Path) -> None:
         notebook = jupytext.read(script, fmt="py:percent")

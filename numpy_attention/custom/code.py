@@ -100,7 +100,7 @@ class Code:
             return vars(self.module)[name]
         except KeyError:
             names = ", ".join(self.defined()) or "nothing"
-            raise ValueError(f"{self.name} has no {short_repr(name)}: it has "
+            raise ValueError(f"{self.name} does not define {short_repr(name)}: it defines "
                              f"{cut(names, REASON)}") from None
 
     def defined(self) -> dict[str, Any]:
@@ -142,16 +142,15 @@ def read(path: str | Path) -> Code:
     """Read a file into a Code without running it. Raises OSError or ValueError if that fails."""
     file = existing_file(as_path(path))
     if file.suffix != ".py":
-        raise ValueError(f"{short_path(file)}: expected a file whose name ends with .py")
+        raise ValueError(f"{short_path(file)} is not a Python file: its name must end with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
-        raise ValueError(
-            f"{short_path(file)}: expected a file whose name has letters, digits, _, ., + "
-            "and - alone, 103 at most")
+        raise ValueError(f"{short_path(file)}: the name of a file may have at most 103 characters, "
+                         "only letters, digits, _, ., + and -: rename it")
     with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:
         raise ValueError(
-            f"{short_path(file)} has more than {MOST:,} bytes: expected a file of Python")
+            f"{short_path(file)} has more than {MOST:,} bytes, too many for a Python file")
     return Code(file, text)
 
 
@@ -168,13 +167,14 @@ def custom_class_of(kind: type) -> CustomClass:
     check_kind("a user-defined class", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
-        raise ValueError(f"{kind.__qualname__} is the package's: give its name, as a table of "
-                         f"{package}.names has it")
+        raise ValueError(f"{kind.__qualname__} belongs to {package}: give its name instead of the "
+                         "class")
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
     if not NAME.fullmatch(name):
-        raise ValueError(f"{kind.__qualname__} is not in a file, or within another name: a run "
-                         "keeps the digest of a class's file, write it into one, such as mine.py")
+        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file: a run "
+                         "stores the digest of that file, so move the class to one, such as "
+                         "mine.py")
     assert file is not None
     return CustomClass(name, RUN.get(file) or read(file), kind)
 

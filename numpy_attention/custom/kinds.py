@@ -46,13 +46,14 @@ def mechanism_kind(one: type) -> str:
     for kind, (base, left) in BASES.items():
         missing = [name for name in left if not hasattr(one, name)]
         if issubclass(one, base) and missing:
-            raise ValueError(f"{one.__name__} is a {base.__name__} without {' and '.join(missing)}:"
-                             f" write {'them' if len(missing) > 1 else 'it'}")
+            raise ValueError(f"{one.__name__} derives from {base.__name__}, but does not define "
+                             f"{' and '.join(missing)}: write "
+                             f"{'them' if len(missing) > 1 else 'it'}")
     has = {kind: [name for name in names if callable(getattr(one, name, None))]
            for kind, names in METHODS.items()}
     whole = [kind for kind, names in METHODS.items() if len(has[kind]) == len(names)]
     if not whole:
-        raise ValueError(f"{one.__name__} is {lacking(has)}")
+        raise ValueError(f"{one.__name__} {lacking(has)}")
     check_part(one, whole[0])
     return whole[0]
 
@@ -60,32 +61,32 @@ def mechanism_kind(one: type) -> str:
 def lacking(has: dict[str, list[str]]) -> str:
     """Describe the methods that a class lacks for the kind that it is closest to."""
     if has[SCORE][:2] == ["score", "score_backward"]:
-        return ("no score yet: derive it from SoftmaxAttention, for a translator, or from "
-                "HistoryAttention, for a language model")
+        return ("is not a complete score: derive it from SoftmaxAttention, for a translator, or "
+                "from HistoryAttention, for a language model")
     nearest = max(METHODS, key=lambda kind: (len(has[kind]) / len(METHODS[kind])))
     if not has[nearest]:
-        return ("none of the kinds: expected a class with read, step, step_backward and "
+        return ("has none of the expected methods: read, step, step_backward and "
                 "read_backward (an attention), or forward and backward (a layer)")
     missing = [name for name in METHODS[nearest] if name not in has[nearest]]
-    return (f"no {nearest} yet: it has {', '.join(has[nearest])}, and no {', '.join(missing)}; "
-            "write what is missing")
+    return (f"is not a complete {nearest}: it has {', '.join(has[nearest])}, but no "
+            f"{', '.join(missing)}; write what is missing")
 
 
 def check_part(one: type, kind: str) -> None:
     """Raise ValueError unless a class is a Module and a dataclass, so that it has parameters."""
     if not issubclass(one, Module):
-        raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters: write "
-                         f"class {one.__name__}(Module), from numpy_attention.module")
+        raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters: "
+                         f"declare class {one.__name__}(Module), from numpy_attention.module")
     own = get_annotations(one)
     if own and "__dataclass_fields__" not in vars(one):
-        raise ValueError(f"{one.__name__} is not a dataclass, so {', '.join(own)} would be no "
+        raise ValueError(f"{one.__name__} is not a dataclass, so {', '.join(own)} would not be "
                          "parameters: write @dataclass(eq=False) above the class")
     if not is_dataclass(one):
         raise ValueError(f"{one.__name__} is not a dataclass: write @dataclass(eq=False) above the "
-                         "class, though it has no parameters")
+                         "class, even if it has no parameters")
     if one.__hash__ is None:
-        raise ValueError(f"{one.__name__} would be compared by its arrays: write "
-                         "@dataclass(eq=False) above the class")
+        raise ValueError(f"{one.__name__} would be compared by its arrays and is not hashable: "
+                         "write @dataclass(eq=False) above the class")
     if issubclass(one, Cell):
         check_cell(one)
     if kind in OFFERED:
@@ -97,21 +98,21 @@ def check_cell(one: Any) -> None:
     has = {field.name for field in fields(one)}
     missing = [name for name in ("W", "U", "b") if name not in has]
     if missing:
-        raise ValueError(f"{one.__name__} has no {' and no '.join(missing)}: a Cell has the fields "
-                         "W (I, G), U (H, G) and b (G,), the columns of its gates side by side")
+        raise ValueError(f"{one.__name__} has no {' and no '.join(missing)}: a Cell needs the "
+                         "fields W (I, G), U (H, G) and b (G,), with the columns of its gates side "
+                         "by side")
 
 
 def check_create(one: type, offered: tuple[str, ...]) -> None:
     """Raise ValueError unless the class has a `create` that accepts the offered arguments."""
     create = getattr(one, "create", None)
     if create is None:
-        raise ValueError(f"{one.__name__} has no create: write a classmethod "
-                         f"create(cls, rng, {', '.join(offered[:2])}, init=glorot, "
-                         "dtype=np.float32)")
+        raise ValueError(f"{one.__name__} has no create: add a classmethod create(cls, rng, "
+                         f"{', '.join(offered[:2])}, init=glorot, dtype=np.float32)")
     unknown = [name for name in required(create) if name not in offered]
     if unknown:
-        raise ValueError(f"{one.__name__}.create needs {', '.join(unknown)}, which is not given: "
-                         f"add a default, or use some of {', '.join(offered)}")
+        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which it is not "
+                         f"given: add a default, or choose from {', '.join(offered)}")
 
 
 def required(function: Any, first: int = 1) -> list[str]:
@@ -159,11 +160,12 @@ def only_one(code: Code, wanted: str | None) -> Any:
             if wanted in (None, kind):
                 found.append(one)
     if not found:
-        raise ValueError(f"{code.name} has no class to take: expected one with the methods of "
+        raise ValueError(f"{code.name} has no suitable class: expected one with the methods of "
                          f"{' or '.join(map(a, METHODS if wanted is None else [wanted]))}")
     if len(found) > 1:
-        raise ValueError(f"{code.name} has {len(found)} classes to choose from: expected "
-                         f"{code.name}:NAME with one of {', '.join(one.__name__ for one in found)}")
+        raise ValueError(f"{code.name} has {len(found)} suitable classes: choose one with "
+                         f"{code.name}:NAME, where NAME is one of "
+                         f"{', '.join(one.__name__ for one in found)}")
     return found[0]
 
 
@@ -174,7 +176,7 @@ def a(kind: str) -> str:
 def classes(code: Code) -> str:
     """Return the names of the classes of a file, for a message."""
     names = [name for name, one in code.defined().items() if isclass(one)]
-    return ", ".join(names) or "its classes, and it has none"
+    return ", ".join(names) or "its classes, but it has none"
 
 
 def cases(code: Code) -> list[str]:

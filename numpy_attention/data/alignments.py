@@ -1,4 +1,4 @@
-"""Gold word alignments of the user's own text: a file of links, read next to its sentence pairs.
+"""Read gold word alignments of a user's own text: a file of links for its sentence pairs.
 
 Pharaoh       line k has the links of pair k, source position first; a blank line has none:
               `0-0 1-2`, all sure, or with possible ones, `1-1 2p3` or `1-1 2?3`
@@ -27,7 +27,7 @@ SHOWN = 8           # words of a sentence in a message
 
 
 class Link(NamedTuple):
-    """A link as a file has it; line: its number there; pair: counted from 0."""
+    """A link of a file; line: its line number; pair: the sentence pair, from 0."""
 
     line: int
     pair: int
@@ -38,7 +38,7 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """→ the pairs with the links of a Pharaoh or NAACL file, and the number that it counts from.
+    """Add the links of a Pharaoh or NAACL file to pairs; → the pairs, the number it counts from.
 
     count_from: 0 or 1; None: as the module's docstring describes. ValueError with file and line: a
     line of neither format, a link outside of its pair, another number of lines than pairs; and a
@@ -81,7 +81,7 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
     if len(lines) != count:
         raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs: expected "
-                         "one line of links for each, a blank one for a pair without")
+                         "one line of links for each, and a blank line for a pair without links")
     return links
 
 
@@ -96,14 +96,14 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
                              "expected lines such as 1 1 2 S or 1 1 2 P, as the first one")
         pair, source, target = map(int, found.group(1, 2, 3))
         if not 1 <= pair <= count:
-            raise ValueError(f"{path}, line {number}: there is no sentence pair {pair}; expected "
-                             f"1 to {count:,}, counted from 1")
+            raise ValueError(f"{path}, line {number}: sentence pair {pair} does not exist; "
+                             f"expected 1 to {count:,}, counted from 1")
         links.append(Link(number, pair - 1, source, target, found[4] not in ("P", "p")))
     return links
 
 
 def _start(links: Sequence[Link], pairs: Sequence[Pair], naacl: bool) -> int:
-    """The number that the words of a file count from."""
+    """Return the number, 0 or 1, from which a file counts words."""
     from_zero = any(0 in (link.source, link.target) for link in links)
     if naacl:
         return 0 if from_zero and _fits(links, pairs, 0) else 1
@@ -130,14 +130,14 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
     swapped = [one._replace(source=one.target, target=one.source) for one in links]
     other = 1 - start
-    reason = ("count the words as the run cuts them, and give the links of these files, line by "
-              "line")
+    reason = ("give the links of these files, line by line, with words counted as the run "
+              "tokenizes them")
     if _fits(links, pairs, other):
-        reason = f"every link fits if words count from {other}: give count_from = {other}"
+        reason = f"every link fits if words are numbered from {other}: give count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
-        reason = ("every link fits the other way round, so the file is target-source: exchange its "
+        reason = ("every link fits if reversed, so the file is target-source: exchange its "
                   "numbers, for instance with: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' (for "
                   "NAACL awk '{t=$2; $2=$3; $3=t} 1'), or exchange source and target")
     raise ValueError(
         f"{path}, line {link.line}: {side} word {place} is outside of sentence {link.pair + 1}, "
-        f"{sentence!r}, whose words count from {start} to {start + len(words) - 1}; {reason}")
+        f"{sentence!r}, whose words are numbered {start} to {start + len(words) - 1}; {reason}")

@@ -63,14 +63,14 @@ class Question:
             check_tokens(f"sentence {n} of the context", sentence)
         object.__setattr__(self, "context", tuple(map(tuple, self.context)))
         if not len(self.context) or not all(map(len, self.context)):
-            raise ValueError(f"a context of {len(self.context)} sentences: expected at least one, "
-                             "and tokens in each")
+            raise ValueError(f"context has {len(self.context)} sentences: expected at least one, "
+                             "and at least one token in each")
         for name in ("before", "after", "candidates"):
             check_tokens(name, getattr(self, name))
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not len(set(self.candidates)) == len(self.candidates) >= 2:
-            raise ValueError(f"candidates {short_repr(self.candidates)}: expected at least two "
-                             "words, each once")
+            raise ValueError(f"candidates are {short_repr(self.candidates)}: expected at least two "
+                             "different words")
         check_whole("answer", self.answer, 0, len(self.candidates) - 1)
 
     @property
@@ -130,13 +130,14 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
             questions.append(question)
         if len(questions) == number:
             return questions
-    raise ValueError(f"number = {number}: this text has {len(questions)} questions of {sentences} "
-                     f"sentences and {candidates} candidates, give more text or ask for fewer")
+    raise ValueError(f"number = {number}: this text has only {len(questions)} questions of "
+                     f"{sentences} sentences and {candidates} candidates; give more text, or ask "
+                     "for fewer")
 
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
                 candidates: int, rng: np.random.Generator) -> Question | None:
-    """Return the question of a gap; None if its word or its rivals do not qualify.
+    """Return the question of a gap, or None if its word or the other candidates do not qualify.
 
     ranks: {word: its place by frequency} of the words that can be a gap.
     """
@@ -178,46 +179,46 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
         if not line.strip():
             if context:
                 raise ValueError(f"{where}: the question ends after {len(context)} sentences "
-                                 f"without a query: expected number {expected} with {GAP} in it")
+                                 f"without a query: expected line number {expected} with {GAP} in "
+                                 "it")
         elif place != str(expected):
             raise ValueError(f"{where} begins with {short_repr(place)}: expected {expected}, the "
-                             "sentence's number in its question")
+                             "number of the sentence in its question")
         elif columns:
             questions.append(_question(where, context, words, columns, lowercase))
             context = []
         elif words:
             context.append(_in_case(words, lowercase))
         else:
-            raise ValueError(f"{where}: a number alone, expected a sentence after it")
+            raise ValueError(f"{where}: the number is not followed by a sentence")
     if not questions:
-        raise ValueError(
-            f"{short_path(path)} holds no questions; each needs numbered sentences, the "
-            f"last with {GAP} in it")
+        raise ValueError(f"{short_path(path)} contains no questions; each needs numbered "
+                         f"sentences, the last with {GAP} in it")
     return questions
 
 
 def _question(where: str, context: list[Tokens], query: Sequence[str], columns: Sequence[str],
               lowercase: bool) -> Question:
-    """Return the question of its last line; columns: answer, nothing, candidates."""
+    """Return the question that a last line completes; columns: answer, nothing, candidates."""
     if len(columns) != 3:
         raise ValueError(f"{where}: {len(columns) + 1} columns, expected query TAB answer TAB TAB "
                          "candidates")
     if not context:
-        raise ValueError(f"{where}: a query without context, expected sentences before it")
+        raise ValueError(f"{where}: the query has no context: expected sentences before it")
     if query.count(GAP) != 1:
-        raise ValueError(f"{where}: {query.count(GAP)} tokens {GAP} in the query, expected one")
+        raise ValueError(f"{where}: the query contains {GAP} {query.count(GAP)} times, expected "
+                         "once")
     fields = [field.split() for field in columns[2].split("|")]
     if max(map(len, fields)) > 1:
-        raise ValueError(f"{where}: a candidate of several words, expected single ones with | "
-                         "between them")
+        raise ValueError(f"{where}: a candidate has several words: expected single words separated "
+                         "by |")
     words = tuple(dict.fromkeys(_in_case([field[0] for field in fields if field], lowercase)))
     answer, = _in_case([columns[0].strip()], lowercase)
     if answer not in words:
-        raise ValueError(
-            f"{where}: the answer {short_repr(answer)} is none of the candidates: put it "
-            "among them, or take the question out")
+        raise ValueError(f"{where}: the answer {short_repr(answer)} is not among the candidates: "
+                         "add it, or remove the question")
     if len(words) < 2:
-        raise ValueError(f"{where}: one candidate, expected at least two")
+        raise ValueError(f"{where}: only one candidate, expected at least two")
     gap = query.index(GAP)
     return Question(tuple(context), _in_case(query[:gap], lowercase),
                     _in_case(query[gap + 1:], lowercase), words, words.index(answer))
@@ -251,11 +252,10 @@ def _lines_of(question: Question) -> str:
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         if token.split() != [token] or "\0" in token or not encodable(token):
-            raise ValueError(
-                f"the token {short_repr(token)}: expected text without spaces, which part "
-                "tokens in a file")
+            raise ValueError(f"the token {short_repr(token)} cannot be written to a file: expected "
+                             "text without spaces, which separate tokens")
     if query.count(GAP) > 1 or any("|" in word for word in question.candidates):
-        raise ValueError(f"{GAP} as a token of the query, or a candidate with | in it: expected "
-                         "neither, because they have another meaning in the file")
+        raise ValueError(f"{GAP} is a token of the query, or a candidate contains |: replace them, "
+                         "because they have another meaning in the file")
     numbered = [f"{n} {' '.join(words)}" for n, words in enumerate([*question.context, query], 1)]
     return "\n".join(numbered) + f"\t{question.word}\t\t{'|'.join(question.candidates)}\n\n"

@@ -1,4 +1,4 @@
-"""Bytes as lines of text: UTF-8, or an error that says what the bytes are and what to do.
+"""Decode UTF-8 text into lines, or report what the bytes are and what to do.
 
 Byte order marks and signatures name most kinds of files; charset-normalizer guesses the encoding of
 other text.
@@ -35,9 +35,9 @@ SHOWN = 16          # characters of a word
 HEAD = 2048         # bytes or characters that show the kind of a file
 MOST = 40           # lines of the same
 
-UNPACK = "unpack it, and give the text file that it holds"
-EXPORT = "export it as plain text (UTF-8), and give that"
-OTHER = "give a file of plain text"
+UNPACK = "unpack it, and give the text file in it"
+EXPORT = "export it as plain text (UTF-8)"
+OTHER = "give a plain text file"
 SIGNATURES = (
     (rb"\x1f\x8b", "gzip data", "unpack it (gunzip, or tar xf), or let its name end with .gz"),
     (rb"BZh[1-9]1AY&SY", "bzip2 data",
@@ -56,7 +56,7 @@ SIGNATURES = (
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
     (rb".{257}ustar", "a tar archive", "unpack it (tar xf FILE), and give the text file in it"),
-    (rb"%PDF-\d", "a PDF", "take its text out: pdftotext FILE NEW"),
+    (rb"%PDF-\d", "a PDF", "extract its text: pdftotext FILE NEW"),
     (rb"%!PS-", "PostScript", EXPORT),
     (rb"\{\\rtf", "a Rich Text document (RTF)", EXPORT),
     (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office document (.doc, .xls)", EXPORT),
@@ -75,17 +75,17 @@ MARKUP = (
     (r"<!doctype html|<html\b|<head\b|<body\b", "HTML",
      "save the page as text, for instance with: pandoc -t plain FILE -o NEW"),
     (r"<(srcset|refset|tstset|mteval)\b|<!doctype mteval", "SGML of WMT",
-     r"take the sentences out: sed -nE 's|.*<seg[^>]*> *(.*)</seg>.*|\1|p' FILE > NEW"),
+     r"extract the sentences: sed -nE 's|.*<seg[^>]*> *(.*)</seg>.*|\1|p' FILE > NEW"),
     (r"<\?xml|<!doctype|<(tmx|tei|teicorpus|xliff|mediawiki|rss)\b[^<]*>|<doc \w+=|<url>http",
      "XML", SENTENCES),
     (r'[\[\s]*\{\s*"[^"\n]*"\s*:', "JSON",
-     "take the text out of the entry that has it: jq -r .ENTRY FILE > NEW"),
+     "extract the text of the entry that has it: jq -r .ENTRY FILE > NEW"),
     (r"(?-i:WEBVTT)(\n| -)|\d+\s*\n\d+:\d\d:\d\d[,.]\d+ -->|\[script info\]", "subtitles",
-     "take out numbers and times: sed '/-->/d; /^[0-9]*[[:space:]]*$/d; /^WEBVTT/d' FILE > NEW"),
+     "remove numbers and times: sed '/-->/d; /^[0-9]*[[:space:]]*$/d; /^WEBVTT/d' FILE > NEW"),
     (r'(#[^\n]*\n|\s)*msgid "', "a PO catalogue",
-     "write its msgid and msgstr texts to two files, one a line"),
+     "write its msgid and msgstr texts to two files, one per line"),
     (r"(#[^\n]*\n)*1(-\d+)?\t([^\t\n]*\t){8}", "a CoNLL-U treebank",
-     "take its sentences out: sed -n 's/^# text = //p' FILE > NEW"),
+     "extract its sentences: sed -n 's/^# text = //p' FILE > NEW"),
     (r'("[^"\n]*"[,;])+"[^"\n]*"\s*\n', "CSV", COLUMNS),
     (r"version https://git-lfs", "a pointer of Git LFS", "fetch the file itself: git lfs pull"),
 )
@@ -139,7 +139,7 @@ def check_not_markup(lines: list[str], name: str) -> None:
 
 
 def explain(data: bytes, name: str) -> str:
-    """Return what data that are not UTF-8 text are, and what to do, in one line."""
+    """Return a one-line message: what these bytes are, if not UTF-8 text, and what to do."""
     if JAPANESE in data:
         return f"{name} is ISO-2022-JP: convert it with: {iconv('ISO-2022-JP')}"
     place = first_wrong(data)
@@ -175,7 +175,7 @@ def iconv_name(encoding: str) -> str:
 
 
 def first_wrong(data: bytes) -> int:
-    """Return the place of the first NUL, or of the first byte that is not UTF-8; -1: none."""
+    """Return the position of the first NUL or the first byte that is not UTF-8, or -1."""
     nul = data.find(b"\0")
     try:
         data.decode()

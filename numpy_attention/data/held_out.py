@@ -1,4 +1,4 @@
-"""Held-out text: the share of a user's text for validation."""
+"""Hold out a share of a user's text for validation."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ SHARE = 0.05
 
 def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
                    share: float = SHARE) -> tuple[list[Pair], list[Pair]]:
-    """→ (the rest, about `share` of the pairs, at least 1).
+    """Split pairs into (the rest, about `share` of the pairs, at least 1).
 
     Pairs with the same source sentence stay together. ValueError: fewer than two different ones.
     """
@@ -23,11 +23,9 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
         counts[pair.source] = counts.get(pair.source, 0) + 1
     sources = list(counts)
     if len(sources) < 2:
-        raise ValueError(
-            f"{len(pairs)} pair(s) with {len(sources)} different source sentence(s): expected at "
-            "least 2, one of them to be held out; bring more text, or give valid_source and "
-            "valid_target"
-        )
+        raise ValueError("cannot hold out pairs for validation: expected at least 2 different "
+                         f"source sentences, got {len(sources)} in {len(pairs)} pair(s); add more "
+                         "text, or give valid_source and valid_target")
     held = set()
     number = 0
     for i in rng.permutation(len(sources))[:-1]:
@@ -40,7 +38,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 
 
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
-    """→ (the beginning, the end) of a Text: the last `share` of its sentences, or characters.
+    """Split off the end of a Text: the last `share` of its sentences, or characters.
 
     At least one is held out. ValueError: fewer than two.
     """
@@ -49,11 +47,9 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     characters = text.unit == "characters"
     items = text.sentences[0] if characters else text.sentences
     if len(items) < 2:
-        raise ValueError(
-            f"a text of {len(items)} {'character' if characters else 'sentence'}(s): expected at "
-            "least 2, one of them to be held out; bring more text, one sentence per line, or give "
-            "valid_text"
-        )
+        raise ValueError("cannot hold out text for validation: expected at least 2 "
+                         f"{'character' if characters else 'sentence'}s, got {len(items)}; add "
+                         "more text, one sentence per line, or give valid_text")
     end = len(items) - max(1, round(share * len(items)))
 
     def text_of(part: list) -> Text:

@@ -48,11 +48,9 @@ class Pair:
         object.__setattr__(self, "possible", possible)
         for i, j in self.possible:
             if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
-                raise ValueError(
-                    f"link ({i}, {j}) points outside of a pair with {len(self.source)} source and "
-                    f"{len(self.target)} target tokens; links are (source position, target "
-                    "position) from 0"
-                )
+                raise ValueError(f"link ({i}, {j}) is outside of a pair with {len(self.source)} "
+                                 f"source and {len(self.target)} target tokens; links are (source "
+                                 "position, target position) from 0")
 
     def reversed(self) -> "Pair":
         """Return the pair with source and target exchanged."""
@@ -104,8 +102,6 @@ def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
         elif low == 1:
             lengths = f"at most {high}"
             limits = "max_length"
-        raise ValueError(
-            f"no pair of {name} has {lengths} tokens on both sides: allow more with {limits}, or "
-            "bring more text"
-        )
+        raise ValueError(f"no pair of {name} has {lengths} tokens on both sides: change {limits}, "
+                         "or add more text")
     return kept[:count]

@@ -13,7 +13,7 @@ AnyVocabulary = Vocabulary | Subwords
 
 
 class Batch:
-    """Sentences or streams side by side."""
+    """A batch of sentences or streams."""
 
     rows: Array     # (B,) ids of the rows, by which dropout knows them in any share
 
@@ -29,7 +29,7 @@ class Batch:
 
     @property
     def row_tokens(self) -> Array:
-        """(B,) the same for each row."""
+        """The number of tokens to predict in each row (B,)."""
         raise NotImplementedError
 
     def share(self, k: int, n: int) -> "Batch":
@@ -41,13 +41,13 @@ class Batches(Protocol):
     """A text cut into batches, as a Trainer goes through it."""
 
     def __len__(self) -> int:
-        """How many batches an epoch has, in the order without a generator."""
+        """The number of batches in an epoch, in the order without a generator."""
 
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
-        """The places of an epoch's batches; rng None: the same each time, for evaluation."""
+        """Return the places of an epoch's batches; rng None: always the same, for evaluation."""
 
     def batch(self, place: Any) -> Batch:
-        """The batch at a place of `order`."""
+        """Return the batch at a place of `order`."""
 
     def carried(self, place: Any) -> bool:
-        """Whether it continues the batch before, so that the state is carried."""
+        """Whether the batch continues the previous one, so that the state is carried."""

@@ -1,4 +1,4 @@
-"""Readers of text files: lines, sentence pairs, running text.
+"""Read text files: lines, sentence pairs, running text.
 
 They take UTF-8 text, plain or compressed (`.gz`, `.bz2`, `.xz`); errors name the file and the line.
 """
@@ -40,10 +40,9 @@ def read_lines(path: str | Path) -> list[str]:
             data = unpack(data)
         except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
             check_signature(data, str(path), but=kind)
-            raise ValueError(
-                f"{path} is damaged or not {kind} ({error}); copy or download it again, or "
-                f"take {path.suffix} off the name of a file that is not compressed"
-            ) from None
+            raise ValueError(f"{path} is damaged or not {kind} ({error}); copy or download it "
+                             f"again, or remove {path.suffix} from the name of a file that is not "
+                             "compressed") from None
     return lines_of(data, str(path))
 
 
@@ -108,15 +107,15 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
         tabs = [line.count("\t") for line in lines if line.strip()]
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
             raise ValueError(
-                f"{path}: its lines have {max(tabs) + 1} columns with tabs between them; read two "
-                "of them with columns, such as 1,2, or cut one out first: cut -f1 FILE > NEW")
+                f"{path}: its lines have {max(tabs) + 1} tab-separated columns; select two of them "
+                "with columns, such as 1,2, or extract one first: cut -f1 FILE > NEW")
         return lines
     check_whole("a column", column, 1)
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, 1):
         if len(row) < column and row != [""]:
-            raise ValueError(f"{path}, line {number}: {len(row)} column(s) with tabs between them, "
-                             f"expected at least {column}")
+            raise ValueError(f"{path}, line {number}: {len(row)} tab-separated column(s), expected "
+                             f"at least {column}")
     return [row[column - 1] if len(row) >= column else "" for row in rows]
 
 
@@ -131,10 +130,8 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
     for number, line in enumerate(sentence_lines(path), 1):
         columns = line.split("\t")
         if len(columns) not in (2, 3):
-            raise ValueError(
-                f"{path}, line {number}: {len(columns)} column(s), expected source TAB target, at "
-                "most TAB attribution"
-            )
+            raise ValueError(f"{path}, line {number}: {len(columns)} column(s), expected source "
+                             "TAB target, optionally followed by TAB attribution")
         for side, text in zip(("source", "target"), columns):
             if not text.strip():
                 raise ValueError(f"{path}, line {number}: empty {side}; remove the line")
@@ -155,7 +152,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
     lines = columns_of(path, sentence_lines(path), None)
     sentences = [list(_cut(line, tokens)) for line in lines]
     if not any(sentences):
-        raise ValueError(f"{path} holds no text; it needs one sentence per line")
+        raise ValueError(f"{path} contains no text; it needs one sentence per line")
     return [sentence for sentence in sentences if sentence or blank_lines]
 
 

@@ -70,16 +70,14 @@ class Text:
         at_least(1, cut=cut)
         if state == "article":
             if not self.has_articles:
-                raise ValueError(
-                    "this text does not come as articles, as bible-en and wikitext-2 do: take one "
-                    "of them, or a model whose state is 'carried' or of a 'sentence'"
-                )
+                raise ValueError("this text is not divided into articles, as bible-en and "
+                                 "wikitext-2 are: use one of them, or a model whose state is "
+                                 "'carried' or 'sentence'")
             parts = self.articles
         else:
             if self.unit == "characters":
-                raise ValueError(
-                    "a text of characters has no sentences of its own: choose state 'carried'"
-                )
+                raise ValueError("a text of characters is not divided into sentences: choose state "
+                                 "'carried'")
             parts = [[sentence] for sentence in self.sentences if sentence]
         end = None if cut is None else cut + 1
         return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]
@@ -116,5 +114,5 @@ def read(path: str | Path, form: TextForm) -> Text:
         return Text([read_text(path, form.tokens)])
     letters = form.tokens("".join(line + "\n" for line in read_lines(path)))
     if not "".join(letters).strip():
-        raise ValueError(f"{path} holds no text: give a file with some")
+        raise ValueError(f"{path} contains no text: give a file that does")
     return Text([[letters]], "characters")

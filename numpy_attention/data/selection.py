@@ -1,4 +1,4 @@
-"""The training text of a run, as a dict that is kept in its checkpoint, and its meaning.
+"""The training text of a run: a dict in its checkpoint, and the text that it describes.
 
 It is either a corpus by name, of pairs with arguments of `load_parallel`, or of text as words or as
 characters,
@@ -39,9 +39,8 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(
-                    f"an argument {short_repr(name)} does not belong to what a run learns "
-                    "from: leave it out")
+                raise ValueError(f"{short_repr(name)} is not an argument that selects a training "
+                                 "corpus: leave it out")
 
     @property
     def label(self) -> str:
@@ -100,7 +99,7 @@ class Unknown:
         return TextForm().in_case(lowercase)
 
     def load(self, *splits: str) -> list:
-        """ValueError: always."""
+        """Raise ValueError: the text is unknown."""
         raise ValueError(
             "the run does not record its training text: name a corpus, or give files"
         )
@@ -134,9 +133,9 @@ def _selection(kind: Any, saved: dict[str, Any], folder: Path | None = None) -> 
     missing = [one.name for one in known if one.default is MISSING and one.name not in saved]
     unknown = sorted(saved.keys() - {one.name for one in known})
     if missing or unknown:
-        raise ValueError(f"what a run learns from, {next(iter(saved))}, is described with "
-                         f"{', '.join(unknown) or 'nothing'} that is unknown and without "
-                         f"{', '.join(missing) or 'nothing'}: name a corpus, or give files")
+        raise ValueError(f"the run's record of its training text, {next(iter(saved))}, has the "
+                         f"unknown fields {', '.join(unknown) or 'none'} and lacks "
+                         f"{', '.join(missing) or 'none'}: name a corpus, or give files")
     selection = kind(**saved)
     if folder is not None:
         selection.folder = folder

@@ -38,16 +38,15 @@ class Subwords:
         library = _sentencepiece()
         check_kind("saved", saved, str, "the text that a vocabulary of subwords saved")
         if not saved:
-            raise ValueError("a vocabulary of subwords that is empty: is the file damaged?")
+            raise ValueError("the saved vocabulary of subwords is empty: is the file damaged?")
         self._saved = saved
         self._pieces: dict[str, list[int]] = {}  # word → its ids, each cut once
         try:
             proto = base64.b64decode(saved, validate=True)
             self._model = library.SentencePieceProcessor(model_proto=proto)
         except (RuntimeError, ValueError):
-            raise ValueError(
-                "a vocabulary of subwords that sentencepiece cannot read: is the file damaged?"
-            ) from None
+            raise ValueError("sentencepiece cannot read the saved vocabulary of subwords: is the "
+                             "file damaged?") from None
 
     @classmethod
     def build(cls, sentences: Iterable[Iterable[str]], size: int, whose: str = "") -> "Subwords":
@@ -64,7 +63,7 @@ class Subwords:
             lines.append(" ".join(words))
             check_text(f"sentence {n}", lines[-1])
         if not any(lines):
-            raise ValueError("no words to cut into subwords: the text is empty")
+            raise ValueError("no words to split into subwords: the text is empty")
         try:
             library.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),
@@ -82,13 +81,12 @@ class Subwords:
         except (RuntimeError, OSError, SystemError) as error:
             last = str(error).strip().split("\n")[-1]
             reason = last.split("] ")[-1].split(" Increase vocab_size")[0]
-            raise ValueError(
-                f"{size} subwords cannot be made of {whose}{len(lines):,} sentences: {reason}"
-            ) from None
+            raise ValueError(f"cannot learn {size} subwords from {whose}{len(lines):,} sentences: "
+                             f"{reason}") from None
         return cls(base64.b64encode(file.getvalue()).decode())
 
     def saved(self) -> Any:
-        """Return what a checkpoint has to keep, one string."""
+        """Return the data to store in a checkpoint, one string."""
         return self._saved
 
     def __len__(self) -> int:
@@ -134,7 +132,7 @@ class Subwords:
         return self.read(ids)[0]
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """→ `decode(ids)`; for each id up to the first </s>, the index of its word."""
+        """Return `decode(ids)` and, for each id up to the first </s>, the index of its word."""
         words: list[str] = []
         places = []
         for id in as_list("ids", ids, "ids"):
@@ -176,7 +174,6 @@ def _sentencepiece() -> Any:
     try:
         import sentencepiece
     except ModuleNotFoundError:
-        raise ValueError(
-            'subwords need sentencepiece: pip install "numpy_attention[subwords]"'
-        ) from None
+        raise ValueError("subwords need sentencepiece: pip install "
+                         '"numpy_attention[subwords]"') from None
     return sentencepiece

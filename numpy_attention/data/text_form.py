@@ -1,4 +1,4 @@
-"""How raw text becomes tokens, as in a corpus, and tokens become text again."""
+"""Turn raw text into tokens, as a corpus does, and tokens into text."""
 
 import re
 import unicodedata
@@ -56,7 +56,7 @@ def is_word(token: str) -> bool:
 
 
 def visible(token: str) -> str:
-    """Return a token with the characters that nobody sees escaped, such as \\u200b.
+    """Return a token with invisible characters escaped, such as \\u200b.
 
     Joiners, marks and what selects a form are part of the character before them.
     """
@@ -109,7 +109,7 @@ TOKENIZERS: dict[str, Tokens] = {"words": word_tokens, "spaces": str.split, "cha
 
 @dataclass(frozen=True)
 class TextForm:
-    """How a corpus cuts raw text: "words" (with `word_tokens`), at "spaces", or into "characters".
+    """A tokenizer of raw text: "words" (with `word_tokens`), "spaces" or "characters".
 
     lowercase: whether it is lowercased first. ValueError: another tokenizer.
     """

@@ -1,4 +1,4 @@
-"""What looks wrong in a user's own text: findings before a model learns from it.
+"""Check a user's own text for likely problems before training.
 
 Each finding is one sentence with its remedy. A text as it should be has none. Sentences are looked
 at in a sample, so that the cost does not grow with the text.
@@ -26,16 +26,16 @@ RESERVED = re.compile(r"(?:^| )(<s>|</s>|<pad>|<eos>|<bos>|\[PAD\]|\[CLS\]|\[SEP
 SIGNS = {
     "markup such as {}": (
         re.compile(r"</?(?!unk\b|s\b|pad\b|num\b|eos\b|bos\b)[a-zA-Z][^<>]{0,80}>"),
-        "take it out first, for instance with sed 's/<[^>]*>//g'"),
+        "remove it first, for instance with sed 's/<[^>]*>//g'"),
     "the entity {}": (
         re.compile(r"& ?(?:amp|apos|quot|lt|gt|nbsp|#\d{2,5}|#x[0-9a-f]+) ?;"),
-        "replace entities by their characters first: python3 -c 'import html, sys; "
+        "replace entities with their characters first: python3 -c 'import html, sys; "
         "print(html.unescape(sys.stdin.read()), end=\"\")' < FILE > NEW"),
-    "words that are cut into pieces already, such as {}": (
+    "words that are already split into pieces, such as {}": (
         re.compile(r"\S+@@(?= )|(?:^| )▁\S+"),
         "join the pieces first (sed 's/@@ //g' FILE), or leave out subwords"),
     "the word {}, which marks the ends of sentences here": (
-        RESERVED, "take it out of the text: sentences end where lines do"),
+        RESERVED, "remove it from the text: sentences end where lines do"),
 }
 # what a tokenizer leaves behind, cut again
 TWICE = re.compile(r"@ - @|& (?:apos|quot|amp|lt|gt) ;|(?:^| )(?:n't|'s|'re|'ve|'ll)(?= |$)")
@@ -72,8 +72,8 @@ def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_v
     yield from _in_sentences("", learned, tokenized)
     yield from _unknown("", learned, held, vocabulary, "characters")
     if any(LICENCE.search(" ".join(sentence)) for sentence in valid):
-        yield ("the text to validate on holds the licence of Project Gutenberg: cut it off the "
-               "file, at *** END OF THE PROJECT GUTENBERG EBOOK")
+        yield ("the validation text contains the licence of Project Gutenberg: cut it off at "
+               "*** END OF THE PROJECT GUTENBERG EBOOK")
     if own_valid:
         known = set(map(tuple, train))
         long = [tuple(sentence) for sentence in valid if len(sentence) >= 5]
@@ -81,7 +81,7 @@ def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_v
 
 
 def _sample(sentences: Sequence) -> Sequence:
-    """At most SAMPLE of the sentences, from everywhere."""
+    """Return at most SAMPLE of the sentences, evenly spaced."""
     return sentences[::max(1, -(-len(sentences) // SAMPLE))]
 
 
@@ -91,13 +91,13 @@ def _in_sentences(where: str, sentences: Sentences, tokenized: bool) -> Iterator
         found = [match[0].strip() for match in map(sign.search, lines) if match]
         if len(found) > FEW * len(lines):
             share = _share(found, lines)
-            yield f"{where}{share} of the sentences hold {what.format(found[0])}: {remedy}"
+            yield f"{where}{share} of the sentences contain {what.format(found[0])}: {remedy}"
     twice = [line for line in lines if TWICE.search(line)]
     if tokenized and len(twice) > FEW * len(lines):
         signs = " ".join(twice[:1])
         example = " ".join(match[0].strip() for match in TWICE.finditer(signs))
-        yield (f"{where}{_share(twice, lines)} of the sentences hold what a tokenizer leaves "
-               f"behind, such as {example}: the text is split already, so leave out tokenize")
+        yield (f"{where}{_share(twice, lines)} of the sentences contain output of a tokenizer, "
+               f"such as {example}: the text is already split, so leave out tokenize")
     ended = [line for line in lines if ENDED.search(line)]
     if not tokenized and len(ended) > 0.5 * len(lines):
         yield (f"{where}{_share(ended, lines)} of the sentences end in a word with its full stop, "
@@ -111,9 +111,9 @@ def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVoc
         if share > UNKNOWN:
             words = list(chain.from_iterable(sentences))
             long = np.mean([len(word) for word in words]) > SPACED / 2
-            why = "; the words seem not to be divided by spaces" if long else ""
-            yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}: cut "
-                   f"words into pieces with {remedy}, or keep rarer ones with a lower min_count")
+            why = "; spaces do not seem to separate the words" if long else ""
+            yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}: "
+                   f"cut them into pieces with {remedy}, or keep rarer ones with a lower min_count")
             return
 
 
@@ -123,7 +123,7 @@ def _long(where: str, sentences: Sentences) -> Iterator[str]:
     far = lengths > max(LONG, LONGER * usual)
     if far.any():
         yield (f"{where}{far.mean():.1%} of the sentences are far longer than the rest, up to "
-               f"{lengths.max():,} tokens where 95 % have at most {usual:.0f}: leave them out with "
+               f"{lengths.max():,} tokens, but 95 % have at most {usual:.0f}: leave them out with "
                f"max_length {max(1, round(2 * usual))}")
 
 

@@ -1,4 +1,4 @@
-"""The user's own text, as a run remembers it: its files, how they are cut, and their digest.
+"""A user's own text in a run: its files, how they are tokenized, and their digest.
 
 A path stands for a text: the digest decides which file it is, and one that was moved is searched
 for near the run. A checkpoint keeps the fields of UserPairs for pairs and those of UserText for
@@ -32,7 +32,7 @@ NEWER = ("drawn", "skip_blank")     # not saved where off, as in runs of version
 
 @dataclass(kw_only=True)
 class UserFiles:
-    """The user's files to learn from and to validate on; without the latter a share is held out.
+    """A user's files for training and validation; without the latter, a share is held out.
 
     lowercase: lowercase the text; tokenize: cut words and punctuation apart.
     digest: of the files when the run began, by which `load` finds them, and notices that they have
@@ -70,7 +70,7 @@ class UserFiles:
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return how the files are cut; lowercase None: as they are."""
+        """Return how the files are tokenized; lowercase None: as they are."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
@@ -82,10 +82,9 @@ class UserFiles:
         for split in splits:
             if split not in self.splits:
                 names = [name for name in self.FILES if not name.startswith("valid")]
-                raise ValueError(
-                    f"there is no {split!r} split of {self._first()}, only train and valid: choose "
-                    f"one of them, or give other files as {' and '.join(names)}"
-                )
+                raise ValueError(f"{self._first()} has no {split!r} split, only train and valid: "
+                                 "choose one of them, or give other files as "
+                                 f"{' and '.join(names)}")
         for name, path in self._found().items():
             setattr(self, name, str(path))
         parts = dict(zip(self.splits, self._parts()))
@@ -121,13 +120,12 @@ class UserFiles:
         looked_at = ", ".join(map(short_path, dict.fromkeys(chain(*found.values()))))
         what = f"{looked_at}: the text has changed since this run began"
         for path in [path for path in saved.values() if not _readable(path)][:1]:
-            what = (f"{short_path(path)} does not exist, and {looked_at} is another text, or has "
-                    "changed since this run began")
-        raise ValueError(
-            f"{what}: bring the old files back, or train again in another folder")
+            what = (f"{short_path(path)} does not exist, and {looked_at} is a different text, or "
+                    "has changed since this run began")
+        raise ValueError(f"{what}: restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
-        """Return the files that may be the one of this path, each once, its own first.
+        """Return the files that may be the file of this path, each once, the path itself first.
 
         Near the run: any folder above it, with any end of the path, so a path that was relative to
         the run's still is. Only a digest can tell.
@@ -152,12 +150,12 @@ class UserFiles:
         nearby = "" if self.folder is None else (
             f", nor {_pure(path).name} in {short_path(self.folder.absolute())}, a folder above it "
             "or the current folder")
-        advice = "bring the file back, or give its new path to the command that trained the run"
+        advice = "restore the file, or give its new path to the command that trained the run"
         zipped = path.suffix == ".gz"
         other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")
         for file in self._candidates(other)[:1]:
-            nearby += f"; {short_path(file)} has other bytes, and by these a run knows its text"
-            advice = "bring the packed file back" if zipped else "unpack it, under the old name"
+            nearby += f"; {short_path(file)} has other bytes, by which a run recognizes its text"
+            advice = "restore the packed file" if zipped else "unpack it, under the old name"
         raise FileNotFoundError(f"{short_path(path)} does not exist{nearby}: {advice}")
 
 
@@ -174,7 +172,7 @@ def _readable(path: Path) -> bool:
 
 
 def _pure(path: Path) -> PurePath:
-    """Return the path by the rules of the system where the run was trained."""
+    """Return the path in the syntax of the system on which the run was trained."""
     return (PurePosixPath if str(path).startswith("/") else PureWindowsPath)(path)
 
 
@@ -214,13 +212,11 @@ class UserPairs(UserFiles):
         check_flags(drawn=self.drawn, skip_blank=self.skip_blank)
         if self.columns is not None and len(self.columns) != 2:
             raise ValueError(
-                f"columns = {self.columns}: expected two, the source's and the target's")
+                f"columns = {self.columns}: expected two columns, of source and target")
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
-            raise ValueError(
-                "a validation file is given for one side only: give valid_source and "
-                "valid_target, or neither, and a share of the pairs is held out"
-            )
+            raise ValueError("only one of two validation files was given: give both valid_source "
+                             "and valid_target, or neither, to hold out a share of the pairs")
         super().__post_init__()
 
     def load(self, *splits: str) -> list:
@@ -234,7 +230,7 @@ class UserPairs(UserFiles):
         return [self._draw(pairs) for pairs in parts] if self.drawn else parts
 
     def _draw(self, pairs: list[Pair]) -> list[Pair]:
-        """`count` of the pairs, in their order."""
+        """Draw `count` of the pairs, in their order."""
         rng = np.random.default_rng(self.held_out_seed)
         return [pairs[k] for k in sorted(rng.permutation(len(pairs))[:self.count])]
 
@@ -265,9 +261,8 @@ class UserText(UserFiles):
     def __post_init__(self) -> None:
         check_flags(characters=self.characters)
         if self.characters and self.tokenize:
-            raise ValueError(
-                "tokenize cuts text into words, and characters into letters: give one of them"
-            )
+            raise ValueError("tokenize splits text into words, and characters into single "
+                             "characters: give only one of them")
         super().__post_init__()
 
     def _tokenizer(self) -> str:

@@ -1,4 +1,4 @@
-"""Pretrained word vectors in text: GloVe, word2vec and fastText, plain or gzipped.
+"""Read pretrained word vectors from text: GloVe, word2vec and fastText, plain or gzipped.
 
 A line has a word and its numbers, separated by spaces; word2vec and fastText begin with a line of
 two numbers, words and size. As these files are found: a word may contain spaces (`. . .` in GloVe
@@ -115,11 +115,11 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise ValueError(f"{path} is damaged after line {number} ({error}); copy or download "
                              "it again") from None
     if not number:
-        raise ValueError(f"{path} is empty: expected lines of a word and its numbers")
+        raise ValueError(f"{path} is empty: expected lines with a word and its numbers")
 
 
 def _size(path: Path, first: bytes) -> tuple[int, bool]:
-    """→ the numbers of a vector, and whether the first line is a header that says so."""
+    """Return the size of a vector, and whether the first line is a header with that size."""
     parts = first.split()
     if len(parts) == 2 and all(part.isdigit() and int(part) for part in parts):
         return int(parts[1]), True
@@ -133,7 +133,7 @@ def _size(path: Path, first: bytes) -> tuple[int, bool]:
 
 
 def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, bytes]:
-    """→ the word of a line, which may have spaces, and its numbers."""
+    """Split a line into its word, which may contain spaces, and its numbers."""
     if b"  " in line:
         line = b" ".join(line.split())
     extra = line.count(b" ") - size
@@ -155,7 +155,7 @@ def _vector(path: Path, number: int, numbers: bytes) -> Array:
         raise ValueError(
             f"{path}, line {number}: {error}; expected numbers after the word") from None
     if not np.isfinite(vector).all():
-        raise ValueError(f"{path}, line {number}: a number that is not finite; remove this line")
+        raise ValueError(f"{path}, line {number}: a number is not finite; remove this line")
     return vector
 
 

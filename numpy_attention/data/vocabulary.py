@@ -38,9 +38,8 @@ class Vocabulary:
         self.tokens = [str(token) if isinstance(token, str) else token
                        for token in as_list("tokens", tokens, "tokens")]
         if not self.tokens:
-            raise ValueError(
-                "a vocabulary needs at least one token besides the special ones; got none"
-            )
+            raise ValueError("a vocabulary needs at least one token in addition to the special "
+                             "ones, got none")
         self._ids: dict[str, int] = {}
         for index, token in enumerate(self.tokens):
             if not isinstance(token, str):
@@ -55,7 +54,7 @@ class Vocabulary:
                 )
             if token in self._ids:
                 before = self._ids[token] - len(SPECIAL_TOKENS)
-                raise ValueError(f"token {index}, {token!r}, occurs before, as token {before}")
+                raise ValueError(f"token {index}, {token!r}, repeats token {before}: leave it out")
             self._ids[token] = len(SPECIAL_TOKENS) + index
 
     @classmethod
@@ -71,10 +70,8 @@ class Vocabulary:
         at_least(0, max_size=max_size)
         check_whole("min_count", min_count, 1)
         if max_size is not None and max_size <= len(SPECIAL_TOKENS):
-            raise ValueError(
-                f"max_size = {max_size} leaves no room besides the {len(SPECIAL_TOKENS)} special "
-                "tokens"
-            )
+            raise ValueError(f"max_size = {max_size} must be larger than {len(SPECIAL_TOKENS)}, "
+                             "the number of special tokens")
         counts = Counter(chain.from_iterable(_checked(sentences)))
         for token in SPECIAL_TOKENS:
             counts.pop(token, None)
@@ -83,10 +80,8 @@ class Vocabulary:
         kept = [token for token, count in counts.items() if count >= min_count]
         if not kept:
             most = max(counts.values())
-            raise ValueError(
-                f"min_count = {min_count} leaves no token: the most frequent one occurs {most} "
-                f"time(s), so give at most min_count = {most}"
-            )
+            raise ValueError(f"min_count = {min_count} leaves no token: the most frequent one "
+                             f"occurs {most} time(s), so give min_count = {most} or less")
         kept.sort(key=lambda token: (-counts[token], token))
         if max_size is not None:
             kept = kept[:max_size - len(SPECIAL_TOKENS)]
@@ -178,9 +173,8 @@ def check_id(id: Any, vocabulary: Sized) -> None:
     if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
         raise TypeError(f"an id is {typed_repr(id)}: expected a whole number")
     if not 0 <= id < len(vocabulary):
-        raise ValueError(
-            f"id {id} is not in this vocabulary, whose ids go from 0 to {len(vocabulary) - 1}"
-        )
+        raise ValueError(f"id {id} is not in this vocabulary, whose ids are 0 to "
+                         f"{len(vocabulary) - 1}")
 
 
 def _checked(sentences: Any) -> Iterable[Sequence[str]]:

@@ -41,8 +41,7 @@ def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
-        raise ValueError("no ids to read: expected at least one, usually </s>, "
-                         "after which a text begins")
+        raise ValueError("no ids to read: expected at least one, usually </s>, which starts a text")
     seen = []
     for id in ids:
         log_probs, weights, state = _next(model, id, state)
@@ -69,7 +68,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     ArithmeticError if log p is not a number or nothing is left to choose from.
     """
     check_methods("model", model, "a language model", "next")
-    check_kind("start", start, Reading, "a Reading, as `read` gives")
+    check_kind("start", start, Reading, "a Reading, as `read` returns")
     check_generator(rng)
     check_flags(reset=reset)
     check_whole("length", length, 1)
@@ -111,11 +110,11 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
         raise TypeError(f"log_p is {typed_repr(log_p)}: expected an array of floats (V,)")
-    check_shape("log_p", log_p, (None,), "(V,)", "of one token alone")
+    check_shape("log_p", log_p, (None,), "(V,)", "give those of a single token")
     check_generator(rng)
     _check(temperature, top_k, top_p)
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN
-        raise ArithmeticError("log_p has NaN in it, or nothing to choose from")
+        raise ArithmeticError("log_p contains NaN, or is −inf for every token")
     if temperature == 0:
         return int(log_p.argmax())
     with np.errstate(over="ignore"):
@@ -141,7 +140,6 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
     """Return the ids never chosen. Raises TypeError for no Reading, ValueError for unknown ids."""
     if not isinstance(start.log_probabilities, np.ndarray):
-        raise TypeError(
-            f"start holds {typed_repr(start.log_probabilities)}: expected a Reading, as "
-            "`read` gives")
+        raise TypeError(f"start contains {typed_repr(start.log_probabilities)}: expected a "
+                        "Reading, as `read` returns")
     return never_chosen(never, len(start.log_probabilities))

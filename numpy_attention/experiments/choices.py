@@ -1,4 +1,4 @@
-"""From what a user chooses to the settings of a model, for a text."""
+"""Turn a user's choices into the settings of a model for a text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ SIZE = 200      # of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
-    """Settings with a user-defined class for each FILE.py:CLASS; kinds: what each must be."""
+    """Replace each FILE.py:CLASS in settings by its class; kinds: the kind that each must have."""
     return {name: custom_class(value, kinds[name])
             if name in kinds and registry.is_custom_code(value) else value
             for name, value in settings.items()}
@@ -26,7 +26,7 @@ def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
-    """A translator's settings, with the length of the longest source if its score asks for it."""
+    """Add the length of the longest source to a translator's settings if its score needs it."""
     if "attention" in settings:
         score = registry.resolve("attention", settings["attention"], registry.SCORES)
         if registry.accepted_kwargs(score.create, longest=None):
@@ -36,7 +36,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """A model with its attention and window; those of RNNsearch, and global, are left out."""
+    """Name a translator with its attention and window, except for the defaults."""
     parts = [model]
     if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
         parts.append(brief_name(settings["attention"]))
@@ -46,14 +46,14 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """A name, or that of a class, as a part of a folder's name."""
+    """Return a name, or the name of a class, as part of a folder's name."""
     return choice.__name__ if isinstance(choice, type) else choice
 
 
 def language_model(text: Text, training: LanguageModelTraining, attention: str | type = "none",
                    hidden: int | None = None, embedding: int | None = None,
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
-    """→ the name and the settings of a language model, for `LanguageModelRun.create`.
+    """Return the name and settings of a language model, for `LanguageModelRun.create`.
 
     hidden, embedding: one follows from the other, without both the embedding is SIZE; parameters:
     the largest sizes within that number, instead of these. ValueError: sizes that do not fit.
@@ -75,19 +75,19 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     embedding = embedding or (max(hidden // parts, 1) if hidden else SIZE)
     hidden = hidden or parts * embedding
     if attention == "none" and settings.get("tied") and hidden != embedding:
-        raise ValueError(f"hidden = {hidden} and embedding = {embedding}: tied weights need equal "
-                         "sizes, give one of them, or untied weights")
+        raise ValueError(f"hidden = {hidden} and embedding = {embedding} must be equal with tied "
+                         "weights: give only one of them, or untie the weights")
     return name, settings | {"hidden": hidden, "embedding": embedding}
 
 
 def usual_min_count(text: Text) -> int:
-    """1 for characters and for a text with its own <unk>, which have no rare words; else 2."""
+    """Return the default min_count: 1 for characters and for a text with its own <unk>, else 2."""
     prepared = text.unit == "characters" or any("<unk>" in sentence for sentence in text.sentences)
     return 1 if prepared else 2
 
 
 def prompt_from(text: Text, form: TextForm) -> str:
-    """The beginning of a text: three words, or up to 20 characters of a line."""
+    """Return the beginning of a text: three words, or up to 20 characters of a line."""
     first = next((sentence for sentence in text.sentences if sentence), [])
     if form.tokenizer == "characters":
         return form.text(first[:20]).split("\n")[0]

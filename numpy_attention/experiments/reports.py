@@ -1,4 +1,4 @@
-"""Runs, their figures, and corpora in lines of text; learning curves."""
+"""Describe runs, their figures, and corpora in lines of text; plot learning curves."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, an
 
 
 def describe(run: Any) -> str:
-    """A model in a line: name, or cells, sizes and attention, and its parameters."""
+    """Describe a model in a line: name, or cells, sizes and attention, and its parameters."""
     line = run.name
     if run.KIND == "writer":
         settings = settings_of(run.name) | run.settings
@@ -46,7 +46,7 @@ def describe(run: Any) -> str:
 
 
 def describe_reading(writer: LanguageModelRun, streams: int) -> str:
-    """How a language model reads a text, and whether state and memory are carried on."""
+    """Describe how a language model reads a text, and whether state and memory are carried on."""
     how = writer.training
     if how.state == "sentence":
         return "state reset at every sentence"
@@ -63,14 +63,14 @@ def describe_reading(writer: LanguageModelRun, streams: int) -> str:
 
 
 def describe_data(data: Any, run: Any, streams: int) -> str:
-    """How many pairs, or how a text is read."""
+    """Describe data: the number of pairs, or how a text is read."""
     if run.KIND == "translator":
         return f"{len(data):,} pairs"
     return describe_reading(run, streams)
 
 
 def lines_of_vectors(run: Any) -> Iterator[str]:
-    """How many words of each vocabulary have pretrained vectors."""
+    """Report how many words of each vocabulary have pretrained vectors."""
     for name, part in zip(run.VOCABULARIES, run.EMBEDDINGS):
         if part in run.vectors:
             read = run.vectors[part]
@@ -85,7 +85,7 @@ def lines_of_vectors(run: Any) -> Iterator[str]:
 
 
 def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Draw the learning curves. ArithmeticError: training has diverged, nothing is finite."""
+    """Plot the learning curves. ArithmeticError: training diverged, nothing is finite."""
     kinds = ("train_perplexity", "valid_perplexity")
     known = [line[kind] for line in history for kind in kinds if kind in line]
     if not any(map(math.isfinite, known)):
@@ -98,7 +98,7 @@ def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
 
 
 def lines_of_figures(figures: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of what a run's `measure`, or the cloze test, found, with intervals."""
+    """Format the results of `measure` or the cloze test as lines, with intervals."""
     if "gain" in figures:
         yield from lines_of_cloze(figures)
     elif "bleu" in figures:
@@ -164,7 +164,7 @@ def lines_of_writer(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_on_unknown(figures: Mapping[str, Any]) -> Iterator[str]:
-    """A line if many of the predicted words are <unk>, which makes perplexity small."""
+    """Yield a line if many predicted words are <unk>, which makes perplexity small."""
     if figures.get("unknown", 0) >= MANY_UNKNOWN:
         yield (f"{100 * figures['unknown']:.0f} % of the words to predict are <unk>, which is easy "
                "to predict: this perplexity is too small, and compares only with that of models of "
@@ -172,7 +172,7 @@ def lines_on_unknown(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
-    """A figure with its interval, " [low, high]", if it has one."""
+    """Format a figure with its interval, " [low, high]", if it has one."""
     text = f"{figures[name]:8.{digits}f}"
     if f"{name}_low" in figures:
         low, high = (figures[f"{name}_{end}"] for end in ("low", "high"))
@@ -181,7 +181,7 @@ def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
 
 
 def signed(more: Interval) -> str:
-    """A difference with its interval."""
+    """Format a difference with its interval."""
     return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
 
 
@@ -195,14 +195,14 @@ def lines_of_cloze(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_question(question: Question, log_p: Array) -> Iterator[str]:
-    """A question, its answer, and the candidates with their log p, the most likely first."""
+    """Format a question, its answer, and the candidates with their log p, most likely first."""
     ranked = [f"{question.candidates[k]} {log_p[k]:.2f}" for k in np.argsort(-log_p, kind="stable")]
     yield f"\n  {' '.join(question.filled('_____'))}\n    answer: {question.word}"
     yield f"    log p: {', '.join(ranked)}"
 
 
 def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
-    """What figures depend on, as `provenance` returns it."""
+    """Format the result of `provenance`."""
     yield (f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
            f"{known['seed']}, {plural(known['threads'], 'thread')};")
     yield (f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "
@@ -210,7 +210,7 @@ def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A recipe's figures, with their baselines."""
+    """Format the figures of a recipe with their baselines."""
     first = lines[0]
     yield (f"{first['parameters']:,} parameters, {first['minutes']:.1f} minutes of training, "
            f"{first['threads']} thread(s)")
@@ -227,7 +227,7 @@ def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Itera
 
 
 def lines_of_ablation(found: Ablation) -> Iterator[str]:
-    """A row for each change and each group of words, and the verdict."""
+    """Format a row for each change and group of words, and the verdict."""
     for change, what in CHANGES.items():
         yield f"  {change}: {what}"
         for one in found.costs:
@@ -238,7 +238,7 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 
 
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
-    """A table with a row for each run; more: what it loses beyond the first one."""
+    """Format a table with a row for each run; more: the additional loss over the first run."""
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
     head = ["", "undisturbed", f"mean of the next {max(excess)}",
@@ -253,7 +253,7 @@ def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) ->
 
 def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
-    """The groups of words, with a row in each for each run; more: than the first one."""
+    """Format a row for each run in each group of words; more: the loss above the first."""
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))
     for words, count in next(iter(found.values())).tokens.items():
@@ -264,12 +264,12 @@ def lines_of_distances(found: Mapping[str, Distances],
 
 
 def group_of(words: str) -> str:
-    """A group of words, as a picture has it."""
+    """Return the label of a group of words in a figure."""
     return "all words" if words == "all" else words
 
 
 def lines_of_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table, the first column to the left, the others to the right."""
+    """Format a table, the first column left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     for first, *others in rows:
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
@@ -279,7 +279,7 @@ def lines_of_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def lines_of_corpus(corpus: Any) -> Iterator[str]:
-    """The sizes of a corpus's splits, and examples of the last, with the word links of pairs."""
+    """Describe the splits of a corpus, with examples of the last and word links of pairs."""
     pairs: Any
     for split in SPLITS:
         if corpus.kind == "parallel":

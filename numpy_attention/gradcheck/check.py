@@ -151,8 +151,8 @@ class Check:
         found = self.parameters | dict(float_arrays(self.inputs, "input"))
         for name, array in found.items():
             if array.dtype != np.float64:
-                raise TypeError(f"{name} is {array.dtype}, a gradient check needs float64: "
-                                "use astype(np.float64)")
+                raise TypeError(f"{name} is {array.dtype}, but a gradient check needs float64: use "
+                                "astype(np.float64)")
         return found
 
     @property
@@ -178,9 +178,9 @@ class Check:
         self.upstream = [random_like(output, rng) for output in outputs]
         if not any(array.size for _, array in arrays_within(self.upstream, "output")):
             shapes = [getattr(output, "shape", None) for output in outputs]
-            raise ValueError(f"{self.title}: nothing can be checked, for the outputs of forward "
-                             f"have no elements (their shapes: {join_words(map(str, shapes))}): "
-                             "return arrays with elements")
+            raise ValueError(f"{self.title}: nothing can be checked, because the outputs of "
+                             "forward have no elements (their shapes: "
+                             f"{join_words(map(str, shapes))}): return arrays with elements")
 
     def loss(self):
         *outputs, _ = self.forward(*self.inputs)
@@ -255,5 +255,5 @@ class Check:
         """Raise TypeError if the forward computes with less precision than float64."""
         problem = low_precision(self)
         if problem:
-            raise TypeError(f"{self.title}: {problem}, which is too coarse for differences: "
+            raise TypeError(f"{self.title}: {problem}, which is too coarse for finite differences: "
                             "compute in float64, without random numbers")

@@ -26,9 +26,10 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 def check_passes(target, forward, backward):
     """Raise TypeError if the target lacks one of the two passes."""
     if isinstance(target, type):
-        raise TypeError(f"target is the class {target.__name__}: expected an object of it, or None")
+        raise TypeError(f"target is the class {target.__name__}: expected an instance of it, or "
+                        "None")
     if isinstance(target, Module) and not is_dataclass(target):
-        raise TypeError(f"{type(target).__name__} is a Module and no dataclass: write "
+        raise TypeError(f"{type(target).__name__} is a Module but not a dataclass: write "
                         "@dataclass(eq=False) above it")
     for name, function in (("forward", forward), ("backward", backward)):
         if callable(function):
@@ -42,9 +43,9 @@ def check_passes(target, forward, backward):
 
 def way_out(target, name):
     if hasattr(target, "read") and hasattr(target, "step"):
-        return "an attention steps: wrap it, forward, backward = protocol(attention, mask)"
+        return "an attention works in steps: use forward, backward = protocol(attention, mask)"
     if hasattr(target, "step") or hasattr(target, "_step"):
-        return ("a cell steps: derive its class from Cell, whose forward and backward loop over "
+        return ("a cell works in steps: derive it from Cell, whose forward and backward loop over "
                 "the steps")
     return f"write it as a method of the class, or pass {name}="
 
@@ -54,11 +55,11 @@ def check_attention(attention):
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
-        raise TypeError(f"attention is {typed_repr(attention)}: expected an attention, with "
+        raise TypeError(f"attention is {typed_repr(attention)}: expected an object with "
                         f"{', '.join(wanted)}")
     if missing:
         raise TypeError(f"{type(attention).__name__} has no {' and no '.join(missing)}: an "
-                        f"attention has {', '.join(wanted)}")
+                        f"attention needs {', '.join(wanted)}")
 
 
 def check_elements(arrays):
@@ -69,7 +70,7 @@ def check_elements(arrays):
                              "give it sizes above 0")
         if array.dtype.kind == "f" and np.isnan(array).any():
             raise ValueError(f"{name} is not finite, {int(np.isnan(array).sum())} of {array.size} "
-                             "elements are NaN: fill it with numbers, randomize fills parameters")
+                             "elements are NaN: fill it with numbers; randomize fills parameters")
 
 
 def check_inputs(inputs, variables):
@@ -95,8 +96,8 @@ def is_uncheckable(value):
 def problem_of(value, name):
     """Return why the gradient of an input cannot be checked, and what to do about it."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
-        return (f"{name} is {value.dtype}: pass its real and its imaginary part as two arrays of "
-                "float64")
+        return (f"{name} is {value.dtype}: pass its real and imaginary parts as two float64 "
+                "arrays")
     if isinstance(value, np.ndarray):
         return f"{name} is {value.dtype}: convert it with astype(np.float64)"
     if isinstance(value, (int, float, np.generic)):
@@ -104,7 +105,7 @@ def problem_of(value, name):
     if isinstance(value, (list, tuple)):
         kind = type(value).__name__
         return f"{name} is a {kind} without arrays: convert it with np.array(…, dtype=np.float64)"
-    return f"{name} is {typed_repr(value)}: pass the arrays of float64 in it as inputs"
+    return f"{name} is {typed_repr(value)}: pass its float64 arrays as inputs"
 
 
 # ---- what backward returns ----------------------------------------------------------------------
@@ -177,7 +178,7 @@ def warn_of_numbers(check, stacklevel):
             what = f"a {type(value).__name__}"
             warnings.warn(f"{name}{where(module, field)} is {what}, and forward computes with it: "
                           "it is not a parameter, so it is neither checked nor trained. Make it an "
-                          "array, of shape (1,) for one number, or say "
+                          "array, of shape (1,) for one number, or write "
                           'field(metadata={"fixed": True})', NotAParameter, stacklevel)
 
 

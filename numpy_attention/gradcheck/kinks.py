@@ -216,4 +216,4 @@ def low_precision(check):
                             lambda _, array: array.dtype in (np.float32, np.float16))
     if place is not None:
         return f"the function computes in float32, {describe_place(place)}"
-    return "the function computes in float32, or with as few digits"
+    return "the function computes in float32, or with similar precision"

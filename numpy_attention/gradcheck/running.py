@@ -86,7 +86,7 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
         raise BrokenPipeError
     if status not in (PASSED, FAILED):
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
-        raise ChildProcessError(f"{name} has ended its process, with {how}: nothing was checked")
+        raise ChildProcessError(f"{name} ended its process with {how}: nothing was checked")
     return status - PASSED
 
 

@@ -49,9 +49,8 @@ def compiled(fastmath):
 
 
 def _warn_of_no_folder():
-    warnings.warn(
-        "numba finds no folder to keep compiled kernels in, so every process compiles them "
-        "again: set NUMBA_CACHE_DIR to a folder that you may write", RuntimeWarning)
+    warnings.warn("numba found no folder for its cache, so every process compiles the kernels "
+                  "again: set NUMBA_CACHE_DIR to a folder that you can write to", RuntimeWarning)
 
 
 kernel = compiled(FLAGS)

@@ -53,7 +53,7 @@ class AttentiveLanguageModel(LanguageModel):
         """
         strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
         if strange:
-            raise ValueError(f"{', '.join(strange)}: expected settings of a readout, which are "
+            raise ValueError(f"unknown settings {', '.join(strange)}: those of a readout are "
                              f"{', '.join(ReadoutConfig.__match_args__)}")
         choice = ReadoutConfig(attention, **reading)
         check_sizes(choice.roles, hidden=hidden)
@@ -119,7 +119,6 @@ def both(state):
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:
-        raise TypeError(
-            f"state is {typed_repr(state)}: expected None, or what this model gave, the "
-            "states of its cells and the memory of its reader")
+        raise TypeError(f"state is {typed_repr(state)}: expected None, or a state that this model "
+                        "returned: the states of its cells and the memory of its readout")
     return state

@@ -32,7 +32,7 @@ class Ensemble:
     def __post_init__(self):
         check_list("models", self.models, "models")
         if len(self.models) < 2:
-            raise ValueError(f"an ensemble of {len(self.models)} models: expected at least 2")
+            raise ValueError(f"an ensemble needs at least 2 models, got {len(self.models)}")
         for k, model in enumerate(self.models):
             check_methods(f"number {k} of the models", model, "a model", "losses", "next")
 

@@ -120,8 +120,7 @@ class LuongTranslator(TeacherForced):
         check_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
         kind = resolve("cell", cell, CELLS)
         if bidirectional and hidden % 2:
-            raise ValueError(f"hidden = {hidden} cannot be shared by two directions: expected an "
-                             "even number")
+            raise ValueError(f"hidden = {hidden} must be even, to be shared by two directions")
         values = initial_values(init, PAPER)
         sizes = [embedding] + [hidden] * layers
 

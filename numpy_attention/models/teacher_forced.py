@@ -90,7 +90,7 @@ class TeacherForced(Module):
         check_mask(mask, source.shape, "(S, B)")
         if len(mask) == 0 or not mask[0].all():
             raise ValueError("a source sentence of the batch is empty, expected at least its </s>: "
-                             "drop empty sentences")
+                             "remove empty sentences")
         return None if rows is None else position_ids(len(source), rows)
 
     def _embed(self, embedding, ids, rng=None, row_ids=None):

@@ -1,4 +1,4 @@
-"""A run as a dict that JSON can hold: its settings, its words, its parts, and every array.
+"""Export a run as a dict for JSON: its settings, words, parts, and every array.
 
     {
       "kind": "translator", "family": "rnnsearch", "title": …, "settings": {…}, "training": {…},
@@ -52,7 +52,7 @@ def exported(
     learned: Mapping[str, Any] | None = None,
     script: str = "",
 ) -> dict[str, Any]:
-    """A Translator or LanguageModelRun for a page; examples: its Pairs, or sentences.
+    """Export a Translator or LanguageModelRun for a page; examples: its Pairs, or sentences.
 
     form: how its raw text is cut. checkpoints: {label: the arrays that it had then, by name}.
     learned: what is known of the text that it learned from, as `runs.text_facts` gives it.
@@ -91,7 +91,7 @@ def exported(
 
 
 def vocabularies_of(trained: Any) -> dict[str, Any]:
-    """{side: its words in the order of their ids, or {"pieces": them}}. ValueError: neither."""
+    """Return {side: its words by id, or {"pieces": them}}. ValueError: neither."""
     found: dict[str, Any] = {}
     for name in trained.VOCABULARIES:
         vocabulary = getattr(trained, name)
@@ -102,13 +102,13 @@ def vocabularies_of(trained: Any) -> dict[str, Any]:
             ids = range(len(SPECIAL_TOKENS), len(vocabulary))
             found[side] = {"pieces": [vocabulary.token(id) for id in ids]}
         else:
-            raise ValueError(f"the {side} vocabulary is a {type(vocabulary).__name__}, and a page "
-                             "reads a Vocabulary or Subwords")
+            raise ValueError(f"the {side} vocabulary is a {type(vocabulary).__name__}, but a page "
+                             "supports only Vocabulary and Subwords")
     return found
 
 
 def example_of(example: Any) -> dict[str, Any]:
-    """A Pair with its gold links, or a sentence."""
+    """Return a Pair with its gold links, or a sentence, as a dict."""
     if isinstance(example, Pair):
         return {"source": list(example.source), "target": list(example.target),
                 "sure": sorted(map(list, example.sure)),
@@ -117,7 +117,7 @@ def example_of(example: Any) -> dict[str, Any]:
 
 
 def recorded(trained: Any, example: Any) -> dict[str, Any]:
-    """{"own": {words, rows, columns, weights}, "reference": …} of a translator and its pair.
+    """Return {"own": {words, rows, columns, weights}, "reference": …} of a translator and a pair.
 
     Of a language model "own" alone: its weights while it reads the sentence; None for NaN.
     """
@@ -142,23 +142,23 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
 
 
 def parts_of(model: Module, script: str = "") -> dict[str, Any]:
-    """{dotted name: {"kind", "fields"}} of a model and its parts, each once.
+    """Return {dotted name: {"kind", "fields"}} of a model and its parts, each once.
 
     ValueError: a part that neither the engine nor the script has, or both.
     """
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
     if both := sorted(own & kinds()):
-        raise ValueError(f"the script adds {', '.join(both)}, which the page already has: give "
-                         "your class another name, also in Python")
+        raise ValueError(f"the script adds {', '.join(both)}, which the page already has: rename "
+                         "your class, in Python too")
     known = kinds() | own
     found = {}
     for name, module in model.modules():
         kind = type(module).__name__
         if kind not in known:
-            raise ValueError(f"the model's {name or 'whole'} is a {kind}, which a page does not "
-                             "run: it runs the package's own models, and classes that a script "
-                             f"adds with Object.assign(KINDS, {{ {kind} }})")
+            raise ValueError(f"{name or 'the model'} is a {kind}, which a page cannot run: it runs "
+                             "the package's own models, and classes that a script adds with "
+                             f"Object.assign(KINDS, {{ {kind} }})")
         found[name] = {"kind": kind, "fields": {
             field.name: field_of(getattr(module, field.name), join(name, field.name), names)
             for field in fields(module)}}       # type: ignore[arg-type]
@@ -166,7 +166,7 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
 
 
 def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
-    """The value of a field by its dotted name; names: {id of a module: its name}."""
+    """Describe the value of a field by its dotted name; names: {id of a module: its name}."""
     if isinstance(value, np.ndarray):
         return {"array": name}
     if isinstance(value, Module):
@@ -177,12 +177,12 @@ def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
 
 
 def kinds() -> set[str]:
-    """The kinds of parts that the engine has."""
+    """Return the kinds of parts that the engine supports."""
     return set().union(*(kinds_in(path.read_text("utf-8")) for path in ENGINE.glob("*.js")))
 
 
 def kinds_in(script: str) -> set[str]:
-    """The kinds of parts that a script adds."""
+    """Return the kinds of parts that a script adds."""
     return {name for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", script)
             for name in re.findall(r"\w+", names)}
 
@@ -211,7 +211,7 @@ def megabytes(size: int) -> str:
 
 
 def characters(arrays: Mapping[str, Array], precision: str) -> int:
-    """How many characters of base64 the arrays take."""
+    """Count the base64 characters of the arrays."""
     numbers = {"float32": 4, "float16": 2, "byte": 1}
     total = 0
     for array in arrays.values():
@@ -222,7 +222,7 @@ def characters(arrays: Mapping[str, Array], precision: str) -> int:
 
 
 def kept(arrays: Mapping[str, Array], precision: str) -> dict[str, Any]:
-    """{dotted name: {"shape", …}}: the numbers as base64 text, as `engine/arrays.js` reads them."""
+    """Encode arrays as {dotted name: {"shape", …}} with base64 text, for `engine/arrays.js`."""
     return {name: kept_array(name, array, precision) for name, array in arrays.items()}
 
 
@@ -237,23 +237,24 @@ def kept_array(name: str, array: Array, precision: str) -> dict[str, Any]:
 
 
 def halves(name: str, array: Array) -> Array:
-    """The array in float16. ValueError: a number that is too large for it."""
+    """Convert an array to float16. ValueError: a number is too large for it."""
     with np.errstate(over="ignore"):
         found = array.astype("<f2")
     if not np.isfinite(found).all():
-        raise ValueError(f"{name} has numbers beyond float16's 65,504: use --precision float32")
+        raise ValueError(f"{name} has numbers beyond 65,504, the largest of float16: use "
+                         "--precision float32")
     return found
 
 
 def in_bytes(array: Array) -> tuple[Array, Array]:
-    """w_ij ≈ byte_ij scale_i with the largest of row i at ±127 → bytes (I, O), scales (I,)."""
+    """Quantize w_ij ≈ byte_ij scale_i, the largest of row i to ±127 → bytes (I, O), scales (I,)."""
     scales = np.abs(array).max(axis=1) / 127                                # (I,)
     divisors = np.where(scales > 0, scales, 1)[:, None]                     # (I, 1)
     return np.rint(array / divisors).astype(np.int8), scales
 
 
 def rounded(array: Array, precision: str) -> Array:
-    """The float32 array that a page of this precision computes with."""
+    """Return the float32 array with which a page of this precision computes."""
     if array.ndim < 2 or precision == "float32":
         return array.astype(np.float32)
     if precision == "float16":
@@ -263,5 +264,5 @@ def rounded(array: Array, precision: str) -> Array:
 
 
 def text_of(array: Array) -> str:
-    """An array's bytes as base64."""
+    """Encode the bytes of an array as base64."""
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")

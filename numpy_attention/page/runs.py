@@ -1,4 +1,4 @@
-"""Runs as they are shown in a page: loaded, with earlier checkpoints, examples, a static table."""
+"""Load runs for a page, with earlier checkpoints, examples, and a static table."""
 
 import re
 import sys
@@ -40,7 +40,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
                  corpus: str | None = None, split: str | None = None, count: int = 20,
                  checkpoints: Sequence[str] = (), code: Sequence[Any] | None = None,
                  script: str | Path | None = None) -> int:
-    """Write a page in which the runs of these folders work side by side; → its size in bytes.
+    """Write a page in which the runs of these folders work side by side; return its bytes.
 
     corpus, split, count: the source of the examples, and their number. checkpoints: earlier ones
     of the one run. code: user-defined files, as in `Trained.load`; of a run that has them, the
@@ -48,7 +48,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     the engine, so that they run. ValueError: runs of two kinds, several with checkpoints.
     """
     if checkpoints and len(folders) > 1:
-        raise ValueError(f"checkpoints belong to a single training, but {len(folders)} runs "
+        raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
                          "are given: give one")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
@@ -73,7 +73,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """The text of a file of JavaScript. ValueError: it is not UTF-8, or would end the element."""
+    """Read a JavaScript file. ValueError: it is not UTF-8, or would end the script element."""
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
@@ -84,16 +84,17 @@ def script_in(path: str | Path) -> str:
 
 
 def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
-    """The run of a folder. ValueError: it is not of the first's kind; and as `Trained.load`."""
+    """Load the run of a folder. ValueError: not of the kind of the first; and as `Trained.load`."""
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
-        raise ValueError(f"{first} is a {RUNS.get(wanted, wanted)}'s run and {folder} a "
-                         f"{RUNS.get(kind, kind)}'s: a page shows translators or language models")
+        raise ValueError(f"{first} is the run of a {RUNS.get(wanted, wanted)} and {folder} that of "
+                         f"a {RUNS.get(kind, kind)}: a page shows either translators or language "
+                         "models")
     return KINDS[kind].load(folder, code)
 
 
 def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Array]]:
-    """{label: arrays} of earlier checkpoints of the run's training, in the order given.
+    """Load {label: arrays} of earlier checkpoints of the run's training, in the given order.
 
     ValueError: one is of another model, or two of the same step.
     """
@@ -116,7 +117,7 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
 
 
 def text_facts(trained: Any) -> dict[str, Any]:
-    """Facts about the training text: languages, name, description, sentences, longest (in tokens).
+    """Describe the training text: languages, name, description, sentences, longest (in tokens).
 
     What is not known is None: the languages of a user's text, the size of a text that is gone.
     """
@@ -140,7 +141,7 @@ def text_facts(trained: Any) -> dict[str, Any]:
 
 def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
                 longest: int = LONGEST) -> list[Any]:
-    """Pairs or sentences spread over a split, after the one that the page opens with.
+    """Return pairs or sentences spread over a split, after the one with which the page opens.
 
     They have SHORTEST to longest words. None, with a warning, if there is no text.
     """
@@ -161,7 +162,7 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 
 
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
-    """The Pair or sentence that the page opens with, in a list; an empty list if none is good.
+    """Return the Pair or sentence with which the page opens, in a list; [] if none is good.
 
     All runs know its words. If there are such pairs with LINKS sure links, it is the one, of the
     first CANDIDATES, whose target words point at their links most often in the first run, by their
@@ -184,7 +185,7 @@ def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
 
 
 def table_of(trained: Any, title: str, examples: Sequence[Any]) -> str:
-    """The weights of the first example as a table, for browsers without JavaScript."""
+    """Format the weights of the first example as a table, for browsers without JavaScript."""
     if not examples:
         return ""
     example = examples[0]

@@ -1,4 +1,4 @@
-"""The page itself: a template, the engine, and the models as text that cannot become markup."""
+"""Write the page: a template, the engine, and the models as text that cannot become markup."""
 
 import html
 import json
@@ -21,7 +21,7 @@ ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str,
                static: str = "", script: str = "") -> int:
-    """Write a page of these exported models, whole or not at all; → its size in bytes.
+    """Write a page of these exported models atomically; return its size in bytes.
 
     static: HTML that is read where JavaScript does not run. script: the user's own, which follows
     the engine. OSError: it cannot be written.
@@ -34,7 +34,7 @@ def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str
 
 def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "",
             script: str = "") -> str:
-    """The page as one text."""
+    """Return the page as one text."""
     parts = {
         "title": html.escape(title),
         "style": (HERE / "page.css").read_text("utf-8"),
@@ -51,11 +51,11 @@ def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "",
 
 
 def engine() -> str:
-    """The engine's files, one after another."""
+    """Return the concatenated files of the engine."""
     return "\n".join((HERE / "engine" / f"{name}.js").read_text("utf-8") for name in ENGINE)
 
 
 def json_for_script(value: Any) -> str:
-    """JSON in ASCII without <, > and &: it ends no script and begins no markup."""
+    """Encode JSON in ASCII without <, > and &: it ends no script and begins no markup."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&]", lambda found: ESCAPES[found[0]], text)

@@ -81,8 +81,8 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
             f"cannot save as {short_repr(path.name)}: the name must end with .png, .pdf or "
             ".svg")
     if not is_folder(path.parent):
-        raise FileNotFoundError(f"cannot save {path}: there is no folder {path.parent}; "
-                                "make it first")
+        raise FileNotFoundError(f"cannot save {path}: the folder {path.parent} does not exist; "
+                                "create it first")
     figure = getattr(ax_or_figure, "figure", ax_or_figure)
     figure = getattr(figure, "figure", None) or figure                  # out of a subfigure
     if isinstance(figure, type) or not hasattr(figure, "savefig"):
@@ -122,7 +122,7 @@ def visible_cells(visible: ArrayLike, weights: Array) -> Array:
     """Return `visible` as an array. Raises ValueError unless it has booleans like the weights."""
     cells = np.asarray(visible)
     if cells.dtype != bool or cells.shape != weights.shape:
-        raise ValueError(f"visible must be booleans {weights.shape} like the weights, "
+        raise ValueError(f"visible must be booleans of the shape of the weights, {weights.shape}, "
                          f"got {cells.dtype} {cells.shape}")
     return cells
 

@@ -47,7 +47,7 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens:
     weights = check_heatmap(np.where(seen, weights, 0), sources, targets)
     gradients = np.where(seen, gradients, 0)
     if not np.isfinite(gradients).all():
-        raise ValueError("gradients hold NaN or infinity: check the model that computed them")
+        raise ValueError("gradients contain NaN or infinity: check the model that computed them")
 
     width = max(2.2, len(sources) * CELL + inches_of(targets)) + 1.0
     figure = new_figure(2 * width, max(2.4, len(targets) * CELL + inches_of(sources) + 1.1))

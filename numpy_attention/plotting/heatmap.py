@@ -94,7 +94,7 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
                          f"({T}, {S}): add '</s>' to the tokens, cut the weights, "
                          "or transpose them")
     if not np.isfinite(weights).all():
-        raise ValueError("weights hold NaN or infinity: check the model that computed them")
+        raise ValueError("weights contain NaN or infinity: check the model that computed them")
     return weights
 
 

@@ -75,7 +75,7 @@ def _visible(weights: Array) -> Array:
 
 def _check(weights: Array, visible: Array) -> None:
     if not np.isfinite(weights[visible]).all() or np.isinf(weights).any():
-        raise ValueError("weights hold infinity, or NaN where they are visible: "
+        raise ValueError("weights contain infinity, or NaN where they are visible: "
                          "check the model that computed them")
     if (weights < 0).any():
         raise ValueError(f"weights must not be negative, got {np.nanmin(weights):.4g}: "

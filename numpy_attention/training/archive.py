@@ -1,4 +1,4 @@
-"""The arrays of an untrusted `.npz` file.
+"""Read arrays from an untrusted `.npz` file.
 
 Only what `numpy.savez` writes for arrays of numbers is read: uncompressed members, each of which
 occurs once and is as long as its header says. So nothing is unpickled or unpacked, and no more
@@ -56,14 +56,14 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         name = member.filename
         if not name.endswith(".npy"):
-            raise InvalidArchive(path, name, "is not an array", "names that end with .npy")
+            raise InvalidArchive(path, name, "is not an array", "a name that ends with .npy")
         if name in seen:
-            raise InvalidArchive(path, name, "is there twice", "each once")
+            raise InvalidArchive(path, name, "occurs twice", "each name once")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-            raise InvalidArchive(path, name, "is compressed or encrypted", "arrays stored plainly")
+            raise InvalidArchive(path, name, "is compressed or encrypted", "a plain array")
         if member.file_size != member.compress_size or member.file_size > size:
             raise InvalidArchive(path, name, f"claims {member.file_size:,} bytes",
-                          "as many as the file has")
+                          "at most those of the file")
         seen.add(name)
 
 
@@ -80,7 +80,7 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Arr
     data = file.read()
     if dtype.kind not in "biu" and dtype.newbyteorder("=") not in DTYPES:
         what = "pickled objects, which are never loaded" if dtype.hasobject else repr(dtype.str)
-        raise InvalidArchive(path, name, f"holds {what}", "float32, float64, integers or booleans")
+        raise InvalidArchive(path, name, f"contains {what}", "float32, float64, integers or bools")
     size = math.prod(shape) * dtype.itemsize
     if size != len(data):
         raise InvalidArchive(path, name, f"has {len(data):,} bytes of values",

@@ -49,7 +49,7 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
-                f"{path}: {name} holds values that are not finite: use an earlier checkpoint")
+                f"{path}: {name} contains values that are not finite: use an earlier checkpoint")
     if "best" in arrays:        # an older file has one vector, in the order of its own parameters
         arrays |= _split(arrays.pop("best"), arrays)
     return arrays, about
@@ -73,12 +73,12 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise ValueError(f"{path} describes a model that does not fit into the memory ({error}); "
+        raise ValueError(f"{path} describes a model that does not fit in memory ({error}); "
                          f"{versions(about)}: use another copy, or a machine with more memory, or "
                          "train a smaller model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
-        raise ValueError(f"{path} is not understood ({reason}); {versions(about)}: use that "
+        raise ValueError(f"{path} cannot be loaded ({reason}); {versions(about)}: use that "
                          "version, or train again in another folder") from None
 
 
@@ -102,20 +102,21 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
                                 "of a run") from None
     arrays = archive.read(path, only)
     if "about" not in arrays:
-        raise ValueError(f"{path} is an .npz file, but not a checkpoint: it has no 'about' entry")
+        raise ValueError(f"{path} is an .npz file, but not a checkpoint: it has no 'about' entry; "
+                         "give the checkpoint.npz of a run")
     try:
         about = json.loads(bytes(arrays.pop("about")))
         deep = too_deep(about)
     except RecursionError:
         deep = True
     except ValueError:                              # numbers of thousands of digits among others
-        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is not a text of JSON; "
-                         "use another copy, or train again") from None
+        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is not valid JSON; use "
+                         "another copy, or train again") from None
     if deep:
-        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is nested too deep; use "
+        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is too deeply nested; use "
                          "another copy, or train again")
     if not isinstance(about, dict):
-        raise ValueError(f"{path} is not a checkpoint: its entry 'about' is {short_json(about)}, "
+        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is {short_json(about)}, "
                          "expected a dict")
     if about.get("format") != FORMAT:
         given = short_json(about.get("format"))

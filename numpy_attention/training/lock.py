@@ -36,8 +36,8 @@ def held(path: str | Path, what: str = "training") -> Iterator[None]:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(number)
-            raise BlockingIOError(f"another {what} is at work on {path}: wait for its end, or "
-                                  "choose another folder") from None
+            raise BlockingIOError(f"another {what} is using {path}: wait until it ends, or choose "
+                                  "another folder") from None
         except OSError:                                 # a file system without locks
             pass
         if _is_open_as(number, file):
@@ -62,7 +62,7 @@ def _lock_file(path: str | Path) -> Path:
 
 
 def _is_open_as(number: int, file: Path) -> bool:
-    """Whether an open file is the one that has this name now."""
+    """Whether an open file is still the file of this name."""
     try:
         return os.path.samestat(os.fstat(number), os.stat(file))
     except FileNotFoundError:

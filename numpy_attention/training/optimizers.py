@@ -1,4 +1,4 @@
-"""Optimizers: how a gradient moves the parameters. All work on the flat vectors, elementwise.
+"""Optimizers, which update the flat vector of parameters elementwise from its gradient.
 
     slots = optimizer.slots             names of the vectors that it keeps, of the weights' size
     optimizer.update(weights, gradient, vectors, step, rate, factor)

@@ -1,4 +1,4 @@
-"""The schema of a checkpoint's text, checked before any of it is used.
+"""Check the JSON text of a checkpoint against a schema before it is used.
 
 A schema is made of
 

@@ -1,4 +1,4 @@
-"""How a model is trained: each option with its default, its values and its purpose, in one place.
+"""Training settings: each option with its default, its values and its purpose.
 
 A field of `Training`, `TranslatorTraining` or `LanguageModelTraining` is made by `option`:
 
@@ -132,8 +132,8 @@ class Training:
             if value not in values and not (value is None and one.default is None):
                 raise ValueError(f"{one.name} {short_repr(value)}: expected {values.expected}")
         if self.schedule == "linear" and self.epochs > MOST_COUNTED:
-            raise ValueError(f"epochs = {self.epochs}: a linear schedule counts the steps of each "
-                             f"epoch before it begins, give at most {MOST_COUNTED:,}")
+            raise ValueError(f"epochs = {self.epochs}: a linear schedule counts the steps of all "
+                             f"epochs in advance, so give at most {MOST_COUNTED:,}")
 
 
 @dataclass
@@ -156,7 +156,7 @@ class TranslatorTraining(Training):
         if self.subwords and self.max_vocabulary:
             raise ValueError(
                 f"max_vocabulary = {self.max_vocabulary} has no effect with subwords = "
-                f"{self.subwords}, which spell every word: give one of them")
+                f"{self.subwords}, which can spell every word: give only one of them")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Data parallelism: each thread computes some rows of the batch; the gradients are added up.
+"""Data parallelism: each thread computes some rows of the batch, and gradients are summed.
 
 The loss is a sum over rows, so its gradient is a sum of gradients. Each thread adds those of its
 rows to its own gradient; then the threads add these up, each in its slice of the flat vectors.

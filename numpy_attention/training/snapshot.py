@@ -1,4 +1,4 @@
-"""The state of a training in a checkpoint: everything that the rest of the run depends on."""
+"""Save and restore everything on which the rest of a training depends."""
 
 import math
 from itertools import count
@@ -18,7 +18,7 @@ SETTINGS = ("average", "clip")
 
 
 def write(trainer: Any, path: str | Path) -> None:
-    """Write the checkpoint, whole or not at all; every rank calls this, the first one writes."""
+    """Write the checkpoint atomically; every rank calls this, and the first one writes."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
     state = trainer.state
     arrays |= _named(trainer.vectors) | {f"state/{i}": one for i, one in enumerate(leaves(state))}
@@ -45,18 +45,19 @@ def read(trainer: Any, path: str | Path) -> None:
     saved = about["trainer"]
     optimizer = _optimizer_of(trainer)
     if about["optimizer"] != optimizer:
-        raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, now "
-                         f"{optimizer}: resume with the same optimizer, or choose another path")
+        raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, but this "
+                         f"trainer has {optimizer}: resume with the same optimizer, or choose "
+                         "another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
         if saved[name] != now:
-            raise ValueError(f"{path} was trained with {name}={saved[name]}, now {now}: "
-                             "resume with the same settings, or choose another path")
+            raise ValueError(f"{path} was trained with {name}={saved[name]}, but this trainer has "
+                             f"{name}={now}: resume with the same settings, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
-        raise ValueError(f"{path} was trained in {saved['threads']} shares, threads of all ranks "
-                         f"together, which {ranks} ranks cannot take alike: start a number of "
-                         "ranks that divides them")
+        raise ValueError(f"{path} was trained with {saved['threads']} threads on all ranks "
+                         f"together, which {ranks} ranks cannot share equally: start a number of "
+                         "ranks that divides it")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     state = rebuild(about["state"], (f"state/{i}" for i in count()))
     _check_arrays(path, trainer, arrays, leaves(state), bool(best))
@@ -83,8 +84,8 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     missing = sorted(named - arrays.keys())
     unknown = sorted(arrays.keys() - named)
     if missing or unknown:
-        raise ValueError(f"{path} is not of this model and training: missing {missing[:4]}, "
-                         f"unknown {unknown[:4]}; resume the run that was saved")
+        raise ValueError(f"{path} does not belong to this model and training: missing "
+                         f"{missing[:4]}, unknown {unknown[:4]}; resume the run that was saved")
     for name, array in like.items():
         given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
         if given != expected:
@@ -105,9 +106,9 @@ def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
         wrong = (f"'trainer.position' is {position}, expected at most {batches}, the batches of "
                  "an epoch")
     elif position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
-        wrong = f"{position} batches of 0 tokens, or of 0 seconds, are behind it"
+        wrong = f"it counts {position} batches, but 0 tokens or 0 seconds"
     if wrong:
-        raise ValueError(f"{path} is not a whole checkpoint: {wrong}; use another copy")
+        raise ValueError(f"{path} is not a valid checkpoint: {wrong}; use another copy")
 
 
 def _named(vectors: dict[str, Array]) -> dict[str, Array]:

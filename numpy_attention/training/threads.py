@@ -1,4 +1,4 @@
-"""Threads that each run the whole step on their rows, and the memory that they reuse."""
+"""Threads that each run a whole step on their rows, and reuse of freed memory."""
 
 import ctypes
 import math
@@ -59,7 +59,7 @@ class Threads:
         try:
             others = [self._pool.submit(copy_context().run, f, k) for k in range(1, self.count)]
         except RuntimeError:
-            raise MemoryError(f"{self.count} threads cannot be started") from None
+            raise MemoryError(f"cannot start {self.count} threads") from None
         try:
             first = f(0)
         finally:
@@ -137,7 +137,7 @@ def cpu_quota(root: str | Path = "/sys/fs/cgroup",
 
 
 def _content(path: str | Path) -> str:
-    """Return the text of a file of the system, or "" if it has none."""
+    """Return the content of a system file, or "" if it does not exist."""
     try:
         return Path(path).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):

@@ -129,23 +129,22 @@ class Trainer:
                      expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None and is_folder(self.path):
-            raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a "
-                                    "file, such as checkpoint.npz in it")
+            raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a file, "
+                                    "such as checkpoint.npz in it")
         check_kind("about", self.about, dict, "a dict that JSON can hold")
         try:
             json.dumps(self.about)
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(f"about cannot be kept in a checkpoint: {error}; expected a dict that "
-                            "JSON can hold") from None
+            raise TypeError(f"about cannot be saved in a checkpoint: {error}; expected a dict that "
+                            "JSON can represent") from None
 
     def threads_here(self) -> int:
         """Return this rank's number of threads. Raises ValueError if ranks cannot share them."""
         assert self.threads is not None                 # __post_init__ has chosen it if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
-            raise ValueError(
-                f"{self.threads} threads and {self.ranks.count} ranks: expected as many threads on "
-                "each, so start a number of ranks that divides the threads")
+            raise ValueError(f"threads ({self.threads}) must be divisible by the number of ranks "
+                             f"({self.ranks.count})")
         return here
 
     @property
@@ -192,7 +191,7 @@ class Trainer:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """Save and raise Stopped if any rank has got a signal."""
+        """Save and raise Stopped if any rank has received a signal."""
         asked, warned = map(max, zip(*self.ranks.allgather((interrupt.asked, interrupt.warned))))
         if not asked and not warned:
             return
@@ -212,7 +211,7 @@ class Trainer:
 
     def _run_epoch(self, pool: Threads, grads: Sequence[Model], interrupt: Interrupt,
                    minutes: float | None) -> None:
-        """Train on the remaining batches of this epoch, until the time is over."""
+        """Train on the remaining batches of this epoch, or until the time is up."""
         order = self.order(self.seed, self.epoch)
         with bar_of(self.epoch + 1, len(order), self.position, pool.count, self.progress,
                     self.ranks.count) as bar:
@@ -268,7 +267,7 @@ class Trainer:
         return loss, batch.tokens
 
     def _end_epoch(self, pool: Threads) -> None:
-        """Write a line of history, note whether this epoch was the best, and begin the next."""
+        """Record the epoch in the history, compare it with the best, and begin the next."""
         line = self._line(pool)
         self.history.append(line)
         if "valid_loss" in line:
@@ -303,7 +302,7 @@ class Trainer:
         return line
 
     def _compare(self, valid_loss: float) -> None:
-        """Keep the parameters if they are the best so far; stop when patience has ended."""
+        """Keep the parameters if they are the best so far; stop when patience is exhausted."""
         if valid_loss < self.best_loss:
             self.best_loss = valid_loss
             self.best = checkpoint.parameters(self.model, "best")

@@ -40,7 +40,7 @@ def check_function(name: str, value: Any, expected: str) -> None:
 def check_generator(rng: Any, name: str = "rng") -> None:
     """Raise TypeError unless a value is a numpy Generator; a seed or a RandomState is not."""
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"{name} is {type(rng).__name__}: pass numpy.random.default_rng(seed)")
+        raise TypeError(f"{name} is {typed_repr(rng)}: expected numpy.random.default_rng(seed)")
 
 
 def check_flags(**flags: Any) -> None:
@@ -81,9 +81,8 @@ def check_text(name: str, value: Any) -> None:
     """Raise TypeError unless a value is a string, ValueError if it holds a lone surrogate."""
     check_kind(name, value, str, "a text")
     if not encodable(value):
-        raise ValueError(
-            f"{name} is {short_repr(value)}: half of a character (a lone surrogate) is not "
-            "text, take it out")
+        raise ValueError(f"{name} is {short_repr(value)}: a lone surrogate (half of a character) "
+                         "is not text, remove it")
 
 
 def encodable(text: str) -> bool:
@@ -130,7 +129,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
     except ValueError:                      # lists of unequal length
         array = np.empty(0, object)
     if array.dtype.kind not in "iu" and len(values) or array.ndim != 1:
-        raise TypeError(f"{name} holds {array.dtype}, expected integers: encode tokens with a "
+        raise TypeError(f"{name} contains {array.dtype}, expected integers: encode tokens with a "
                         "Vocabulary")
     return array
 
@@ -159,15 +158,15 @@ def check_tokens(name: str, tokens: Any) -> None:
         return                              # the common case is cheap
     check_list(name, tokens, "tokens")
     if isinstance(tokens, np.ndarray) and tokens.ndim != 1:
-        raise TypeError(f"{name} is an array of {tokens.ndim} dimensions: expected a list of "
+        raise TypeError(f"{name} is an array with {tokens.ndim} dimensions: expected a list of "
                         "tokens")
     for token in tokens:
         if not isinstance(token, str):
-            raise TypeError(f"{name} holds {typed_repr(token)}: expected tokens, which are strings")
+            raise TypeError(f"{name} contains {typed_repr(token)}: expected strings as tokens")
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
     """Raise TypeError if an item of a list has another type; the message gives its number."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
-            raise TypeError(f"{name}, number {n}, is {typed_repr(value)}: expected {expected}")
+            raise TypeError(f"{name}[{n}] is {typed_repr(value)}: expected {expected}")

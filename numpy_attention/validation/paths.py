@@ -25,11 +25,11 @@ OTHERS = {
     stat.S_IFSOCK: "a socket",
 }
 ADVICE = {
-    errno.EACCES: "ask for the right to it, or give another",
-    errno.ELOOP: "a link leads back to itself, give another",
+    errno.EACCES: "change its permissions, or give another",
+    errno.ELOOP: "a link points to itself, give another",
     errno.ENAMETOOLONG: "give a shorter one",
-    errno.ENOSPC: "make room, or give another place",
-    errno.EDQUOT: "make room, or give another place",
+    errno.ENOSPC: "free some space, or give another place",
+    errno.EDQUOT: "free some space, or give another place",
     errno.EFBIG: "allow larger files, or give another place",
     errno.EROFS: "give another place",
 }
@@ -44,7 +44,7 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
         if error.errno is None:                     # raised by this library, with a full message
             raise
         reason = os.strerror(error.errno)
-        advice = ADVICE.get(error.errno, "look at it, or give another")
+        advice = ADVICE.get(error.errno, "check it, or give another")
         raise type(error)(f"{short_path(path)} cannot be {done}: {reason}; {advice}") from None
 
 
@@ -62,7 +62,7 @@ def as_path(path: Any, name: str = "path") -> Path:
     except UnicodeEncodeError:
         encoded = b"\0"
     if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
-        raise ValueError(f"{name} {short_repr(text)}: no file can have this name, choose another")
+        raise ValueError(f"{name} {short_repr(text)} is not a valid file name: choose another")
     return Path(text)
 
 
@@ -81,7 +81,7 @@ def existing_file(path: str | Path) -> Path:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{short_path(path)} is a folder; give the path of a file")
     if not stat.S_ISREG(mode):
-        kind = OTHERS.get(stat.S_IFMT(mode), "no file")
+        kind = OTHERS.get(stat.S_IFMT(mode), "not a file")
         raise ValueError(f"{short_path(path)} is {kind}; give the path of a plain file")
     return path
 

@@ -71,7 +71,7 @@ def test_all_that_go_together_can_be_built():
     for score in registry.SCORES:
         for window in registry.WINDOWS:
             if (score, window) in REFUSED:
-                with pytest.raises(ValueError, match=f"^{score} with {window}: .*choose window"):
+                with pytest.raises(ValueError, match=f"{score}.* cannot .*{window}.*choose window"):
                     AttentionConfig(score, window)
             else:
                 built = create(score, window, query_size=8, value_size=8)
@@ -98,13 +98,13 @@ def test_sizes_that_cannot_be_are_refused_even_where_nobody_needs_them():
             (dict(window="local-p", width=0), "width = 0"),
             (dict(attention="location", longest=0), "longest = 0"),
             (dict(attention="multi-head", heads=0), "heads = 0"),
-            (dict(attention="multi-head", heads=5), "5 heads of 4 numbers")):
+            (dict(attention="multi-head", heads=5), "size .4. must be divisible by heads .5.")):
         with pytest.raises(ValueError, match=message):
             create(query_size=D, **settings)
     for name in ("width", "alignment", "longest", "heads"):
         with pytest.raises(ValueError, match=f"{name} = 0"):
             AttentionConfig("dot", **{name: 0})
-    with pytest.raises(ValueError, match="dot needs queries of the values' size"):
+    with pytest.raises(ValueError, match="must equal value_size"):
         create("dot")
 
 

@@ -79,5 +79,5 @@ def test_what_is_refused(rng):
             LocalMonotonic(DotAttention(), width)
         with pytest.raises(ValueError, match=message):
             LocalPredictive.create(rng, DotAttention(), 3, width=width)
-    with pytest.raises(ValueError, match="multi-head with local-p: the Gaussian multiplies"):
+    with pytest.raises(ValueError, match="multi-head .* cannot be .* 'local-p': the Gaussian"):
         LocalPredictive.create(rng, MultiHeadAttention.create(rng, 4, 4), 4)

@@ -59,5 +59,5 @@ def test_one_query_after_another_is_all_at_once(rng):
 
 
 def test_heads_that_do_not_divide_are_refused(rng):
-    with pytest.raises(ValueError, match="3 heads of 4 numbers in all: expected a number of heads"):
+    with pytest.raises(ValueError, match="size .4. must be divisible by heads .3."):
         MultiHeadAttention.create(rng, Q, D, 4, heads=3)

@@ -85,5 +85,5 @@ def test_scores_of_another_shape_are_refused():
 
 def test_sizes_and_dtypes_are_those_of_the_weights(rng):
     attention = places(rng)
-    with pytest.raises(TypeError, match="values is float32, the weights are float64"):
+    with pytest.raises(TypeError, match="values is float32, but the weights are float64"):
         attention.read(np.zeros((B, S, D), np.float32), MASK)

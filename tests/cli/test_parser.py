@@ -130,9 +130,9 @@ def test_values_are_read(read, text, value):
     (whole(2), "1", "whole number of at least 2"), (whole(0), "1.5", "whole number"),
     (positive, "nan", "a positive number"), (share, "1", "below 1"),
     (not_negative, "inf", "at least 0"), (share_kept, "0", "above 0"),
-    (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "each once"),
-    (seeds, "0-18446744073709551615", "at most 1,000"),
-    (picture, "a.gif", ".png"), (picture, "no/folder.png", "there is no folder no"),
+    (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "different whole numbers"),
+    (seeds, "0-18446744073709551615", "up to 1,000"),
+    (picture, "a.gif", ".png"), (picture, "no/folder.png", "the folder no does not exist"),
 ])
 def test_wrong_values_are_errors(read, text, expected):
     with pytest.raises(ValueError) as error:
@@ -205,7 +205,7 @@ def test_additive_is_another_name_of_concat():
 @pytest.mark.parametrize("words, message", [
     ("", "COMMAND"),
     ("trian", "no such command, did you mean train; see numpy-attention --help"),
-    ("train copy", "expected `train lm` for a language model, or options"),
+    ("train copy", "use `train lm` for a language model, or `train"),
     ("train --text novel.txt", "--text novel.txt; see numpy-attention train --help, or for a "
                                "language model numpy-attention train lm --help"),
     ("translate RUN a --hidden 3",
@@ -303,7 +303,7 @@ def test_a_large_array_is_named_with_options_of_the_command(command, values, sha
 
 
 def test_memory_that_no_option_of_the_command_makes_smaller():
-    threads = MemoryError("64 threads cannot be started")
+    threads = MemoryError("cannot start 64 threads")
     assert "smaller --threads, or" in memory_message(threads, COMMANDS["train"].options, {})
     assert "--" not in memory_message(MemoryError(), COMMANDS["heatmap"].options, {})
     error = MemoryError()

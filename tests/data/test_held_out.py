@@ -34,7 +34,7 @@ def test_at_least_one_pair_is_held_out_and_one_kept():
     assert len(train) == len(valid) == 1
     train, valid = hold_out_pairs([one] * 99 + [other], generator(), share=1)
     assert train and valid
-    message = "1 different source.*or give valid_source and valid_target$"
+    message = "source sentences, got 1 .*or give valid_source and valid_target$"
     with pytest.raises(ValueError, match=message):
         hold_out_pairs([one] * 9, generator())
 
@@ -66,9 +66,9 @@ def test_the_end_of_a_text_is_held_out(text, parts):
 
 
 @pytest.mark.parametrize("text, what", [
-    (Text([[["a", "b"]]]), "1 sentence"),
-    (Text([[["a"]]], "characters"), "1 character"),
+    (Text([[["a", "b"]]]), "2 sentences, got 1"),
+    (Text([[["a"]]], "characters"), "2 characters, got 1"),
 ])
 def test_nothing_to_hold_out(text, what):
-    with pytest.raises(ValueError, match=what + r"\(s\): expected at least 2.*or give valid_text$"):
+    with pytest.raises(ValueError, match=f"expected at least {what};.*or give valid_text$"):
         hold_out_end(text)

@@ -57,9 +57,9 @@ def test_limits():
 
 
 @pytest.mark.parametrize("limits, message", [
-    ((None, 2), "no pair of some has at most 2 tokens on both sides: allow more with max_length,"),
-    ((4, None), "has at least 4 tokens on both sides: allow more with min_length, or"),
-    ((4, 9), "has 4 to 9 tokens on both sides: allow more with min_length and max_length, or"),
+    ((None, 2), "no pair of some has at most 2 tokens on both sides: change max_length,"),
+    ((4, None), "has at least 4 tokens on both sides: change min_length, or"),
+    ((4, 9), "has 4 to 9 tokens on both sides: change min_length and max_length, or"),
 ])
 def test_limits_that_leave_nothing(limits, message):
     with pytest.raises(ValueError, match=message):

@@ -23,9 +23,9 @@ def test_ids_by_hand():
 
 
 @pytest.mark.parametrize("text, state, message", [
-    (Text([[["a"]]]), "article", "does not come as articles, as bible-en and wikitext-2 do"),
+    (Text([[["a"]]]), "article", "is not divided into articles, as bible-en and wikitext-2 are"),
     (Text([[list("ab")]], "characters", True), "sentence",
-     "no sentences of its own: choose state 'carried'"),
+     "not divided into sentences: choose state 'carried'"),
     (TEXT, "carried", "state = 'carried': expected one of"),
 ])
 def test_texts_without_articles_or_sentences(text, state, message):
@@ -48,5 +48,5 @@ def test_a_users_file(form, text, tmp_path):
     (tmp_path / "a").write_text("A. b\n\nC")
     assert running_text.read(tmp_path / "a", form) == text
     (tmp_path / "a").write_text(" \n")
-    with pytest.raises(ValueError, match="a holds no text"):
+    with pytest.raises(ValueError, match="a contains no text"):
         running_text.read(tmp_path / "a", form)

@@ -88,12 +88,12 @@ def test_unknown_names_and_other_kinds_are_refused():
 
 
 @pytest.mark.parametrize("saved, message", [
-    ({"source": "a", "digest": "-"}, "from, source, .* without target: name a corpus"),
-    (PAIRS | {"fertility": 2}, "with fertility that is unknown"),
-    (TEXT | {"part": "x"}, "with part that is unknown"),
-    ({"name": "bible-en", "part": "x"}, "with part that is unknown"),
-    ({"name": "copy", "split": "test"}, "'split' does not belong to what a run learns from"),
-    ({"name": "copy", "rng": 7}, "'rng' does not belong to what a run learns from"),
+    ({"source": "a", "digest": "-"}, "text, source, .* lacks target: name a corpus"),
+    (PAIRS | {"fertility": 2}, "has the unknown fields fertility"),
+    (TEXT | {"part": "x"}, "has the unknown fields part"),
+    ({"name": "bible-en", "part": "x"}, "has the unknown fields part"),
+    ({"name": "copy", "split": "test"}, "'split' is not an argument that selects a training"),
+    ({"name": "copy", "rng": 7}, "'rng' is not an argument that selects a training corpus"),
 ])
 def test_a_dict_with_more_or_less_is_refused(saved, message):
     with pytest.raises(ValueError, match=message):

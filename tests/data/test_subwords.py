@@ -77,7 +77,7 @@ def test_the_last_that_the_library_says_is_the_reason(error, reason, monkeypatch
         raise error
 
     monkeypatch.setattr(sentencepiece.SentencePieceTrainer, "train", train)
-    with pytest.raises(ValueError, match=f"30 subwords cannot be made of 15 sentences: {reason}$"):
+    with pytest.raises(ValueError, match=f"cannot learn 30 subwords from 15 sentences: {reason}$"):
         Subwords.build(TEXT, 30)
 
 
@@ -88,10 +88,10 @@ def test_representation_and_equality(subwords):
 
 
 def test_refused(subwords, monkeypatch):
-    message = "1000 subwords cannot be made of 15 sentences: Vocabulary size too high"
+    message = "cannot learn 1000 subwords from 15 sentences: Vocabulary size too high"
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 1000)
-    message = "6 subwords cannot be made of the source's 15 sentences: .*6 vs [0-9]+[.]$"
+    message = "cannot learn 6 subwords from the source's 15 sentences: .*6 vs [0-9]+[.]$"
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 6, "the source's ")
     for size in (4, 2**31):

@@ -29,10 +29,10 @@ def test_pairs(tmp_path, monkeypatch):
     assert len(train) == 20 and 1 <= len(valid) <= 4 and train[0].source == ("a", "0")
     assert max(len(pair.source) for pair in train) == 4
     assert own.load("valid") == [valid]
-    message = "no 'test' split of .*, or give other files as source and target$"
+    message = "has no 'test' split.*, or give other files as source and target$"
     with pytest.raises(ValueError, match=message):
         own.load("test")
-    message = r"no pair of a \(train\) has at most 1 tokens .* with max_length"
+    message = r"no pair of a \(train\) has at most 1 tokens .* change max_length"
     with pytest.raises(ValueError, match=message):
         UserPairs("a", "a", max_length=1).load("train")
     (tmp_path / "a").write_text("B 1\nB 2\n")
@@ -66,7 +66,7 @@ def test_validation_files(tmp_path):
     b.write_text("1 2\n")
     with pytest.raises(ValueError, match="has changed since"):
         own.load("train")
-    message = "one side only: give valid_source and valid_target, or neither"
+    message = "one of two validation files was given: give both valid_source and valid_target, or n"
     with pytest.raises(ValueError, match=message):
         UserPairs(a, a, b)
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
@@ -96,7 +96,7 @@ def test_letters(folder):
     (end,) = valid.sentences
     text = (folder / "a.txt").read_text().lower()
     assert "".join(whole + end) == text and len(end) == round(0.05 * len(text))
-    message = "^tokenize cuts text into words, and characters into letters"
+    message = "^tokenize splits text into words, and characters into single"
     with pytest.raises(ValueError, match=message):
         UserText("a.txt", characters=True, tokenize=True)
 
@@ -156,10 +156,10 @@ def test_a_text_that_is_not_found_or_another_is_named(folder):
     own = UserText("a.txt")
     own.folder = folder / "runs"
     (folder / "a.txt").write_text("Another.\n")
-    with pytest.raises(ValueError, match=r"a\.txt: .* changed since .* bring the old files back"):
+    with pytest.raises(ValueError, match=r"a\.txt: .* changed since .* restore the old files"):
         own.load("train")
     own.text = str(folder / "moved" / "a.txt")
-    with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is another"):
+    with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is a diff"):
         own.load("train")
     (folder / "a.txt").rename("a.txt.gz")
     message = r"a\.txt does not exist.*a\.txt\.gz has other bytes.*: unpack it"

@@ -23,7 +23,7 @@ def test_longest():
     mask = np.array([[True, True], [True, False]])
     assert longest(mask, None).tolist() == [14, 12]
     assert longest(mask, 13).tolist() == [13, 12]
-    with pytest.raises(ValueError, match="empty source sentence"):
+    with pytest.raises(ValueError, match="a source sentence is empty"):
         longest(np.array([[True, False]]), None)
     with pytest.raises(ValueError, match="max_length = 0: expected a whole"):
         longest(mask, 0)
@@ -63,7 +63,7 @@ def test_a_model_without_probabilities_is_an_error(rng, search, bad):
     source = np.full((4, 2), 4)
     table = Table(rng, 2)
     table.log_p[1] = bad
-    message = "no probabilities to choose a token from: is it trained"
+    message = "no token a positive probability: is it trained"
     with pytest.raises(ArithmeticError, match=message):
         search(table, source, source > 0)
     table = Table(rng, 2)

@@ -180,13 +180,13 @@ def test_settings_out_of_range_are_refused_before_the_first_step(table, rng, set
 
 def test_refused(table, rng):
     start = read(table, [EOS])
-    with pytest.raises(TypeError, match="pass numpy.random.default_rng"):
+    with pytest.raises(TypeError, match="expected numpy.random.default_rng"):
         sample(table, start, 7)
     with pytest.raises(ValueError, match="no ids to read"):
         read(table, [])
     with pytest.raises(ArithmeticError, match="is it trained"):
         next(sample(table, start._replace(log_probabilities=np.full(V, np.nan)), rng))
-    with pytest.raises(ArithmeticError, match="no probabilities"):
+    with pytest.raises(ArithmeticError, match="no token a positive"):
         next(sample(table, start, rng, never=range(V)))
     with pytest.raises(TypeError, match="^reset is 'no', of type str: expected True or False$"):
         sample(table, start, rng, reset="no")
@@ -229,13 +229,13 @@ def test_of_equals_the_earlier_stays():
 
 @pytest.mark.parametrize("shape", [(), (1, V)])
 def test_one_token_alone_is_chosen(shape, rng):
-    message = fr"log_p (V,) has shape {shape}, expected (any): of one token alone"
+    message = fr"log_p (V,) has shape {shape}, expected (any): give those of a single token"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         choose(np.zeros(shape), rng)
 
 
 def test_of_no_token_at_all_none_is_chosen(rng):
-    with pytest.raises(ArithmeticError, match="log_p has NaN in it, or nothing to choose from"):
+    with pytest.raises(ArithmeticError, match="log_p contains NaN, or is −inf for every token"):
         choose(np.zeros(0), rng)
 
 
@@ -244,5 +244,5 @@ def test_a_start_without_an_array_is_refused():
         def next(self, tokens, state):
             pytest.fail("the model was asked for a word")
 
-    with pytest.raises(TypeError, match=r"start holds \[0.5\].*: expected a Reading, as `read` g"):
+    with pytest.raises(TypeError, match=r"start contains \[0.5\].*: expected a Reading, as `read`"):
         sample(Model(), Reading([0.5], [], None), np.random.default_rng(0), 3)

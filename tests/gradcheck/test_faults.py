@@ -36,8 +36,8 @@ def test_an_attention_is_to_be_wrapped(rng):
     attention = AdditiveAttention.create(rng, 2, 3, 4, dtype=np.float64)
     with pytest.raises(TypeError) as error:
         gradcheck(attention, np.ones((2, 3)), rng=rng)
-    assert one_line(error) == ("AdditiveAttention has no forward: an attention steps: wrap it, "
-                               "forward, backward = protocol(attention, mask)")
+    assert one_line(error) == ("AdditiveAttention has no forward: an attention works in steps: "
+                               "use forward, backward = protocol(attention, mask)")
 
 
 def test_a_cell_that_only_steps(rng):
@@ -50,8 +50,8 @@ def test_a_cell_that_only_steps(rng):
             """"""
 
     for kind in (dataclass(Cell), dataclass(Public)):
-        with pytest.raises(TypeError, match=f"{kind.__name__} has no forward: a cell steps: derive "
-                           "its class from Cell"):
+        with pytest.raises(TypeError, match=f"{kind.__name__} has no forward: a cell works in "
+                           "steps: derive it from Cell"):
             gradcheck(kind(), np.ones((2, 3)), rng=rng)
 
 
@@ -71,13 +71,13 @@ def test_the_pass_that_is_missing_is_named(rng):
 
 
 def test_targets_that_are_none(rng):
-    with pytest.raises(TypeError, match="^target is the class GRU: expected an object of it"):
+    with pytest.raises(TypeError, match="^target is the class GRU: expected an instance of it"):
         gradcheck(GRU, np.ones(2), rng=rng)
 
     class Bare(Module):
         forward = backward = len
 
-    with pytest.raises(TypeError, match="^Bare is a Module and no dataclass: write @dataclass"):
+    with pytest.raises(TypeError, match="^Bare is a Module but not a dataclass: write @dataclass"):
         gradcheck(Bare(), np.ones(2), rng=rng)
 
 
@@ -87,10 +87,10 @@ def test_an_attention_without_one_of_its_methods(rng):
 
     with pytest.raises(TypeError) as error:
         protocol(Half(), MASK)
-    assert one_line(error) == ("Half has no read_backward: an attention has read, step, "
+    assert one_line(error) == ("Half has no read_backward: an attention needs read, step, "
                                "step_backward, read_backward")
     for nothing in (None, 7, AdditiveAttention):
-        with pytest.raises(TypeError, match="^attention is .*: expected an attention, with read, "):
+        with pytest.raises(TypeError, match="^attention is .*: expected an object with read, "):
             protocol(nothing, MASK)
 
 
@@ -120,7 +120,7 @@ def test_an_attention_that_does_not_look_at_the_query(rng):
 
 @pytest.mark.parametrize("found", [None, 3.0, (np.ones(2),)])
 def test_a_forward_without_a_cache(rng, found):
-    words = (r"^forward gives .*: expected a tuple \(output, …, cache\), "
+    words = (r"^forward returns .*: expected a tuple \(output, …, cache\), "
              "so end it with: return y, cache$")
     with pytest.raises(TypeError, match=words):
         gradcheck(None, np.ones(2), rng=rng, forward=lambda x: found, backward=len)
@@ -194,7 +194,7 @@ def test_nan_is_reported_before_anything_runs(rng):
     layer.b[1] = np.nan
     with pytest.raises(ValueError) as error:
         gradcheck(layer, x, rng=rng)
-    assert one_line(error) == ("b is not finite, 1 of 2 elements are NaN: fill it with numbers, "
+    assert one_line(error) == ("b is not finite, 1 of 2 elements are NaN: fill it with numbers; "
                                "randomize fills parameters")
     layer.b[1] = 0
     x[0] = np.nan
@@ -265,7 +265,7 @@ def test_numbers_that_the_forward_uses(rng, number, kind):
     assert str(warned[0].message) == (
         f"number (line {line}) is a {kind}, and forward computes with it: it is not a parameter, "
         "so it is neither checked nor trained. Make it an array, of shape (1,) for one number, or "
-        'say field(metadata={"fixed": True})')
+        'write field(metadata={"fixed": True})')
     assert layer.number == number and type(layer.number) is type(number)
 
 

@@ -25,7 +25,7 @@ def test_without_a_folder_to_write_kernels_are_compiled_and_it_is_reported(monke
         return 2 * x
 
     monkeypatch.setattr(elementary, "njit", nowhere)
-    with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR to a folder that you may write"):
+    with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR to a folder that you can write"):
         assert elementary.kernel(double)(4.5) == 9.0
 
 

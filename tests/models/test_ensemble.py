@@ -107,7 +107,7 @@ def test_an_ensemble_writes_on(rng):
 
 
 @pytest.mark.parametrize("models, error, message", [
-    ([], ValueError, "an ensemble of 0 models: expected at least 2"),
+    ([], ValueError, "an ensemble needs at least 2 models, got 0"),
     (3, TypeError, "models"), ([1, 2], TypeError, "number 0 of the models"),
 ])
 def test_refused(models, error, message):

@@ -88,8 +88,8 @@ def test_any_score_may_ask_by_name(rng, score):
     one_way = translator(rng, np.float64, RNNSearch, bidirectional=False, **settings)
     walks_alike(one_way)
     if score == "dot":                      # a query of 4 numbers, annotations of 2 · 4
-        with pytest.raises(ValueError, match="query_size = 4, value_size = 8: dot needs.* choose "
-                                             "general or scaled-dot, .*, or one direction$"):
+        with pytest.raises(ValueError, match="query_size .4. must equal value_size .8.: .* choose "
+                                             "general or scaled-dot, or one direction$"):
             translator(rng, np.float64, RNNSearch, **settings)
         return
     both_ways = translator(rng, np.float64, RNNSearch, **settings)
@@ -209,7 +209,7 @@ def test_what_is_refused(rng):
             kind.create(rng, 8, 9, init="none")
     with pytest.raises(ValueError, match="attention 'cosine': expected one of dot"):
         RNNSearch.create(rng, 8, 9, attention="cosine")
-    with pytest.raises(ValueError, match="width belongs to an attention chosen by its name"):
+    with pytest.raises(ValueError, match="width has an effect only if attention is a name"):
         RNNSearch.create(rng, 8, 9, attention=DotAttention(), width=3)
     empty = PAIRS.source.copy()
     empty[:, 1] = 0
@@ -217,5 +217,5 @@ def test_what_is_refused(rng):
         model.start(empty, empty != 0)
     outside = PAIRS.source.copy()
     outside[0, 0] = 8
-    with pytest.raises(ValueError, match="holds the id 8, expected 0 to 7"):
+    with pytest.raises(ValueError, match="contains the id 8, expected 0 to 7"):
         model.start(outside, outside != 0)

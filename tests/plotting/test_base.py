@@ -34,7 +34,7 @@ def test_a_picture_drawn_anew_makes_the_same_bytes(tmp_path, suffix, start):
 
 @pytest.mark.parametrize("name, error, message", [
     ("a.gif", ValueError, "must end with .png, .pdf or .svg"),
-    ("missing/a.png", FileNotFoundError, "there is no folder .*missing; make it"),
+    ("missing/a.png", FileNotFoundError, "the folder .*missing does not exist"),
 ])
 def test_save_refuses_before_anything_is_written(tmp_path, name, error, message):
     with pytest.raises(error, match=message):

@@ -40,8 +40,8 @@ def test_another_optimizer_setting_or_model_is_refused_and_nothing_is_changed(tm
     trainer(path=path).fit(1)
     for run, message in (
         (trainer(path=path, optimizer=SGD(0.1)), "was trained with Adam.*same optimizer"),
-        (trainer(path=path, clip=2.0), "clip=1.0, now 2.0"),
-        (trainer(path=path, average="token"), "average=sentence, now token"),
+        (trainer(path=path, clip=2.0), "clip=1.0, but this trainer has clip=2.0"),
+        (trainer(path=path, average="token"), "=sentence, but this trainer has average=token"),
         (trainer(translator_model(hidden=8), path), "shape"),
     ):
         before = standing(run)
@@ -78,9 +78,9 @@ def state(**entries):
     (put("parameters/C", np.zeros(3, np.int32)), r"parameters/C has shape and dtype \(3,\) int32"),
     (state(epoch=3), "'trainer.epoch' is 3, expected 2, the epochs of its history"),
     (state(position=10**6), "'trainer.position' is 1000000, expected at most 8, the batches"),
-    (state(position=1), "1 batches of 0 tokens"),
-    (state(position=1, epoch_tokens=5), "1 batches of 0 tokens, or of 0 seconds"),
-    (state(position=1, epoch_seconds=5.0), "1 batches of 0 tokens, or of 0 seconds"),
+    (state(position=1), "counts 1 batches, but 0 tokens"),
+    (state(position=1, epoch_tokens=5), "counts 1 batches, but 0 tokens or 0 seconds"),
+    (state(position=1, epoch_seconds=5.0), "counts 1 batches, but 0 tokens or 0 seconds"),
     (state(seed="7"), "entry 'trainer.seed' is \"7\", expected a whole number"),
     (state(threads=10**6), "entry 'trainer.threads' is 1000000, expected"),
     (state(history=[{}]), r"it has no 'trainer.history\[0\].epoch'"),

@@ -54,7 +54,7 @@ def test_expect_takes_plain_arrays(tmp_path):
 def test_expect_real():
     check_real("x", np.zeros(2, np.float32))
     for wrong, message in ((np.zeros(2, int), "x is int64, expected float32 or float64"),
-                           (np.zeros(2, ">f8"), "x is >f8"), (np.array(1.0), "without axes"),
+                           (np.zeros(2, ">f8"), "x is >f8"), (np.array(1.0), "at least one axis"),
                            ([1.0], "x is a list, expected a NumPy array")):
         with pytest.raises(TypeError, match=message):
             check_real("x", wrong)
@@ -62,7 +62,7 @@ def test_expect_real():
 
 def test_expect_dtype():
     check_dtype("xs", np.zeros(3), np.zeros((2, 2)))
-    message = "^xs is float64, the weights are float32: convert one with astype$"
+    message = "^xs is float64, but the weights are float32: convert one with astype$"
     with pytest.raises(TypeError, match=message):
         check_dtype("xs", np.zeros(3), np.zeros(3, np.float32))
 
@@ -81,15 +81,15 @@ def test_expect_sizes():
     for size in (None, 0, True, 2.0):
         with pytest.raises(ValueError, match=f"^hidden = {size}: expected a whole number of at l"):
             check_sizes(hidden=size)
-    with pytest.raises(ValueError, match="expected at most 268,435,456, for no memory holds more"):
+    with pytest.raises(ValueError, match="expected at most 268,435,456; larger arrays do not fit"):
         at_least(1, hidden=10**12)
 
 
 def test_expect_mask():
     check_mask(np.ones((2, 3), bool), (2, 3), "(T, B)")
-    with pytest.raises(TypeError, match=r"boolean.*given int64: write mask.astype\(bool\)"):
+    with pytest.raises(TypeError, match=r"boolean.*got int64: use mask.astype\(bool\)"):
         check_mask(np.ones((2, 3), np.int64), (2, 3), "(T, B)")
-    with pytest.raises(TypeError, match="given list"):
+    with pytest.raises(TypeError, match="got list"):
         check_mask([[True]], (1, 1), "(T, B)")
     with pytest.raises(ValueError, match=r"mask \(T, B\) has shape \(3, 2\), expected \(2, 3\)"):
         check_mask(np.ones((3, 2), bool), (2, 3), "(T, B)")
@@ -99,10 +99,10 @@ def test_expect_ids():
     check_ids("ids", np.array([[0, 4]]), 5)
     check_ids("ids", np.zeros(0, np.int32), 5)
     for ids, error, message in (
-        ([1], TypeError, "given list"),
-        (np.array([1.0]), TypeError, "given float64"),
-        (np.array([1, 5]), ValueError, "holds the id 5, expected 0 to 4"),
-        (np.array([-1, 9]), ValueError, "holds the id -1"),
+        ([1], TypeError, "got list"),
+        (np.array([1.0]), TypeError, "got float64"),
+        (np.array([1, 5]), ValueError, "contains the id 5, expected 0 to 4"),
+        (np.array([-1, 9]), ValueError, "contains the id -1"),
     ):
         with pytest.raises(error, match=message):
             check_ids("ids", ids, 5)
@@ -112,7 +112,7 @@ def test_expect_parameters():
     check_parameters(Linear(np.ones((2, 3)), None), W="IO", b="O")
     for wrong, error, message in (
         (lambda: Linear(np.ones((2, 3)), np.ones(1)), ValueError, r"b \(O\) has shape \(1,\)"),
-        (lambda: Linear(np.ones((2, 3)), np.ones(3, np.float32)), TypeError, "b is float32, the o"),
+        (lambda: Linear(np.ones((2, 3)), np.ones(3, np.float32)), TypeError, "b is float32, but"),
         (lambda: Linear(np.ones((2, 3), int), None), TypeError, "W is int64"),
         (lambda: Linear([[1.0]], None), TypeError, r"W \(I, O\) is a list, expected a NumPy arr"),
         (lambda: LSTM(np.ones((2, 9)), np.ones((3, 9)), np.ones(9)), ValueError, "4 · H columns"),
@@ -125,11 +125,11 @@ def test_check_grads(rng):
     model = Stacked([GRU.create(rng, 3, 4), GRU.create(rng, 4, 4)], Dropout())
     check_grads(model.zeros_like(), model)
     for wrong, error, message in (
-        (None, TypeError, "^grads is None, expected the gradient of a Stacked: take zeros_like"),
+        (None, TypeError, "^grads is None, expected the gradient of a Stacked: use model.zeros_li"),
         (model, TypeError, "^grads is the model itself"),
         (model.astype(np.float64).zeros_like(), ValueError, "^grads.cells.0.W is float64"),
         (Stacked(model.cells[:1], Dropout()), ValueError,
-         "^grads.cells is a list of 1, the model's is a list of 2"),
+         "^grads.cells is a list of 1, but in the model it is a list of 2"),
         (Stacked([model.cells[0], LSTM.create(rng, 4, 4)], Dropout()), TypeError,
          "^grads.cells.0 is the model itself"),
     ):

@@ -1,4 +1,4 @@
-"""The check of a user's file: stages in their order, up to the first that fails.
+"""Check a user's file in stages, up to the first that fails.
 
 It runs; it returns what it should; the shapes; the protocol (no argument is changed, nothing is
 left unwritten); the values; the gradients; the laws that no difference shows.
@@ -127,7 +127,7 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
 
 
 def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
-    """The signature of the user's functions; {} if they raise."""
+    """Return the signature of the user's functions, or {} if they raise."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -137,7 +137,7 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 
 
 def described(place: int | str | None, code: Code, certain: bool) -> str:
-    """Where a mistake is, in words and with the line's text."""
+    """Describe where a mistake is, with the text of the line."""
     if not isinstance(place, int):
         return f"something is missing in {place}" if place else ""
     text = code.text.decode("utf-8", errors="replace").splitlines()[place - 1]
@@ -149,7 +149,7 @@ def described(place: int | str | None, code: Code, certain: bool) -> str:
 
 
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
-    """The file, parsed. Failed: it is not valid Python, lacks a name, or is still blank."""
+    """Parse the file. Failed: it is not valid Python, lacks a name, or is still blank."""
     text = code.text.decode("utf-8", errors="replace")
     try:
         tree = ast.parse(text)
@@ -162,13 +162,13 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
         raise Failed("runs", message) from None
     for name in imported(tree):
         if name in FRAMEWORKS:
-            raise Failed("runs", f"it imports {name}: an exercise is written in NumPy")
+            raise Failed("runs", f"it imports {name}: use only NumPy in an exercise")
     check_names(exercise, tree, text)
     return tree
 
 
 def module_of(code: Code) -> Any:
-    """What the file defines. Failed: it raises."""
+    """Return the file's module. Failed: its code raises."""
     try:
         return code.module
     except ValueError as error:
@@ -177,7 +177,7 @@ def module_of(code: Code) -> Any:
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """The packages that a file imports."""
+    """Yield the packages that a file imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (one.name.partition(".")[0] for one in node.names)
@@ -186,23 +186,23 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
-    """Failed: a function that is to be written is gone, or still blank."""
+    """Raise Failed if a function that is to be written is missing or still blank."""
     if not text.strip():
-        raise Failed("runs", f"the file is empty: numpy-attention exercise reset {exercise.name} "
-                     "writes it again")
+        raise Failed("runs", "the file is empty: restore it with numpy-attention exercise reset "
+                     f"{exercise.name}")
     for blank in exercise.blanks:
         node: Any = tree
         for name in blank.split("."):
             inside = [one for one in node.body if getattr(one, "name", None) == name]
             if not inside:
-                raise Failed("runs", f"{blank} is missing: it must keep its name")
+                raise Failed("runs", f"{blank} is missing: define it under this name")
             node = inside[-1]
         if any(BLANK in ast.unparse(one).replace("'", '"') for one in node.body):
             raise Failed("runs", f"{blank} is not written yet", blank=True)
 
 
 def stopped(error: Exception) -> str:
-    """Where a user's code raises, what, and the shapes of the arrays there."""
+    """Describe where a user's code raises, what, and the shapes of the arrays there."""
     place = place_in_code(error)
     words = cut(f"{type(error).__name__}: {error}", LONGEST)
     return "\n".join([f"{place} raises {words}" if place else f"it raises {words}",
@@ -213,7 +213,7 @@ def stopped(error: Exception) -> str:
 
 
 def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
-    """Failed: the forward pass raises, or returns something else than the solution's."""
+    """Raise Failed if the forward pass raises, or its outputs differ from the solution's."""
     inputs = [copied(one) for one in mine.inputs]
     watch = Watch(dict(arrays_within(inputs, "input")))
     try:
@@ -241,7 +241,7 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """{"output": "turn(-2, 8)"}: the call of a function of the solution, without its arrays."""
+    """Return {"output": "turn(-2, 8)"}: a call of the solution's function, without arrays."""
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
         return {}
@@ -251,15 +251,15 @@ def called(exercise: Exercise, case: Case) -> dict[str, str]:
 
 def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
     if not isinstance(found, tuple) or len(found) != len(wanted):
-        raise Failed("returns", f"forward gives {shape_of(found)}: expected "
-                     f"{len(wanted) - 1} output{'s' if len(wanted) > 2 else ''} and the cache")
+        raise Failed("returns", f"forward returns {shape_of(found)}: expected {len(wanted) - 1} "
+                     f"output{'s' if len(wanted) > 2 else ''} and the cache")
     return found[:-1], wanted[:-1]
 
 
 def shape_of(value: Any) -> str:
-    """What a value is, in a few words."""
+    """Describe a value in a few words."""
     if value is None:
-        return "nothing (None): is a return missing?"
+        return "None (is a return missing?)"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, np.ndarray):
@@ -268,7 +268,7 @@ def shape_of(value: Any) -> str:
 
 
 def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
-    """Failed: another kind of thing, or of another shape."""
+    """Raise Failed for a value of the wrong kind or shape."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
@@ -290,13 +290,13 @@ def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
     if kind not in "fiub":
         raise Failed("returns", f"{name} is {typed_repr(found)}: expected numbers")
     if kind == "f" and np.ndim(wanted) and np.asarray(wanted).dtype.kind == "i":
-        raise Failed("returns", f"{name} holds {array.dtype}: expected integers")
+        raise Failed("returns", f"{name} contains {array.dtype}: expected integers")
     if array.shape != np.shape(wanted):
         raise Failed("shapes", f"{name} has shape {array.shape}: expected {np.shape(wanted)}")
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
-    """Failed: an output has other values; with where they differ most, and which are right."""
+    """Raise Failed for an output with wrong values: where they differ most, and which are right."""
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
         name = labels.get(name, name)
@@ -314,8 +314,8 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 
 
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
-    """Failed: the backward pass is not the derivative of the forward; with the whole report, or,
-    where the line is to be found, with only what is right and what is wrong.
+    """Raise Failed if backward is not the derivative of forward, with the whole report, or, if the
+    user has to find the line, with only which gradients are right and wrong.
     """
     if case.backward is None:
         return
@@ -346,7 +346,7 @@ def is_proven(report: Any) -> bool:
 
 
 def check_no_stop(case: Case, seed: int) -> None:
-    """Failed: the backward pass raises in a line of the user's; with what, and the shapes in it."""
+    """Raise Failed if the backward pass raises in a user's line: what, and the shapes in it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -361,7 +361,7 @@ def check_no_stop(case: Case, seed: int) -> None:
 
 
 def symptoms(error: GradientError) -> str:
-    """Which gradients are right and which wrong, by how many elements; no line of the code."""
+    """Describe which gradients are right and wrong, in how many elements, but no line of code."""
     report = error.report
     if isinstance(report, str) or not report.wrong:
         return str(error)
@@ -369,7 +369,7 @@ def symptoms(error: GradientError) -> str:
     for name in report.wrong:
         found, right = report.analytic.get(name), report.numeric[name]
         if found is None or np.shape(found) != right.shape:
-            lines.append(f"  {name}: it has not the shape {right.shape}")
+            lines.append(f"  {name}: its shape is not {right.shape}")
             continue
         wrong = ~np.isclose(found, right, rtol=1e-6, atol=1e-9)
         at = tuple(map(int, np.argwhere(wrong)[0])) if wrong.any() else (0,) * right.ndim
@@ -379,7 +379,7 @@ def symptoms(error: GradientError) -> str:
 
 
 def with_names(message: str, case: Case) -> str:
-    """A message in which inputs go by the names that the forward gives them."""
+    """Replace input[k] in a message by the name of the forward's parameter."""
     names = list(inspect.signature(case.forward).parameters)
 
     def name_of(found: re.Match[str]) -> str:
@@ -389,7 +389,7 @@ def with_names(message: str, case: Case) -> str:
 
 
 def stage_of(error: GradientError) -> str:
-    """Which stage a report of the gradient check belongs to."""
+    """Return the stage to which a report of the gradient check belongs."""
     report = error.report
     stop = report if isinstance(report, str) else report.stops
     if stop:

@@ -35,12 +35,12 @@ Mistakes = tuple[tuple[str, str, str], ...]
 
 
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
-    """The curated mistakes of one line, each (what is written instead of `right`, the sentence)."""
+    """Return the curated mistakes of one line, each (text instead of `right`, a sentence)."""
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
 
 def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
-    """The curated mistakes of a line α (dα − (α dα).sum(…)), by its names of α and dα."""
+    """Return the curated mistakes of a line α (dα − (α dα).sum(…)), by its names of α and dα."""
     start = line[:line.index(f"{alpha} * (")]
     return ((line, f"{start}{alpha} * {dalpha}", ONE_TERM),
             (line, f"{start}{alpha} * (1 - {alpha}) * {dalpha}", DIAGONAL),
@@ -50,7 +50,7 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 
 
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
-    """The curated mistakes of a line with a factor (1 - x**2), where x is a tanh. name: in words"""
+    """Return the mistakes of a line with a factor (1 - x**2), where x is a tanh. name: in words"""
     name = name or x
     should = f"it should be 1 − {name}², because"
     return (*instead(
@@ -66,7 +66,7 @@ def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
 
 
 def sigmoid_mistakes(line: str, s: str) -> Mistakes:
-    """The curated mistakes of a line with the factor s * (1 - s)."""
+    """Return the curated mistakes of a line with the factor s * (1 - s)."""
     again = f"(1 / (1 + np.exp(-{s})))"
     should = f"it should be {s} (1 − {s}), because"
     return instead(
@@ -78,7 +78,7 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 
 
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
-    """The curated mistakes of a line with array.sum(0), or sum(axis=0), the gradient of a bias."""
+    """Return the curated mistakes of a bias gradient, array.sum(0) or sum(axis=0)."""
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]
     should = "it should be the sum over the batch, because every row used it"
@@ -90,7 +90,7 @@ def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
 
 
 def set_mistakes(because: str, *lines: str) -> Mistakes:
-    """The curated mistakes of lines grads.X += …: it is set, or left out."""
+    """Return the curated mistakes of lines grads.X += …: it is set, or left out."""
     found: list[tuple[str, str, str]] = []
     for line in lines:
         name = line[:line.index(" +=")].replace("grads.", "")
@@ -149,18 +149,18 @@ class Exercise:
 
     @property
     def solution(self) -> str:
-        """The file as it should be."""
+        """The solved file."""
         return self.head + self.source.text()
 
     @property
     def start(self) -> str:
-        """The file as it is given."""
+        """The file that the user is given."""
         if self.planted is None:
             return self.head + self.source.text(self.blanks)
         return self.head + self.changed(*self.planted)
 
     def changed(self, right: str, wrong: str) -> str:
-        """The reference implementation with a mistake. LookupError: it cannot be made."""
+        """Return the reference implementation with a mistake. LookupError: it cannot be made."""
         text = self.source.text()
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):
             if text.count(before) != 1:

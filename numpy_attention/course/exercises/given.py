@@ -1,4 +1,4 @@
-"""Which functions of a user's file were given, and whether they have changed."""
+"""Find the functions of a user's file that were given, and whether they have changed."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ CHANGED = " changed: is that intended?"
 
 
 class Given:
-    """The functions of a user's file that were given; changed: those that are not the same now."""
+    """The functions of a user's file that were given; changed: those that the user edited."""
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
         before = functions_of(ast.parse(exercise.start))
@@ -24,13 +24,13 @@ class Given:
                         and dumped(before[name]) != dumped(self.now[name])]
 
     def function_at(self, line: int) -> str:
-        """The name of the given function that has a line; "" if the line is the user's."""
+        """Return the name of the given function that has a line; "" if the line is the user's."""
         return next((name for name, node in self.now.items()
                      if name in self.names and node.lineno <= line <= (node.end_lineno or 0)), "")
 
 
 def dumped(function: ast.FunctionDef) -> str:
-    """What a function does, without its docstring."""
+    """Return a function's syntax tree as text, without its docstring."""
     body = function.body
     if ast.get_docstring(function) is not None:
         body = body[1:]
@@ -38,7 +38,7 @@ def dumped(function: ast.FunctionDef) -> str:
 
 
 def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    """{"softmax": its node, "PlainRNN.forward": …}; of two with one name the last."""
+    """Return {"softmax": its node, "PlainRNN.forward": …}, the last of two with one name."""
     found = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
@@ -50,7 +50,7 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def with_given(message: str, its: Given) -> str:
-    """A message in which no line is called wrong that was given or may be correct, with notes on
+    """Return a message that calls no line wrong that was given or may be correct, with notes on
     a line that was given, and on given functions that changed.
     """
     lines: list[str] = []
@@ -71,7 +71,7 @@ def with_given(message: str, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Which lines a user changed where one is planted, and whether that one is among them."""
+    """Yield for each line that a user changed whether it was correct or the planted mistake."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():

@@ -1,4 +1,4 @@
-"""Exercises in a notebook, and the text of a verdict."""
+"""Check exercises in a notebook, and format a verdict."""
 
 import difflib
 import inspect
@@ -33,7 +33,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
     names = [getattr(one, "__name__", "") for one in mine]
     if set(names) != set(wanted):
-        raise ValueError(f"{exercise.name} is checked with {' and '.join(wanted)}: given "
+        raise ValueError(f"expected {' and '.join(wanted)} to check {exercise.name}, got "
                          f"{', '.join(names) or 'nothing'}")
     text = "\n\n\n".join([exercise.start.rstrip(), *map(source_of, mine)]) + "\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -46,20 +46,19 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
 
 
 def source_of(one: Callable) -> str:
-    """The text of a function or class. TypeError: there is none."""
+    """Return the source of a function or class. TypeError: there is none."""
     try:
         text = inspect.getsource(one)
     except (OSError, TypeError):
         text = of_cell(one) if inspect.isclass(one) else ""
     if not text:
-        raise TypeError(
-            f"{typed_repr(one)} has no source that could be read: expected a function or a "
-            "class that is defined in a cell or a file")
+        raise TypeError(f"{typed_repr(one)} has no readable source: expected a function or class "
+                        "that is defined in a cell or a file")
     return textwrap.dedent(text)
 
 
 def of_cell(kind: type) -> str:
-    """The text of a class that is in no file, by the cell that has its methods; or ""."""
+    """Return the source of a class that is defined in a notebook cell, or ""."""
     for method in filter(inspect.isfunction, vars(kind).values()):
         try:
             lines, last = inspect.findsource(method)
@@ -77,7 +76,7 @@ def of_cell(kind: type) -> str:
 
 
 def find_exercise(name: str) -> Exercise:
-    """The exercise of this name. ValueError: there is none."""
+    """Return the exercise of this name. ValueError: there is none."""
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
@@ -87,7 +86,7 @@ def find_exercise(name: str) -> Exercise:
 
 
 def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> Iterator[str]:
-    """The lines of a verdict, in brief or with all of its evidence (`why`)."""
+    """Yield the lines of a verdict, in brief or with all of its evidence (`why`)."""
     if verdict.passed:
         yield f"{exercise.name}: passed"
         return
@@ -116,7 +115,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
 
 
 def known_lines(verdict: Verdict) -> Iterator[str]:
-    """The lines on the known mistakes that have the same numbers, and their place."""
+    """Return lines on the known mistakes with the same signature, and their place."""
     if verdict.mistakes:
         what = "a known mistake" if len(verdict.mistakes) == 1 else "one of these known mistakes"
         yield f"your numbers match {what}:"
@@ -125,7 +124,7 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """The first wrong line with its likely kind of mistake, and which gradients are wrong.
+    """Return the first wrong line with its likely kind of mistake, and which gradients are wrong.
 
     most: lines, besides those on given functions that have changed. named: a known mistake has been
     printed, which says more than the kind of mistake; placed: its line too.
@@ -145,7 +144,7 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 
 
 def after(exercise: Exercise, mine: str) -> str:
-    """The text after a first pass: a comparison with the solution, why, and what hides."""
+    """Return the text after a first pass: a diff with the solution, why, and what checks miss."""
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",
                                  "the reference", lineterm="", n=1)

@@ -1,4 +1,4 @@
-"""Where in a user's file a known mistake is."""
+"""Find where in a user's file a known mistake is."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ EMPTY = re.compile(r"= (\[\]$|np\.(zeros|empty))")     # not yet a computation
 
 def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
-    """Which of these mistakes the file has, the number of its line, and whether that is certain.
+    """Return which of these mistakes the file has, its line number, and whether that is certain.
 
     That is the one whose curated text is in the file. If no text is, all of them may be meant, and
     the line is probably the only one that computes the variable that the mistaken line of the
@@ -48,7 +48,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
-    """The statements that a curated mistake has and the solution has not."""
+    """Return the statements of a curated mistake that the solution does not have."""
     return [node for changed in changed_texts(exercise, mistake)
             for node in added(exercise.solution, changed, exercise.blanks)]
 
@@ -60,13 +60,13 @@ def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """The solution with a curated mistake; [] if no curated one has this description."""
+    """Return the solution with a curated mistake; [] if none has this description."""
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 
 
 def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
-    """The statements of a text that are not in another."""
+    """Return the statements of a text that are not in another."""
     old = Counter(map(text_of, statements(ast.parse(before), blanks)))
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old
@@ -74,7 +74,7 @@ def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
 
 
 def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
-    """The statements of the functions that the user writes, in the order of their lines."""
+    """Return the statements of the functions that the user writes, in line order."""
     functions = functions_of(tree)
     nodes = [node for blank in blanks if blank in functions
              for node in ast.walk(functions[blank])
@@ -83,5 +83,5 @@ def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
 
 
 def text_of(statement: ast.stmt) -> str:
-    """A statement without its comments and its layout; of a block its first line."""
+    """Return a statement without comments and layout; for a block, its first line."""
     return ast.unparse(statement).splitlines()[0]

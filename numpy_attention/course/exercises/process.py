@@ -1,4 +1,4 @@
-"""A check in its own process, with limits: whatever the user's code does, it ends here."""
+"""Check a user's file in a separate process, with limits of time and output."""
 
 import faulthandler
 import json
@@ -30,7 +30,7 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 
 
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
-    """Return the Verdict on a file, and what its code has printed.
+    """Return the Verdict on a file, and the output of its code.
 
     OSError: it cannot be read, or there is no room for the Verdict.
     """
@@ -57,7 +57,7 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
 
 
 def why_ended(status: int) -> str:
-    """Why a process ended without a Verdict."""
+    """Describe why a process ended without a Verdict."""
     if status == -signal.SIGKILL:
         return "it did not come to an end: is there an endless loop?"
     if status < 0:
@@ -66,7 +66,7 @@ def why_ended(status: int) -> str:
 
 
 def beginning_of(path: Path) -> str:
-    """The beginning of what was printed."""
+    """Return the beginning of the output."""
     with open(path, "rb") as file:
         text = file.read(SHOWN + 1).decode("utf-8", errors="replace")
     more = path.stat().st_size - len(text.encode("utf-8", errors="replace"))

@@ -1,4 +1,4 @@
-"""What a user does with an exercise: start it, take a hint, see the solution, start again."""
+"""A user's steps with an exercise: start it, take a hint, see the solution, reset it."""
 
 import hashlib
 from pathlib import Path
@@ -18,7 +18,7 @@ TITLES = ("law", "line", "derivative", "code")
 
 
 def by_lesson() -> dict[str, list[str]]:
-    """{lesson: the names of its exercises}"""
+    """Return {lesson: the names of its exercises}."""
     found: dict[str, list[str]] = {}
     for name, exercise in EXERCISES.items():
         found.setdefault(exercise.lesson.replace("_", " "), []).append(name)
@@ -26,7 +26,7 @@ def by_lesson() -> dict[str, list[str]]:
 
 
 def mark(record: Record | None) -> str:
-    """The state of an exercise: passed, started, or neither."""
+    """Return a mark for the state of an exercise: passed, started, or neither."""
     if record is None or not record.cut:
         return "·"
     return "✓" if record.passed else "…"
@@ -37,30 +37,29 @@ def digest(exercise: Exercise) -> str:
 
 
 def user_file(folder: Folder, exercise: Exercise) -> Path:
-    """The user's file. FileNotFoundError: it was not started, or is gone."""
+    """Return the user's file. FileNotFoundError: it was not started, or was removed."""
     file = folder.of(exercise)
     if not exists(file):
         here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
-        raise FileNotFoundError(
-            f"{short_path(file)} does not exist: numpy-attention exercise start "
-            f"{exercise.name} writes it{here}")
+        raise FileNotFoundError(f"{short_path(file)} does not exist: create it with "
+                                f"numpy-attention exercise start {exercise.name}{here}")
     return file
 
 
 def start(exercise: Exercise, folder: Folder) -> Path:
-    """Write an exercise's file for the user; → the file. FileExistsError: there is one."""
+    """Write an exercise's file for the user, and return it. FileExistsError: it exists."""
     make_folder(folder.path)
     file = folder.of(exercise)
     if exists(file):
         raise FileExistsError(
-            f"{short_path(file)} exists already and is not changed: continue with it, "
-            f"or numpy-attention exercise reset {exercise.name}")
+            f"{short_path(file)} already exists and was not changed: continue with it, or start "
+            f"again with numpy-attention exercise reset {exercise.name}")
     create(exercise, folder)
     return file
 
 
 def create(exercise: Exercise, folder: Folder) -> None:
-    """Write an exercise's file as it begins, and record that it was started."""
+    """Write the initial file of an exercise, and record that it was started."""
     with folder.changed(exercise) as record:
         with atomic_write(folder.of(exercise)) as file:
             file.write(exercise.start.encode("utf-8"))
@@ -68,7 +67,7 @@ def create(exercise: Exercise, folder: Folder) -> None:
 
 
 def reset(exercise: Exercise, folder: Folder) -> Path | None:
-    """Write the file as it begins; → where the user's is kept, or None if nothing was changed."""
+    """Restore the initial file; return where the user's is kept, or None if it was unchanged."""
     file = folder.of(exercise)
     if not exists(file) or existing_file(file).read_bytes() == exercise.start.encode("utf-8"):
         create(exercise, folder)
@@ -85,7 +84,7 @@ def reset(exercise: Exercise, folder: Folder) -> Path | None:
 
 
 def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
-    """→ the hints up to the next one, {title: text}, and the titles of those left."""
+    """Return {title: text} of the hints up to the next one, and the titles of the rest."""
     code = exercise.planted[0] if exercise.planted else "\n" + "\n\n".join(
         f"# {blank}\n{exercise.source.body(blank)}" for blank in exercise.blanks)
     hints = dict(zip(TITLES, [*exercise.hints, code]))
@@ -96,7 +95,7 @@ def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[
 
 
 def may_see_solution(exercise: Exercise, folder: Folder) -> bool:
-    """Whether it is passed, or was asked for before; it counts as asked for now."""
+    """Whether an exercise is passed or its solution was requested before; record this request."""
     with folder.changed(exercise) as record:
         confirmed = record.passed or record.asked
         record.asked = True

@@ -1,4 +1,4 @@
-"""Recognition of known mistakes by their signatures: one, or two whose effects add up."""
+"""Recognize known mistakes by their signatures: one, or two whose effects add up."""
 
 import ast
 import re
@@ -31,7 +31,7 @@ SENTENCES = (
 
 
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
-    """The descriptions of the mistakes that have this signature; [] if none has.
+    """Return the descriptions of the mistakes with this signature.
 
     Only curated ones, if there are any. names: those of the user's code, so that no other name is
     mentioned.
@@ -47,7 +47,7 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
 
 def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
                 names: Set[str]) -> list[str]:
-    """Pairs of mistakes that have this signature together: n = r + (n₁ - r) + (n₂ - r), where r
+    """Return pairs of mistakes with this joint signature: n = r + (n₁ - r) + (n₂ - r), where r
     are the solution's numbers. This holds if neither mistake goes through the other. Two in one
     place, or two that undo each other, are not a pair.
     """
@@ -81,21 +81,21 @@ def in_two_places(*pair: Mistake) -> bool:
 
 
 def as_curated(mistake: Mistake, mistakes: list[Mistake]) -> Mistake:
-    """The curated mistake with the same numbers, if there is one."""
+    """Return the curated mistake with the same signature, if there is one."""
     return next((one for one in mistakes if one.curated and agree(one.numbers, mistake.numbers)),
                 mistake)
 
 
 def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
-    """The description of two mistakes; "" if they have the same, or one of them has none."""
+    """Describe two mistakes; "" if their descriptions are equal, or one has none."""
     one, other = (each.description if each.curated else without_others(each.description, names)
                   for each in pair)
     return f"{TWO}{one}{AND}{other}" if one and other and one != other else ""
 
 
 def sentence(exercise: Exercise, description: str) -> str:
-    """What the user did: "you left out a factor in `da`" of "a missing factor, in the computation
-    of `da`". Those of curated mistakes are sentences already.
+    """Say what the user did: "a missing factor, in the computation of `da`" becomes "you left
+    out a factor in `da`". Those of curated mistakes are sentences already.
     """
     if exercise.has_curated(description):
         return description
@@ -109,7 +109,7 @@ def sentence(exercise: Exercise, description: str) -> str:
 
 
 def without_others(description: str, names: Set[str]) -> str:
-    """The description of a mutation without the names that the user's code does not have; "" if
+    """Drop names from a mutation's description that the user's code does not have; "" if
     nothing is left.
     """
     place = ELSEWHERE.search(description)
@@ -123,7 +123,7 @@ def without_others(description: str, names: Set[str]) -> str:
 
 
 def names_in(exercise: Exercise, tree: ast.Module) -> set[str]:
-    """The names and attributes in what the user wrote: {"dh", "grads.W", …}."""
+    """Return the names and attributes in a user's code: {"dh", "grads.W", …}."""
     wanted = {blank.rpartition(".")[2] for blank in exercise.blanks}
     return {ast.unparse(node) for function in ast.walk(tree)
             if isinstance(function, ast.FunctionDef) and function.name in wanted

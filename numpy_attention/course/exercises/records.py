@@ -1,4 +1,4 @@
-"""The progress of a user: one JSON file next to the exercises."""
+"""A user's progress: one JSON file next to the exercises."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class Record:
 
 
 class Folder:
-    """A user's folder of exercises."""
+    """The folder of a user's exercises."""
 
     def __init__(self, path: str | Path):
         self.path = as_path(path, "folder")
@@ -48,11 +48,11 @@ class Folder:
         return self.path / FILE
 
     def of(self, exercise: Exercise) -> Path:
-        """The user's file of an exercise."""
+        """Return the path of the user's file of an exercise."""
         return self.path / f"{exercise.name.replace('-', '_')}.py"
 
     def records(self) -> dict[str, Record]:
-        """{name of an exercise: its Record}. ValueError: the file is none of this kind."""
+        """Read {name of an exercise: its Record}. ValueError: it is not a progress file."""
         if not exists(self.file):
             return {}
         with path_errors(existing_file(self.file), "read"), open(self.file, "rb") as opened:
@@ -61,13 +61,13 @@ class Folder:
             return understood(json.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error).split(":")[0]
-            raise ValueError(f"{short_path(self.file)} is not a progress file of this command "
-                             f"({reason}): move it away; your exercises stay, and progress begins "
-                             "again") from None
+            raise ValueError(f"{short_path(self.file)} is not a valid progress file ({reason}): "
+                             "move it away to start a new one; your exercises are not "
+                             "affected") from None
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Within it, the Record of an exercise may be changed; then all are written.
+        """Context in which the Record of an exercise may be changed; then all are written.
 
         BlockingIOError: another command is at work on this folder.
         """
@@ -82,17 +82,17 @@ class Folder:
 
 
 def understood(found: Any) -> dict[str, Record]:
-    """Records from what JSON has. ValueError, TypeError: it is something else."""
+    """Build the Records from parsed JSON. ValueError, TypeError: it has another form."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ValueError("another format")
+        raise ValueError(f"its format is not {FORMAT}")
     exercises = found.get("exercises")
     if not isinstance(exercises, dict):
-        raise ValueError("no exercises")
+        raise ValueError("it has no exercises")
     kinds = {field.name: type(field.default) for field in fields(Record)}
     for record in exercises.values():
         if not isinstance(record, dict):
-            raise ValueError("an exercise without a record")
+            raise ValueError("an exercise has no record")
         for name, value in record.items():
             if type(value) is not kinds.get(name):
-                raise ValueError("an unknown entry")
+                raise ValueError("it has an unknown entry")
     return {str(name): Record(**record) for name, record in exercises.items()}

@@ -57,7 +57,7 @@ class Mistake(NamedTuple):
 
 
 def signature(exercise: Exercise, its: Any) -> Numbers:
-    """{seed and name of the array: its number, of all cases}. Raises what the functions raise."""
+    """Return {seed and array name: its number} for all cases. Raises what the functions raise."""
     found: Numbers = {}
     for seed in SEEDS:
         cases = exercise.cases(np.random.default_rng(seed), its)
@@ -69,7 +69,7 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
 
 
 def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """(name, array) of all that a case computes: its outputs, then its gradients."""
+    """Yield (name, array) for the outputs of a case, then for its gradients."""
     with np.errstate(all="ignore"):
         outputs = case.forward(*case.inputs)
     if case.backward is None:
@@ -90,7 +90,7 @@ def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays within what a function returns; numbers count as arrays."""
+    """Yield the arrays in a function's return value; numbers count as arrays."""
     if isinstance(value, dict):
         value = tuple(value.values())
     if isinstance(value, (tuple, list)):
@@ -112,13 +112,13 @@ def projected(name: str, array: np.ndarray) -> float:
 
 @lru_cache(maxsize=1000)
 def weights_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The random numbers of an array of this name and shape."""
+    """Return the random numbers for an array of this name and shape."""
     seed = zlib.crc32(f"{name} {shape}".encode())
     return np.random.default_rng(seed).standard_normal(shape)
 
 
 def agree(ours: Numbers, others: Numbers) -> bool:
-    """Whether all numbers are the same, up to rounding."""
+    """Whether all numbers are equal up to rounding."""
     if ours.keys() != others.keys():
         return False
     mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
@@ -130,7 +130,7 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 
 
 def computed(exercise: Exercise) -> list[Mistake]:
-    """The mistakes whose signature differs from the solution's, each once.
+    """Return the mistakes whose signature differs from the solution's, each once.
 
     ValueError: a curated one has the solution's signature, or raises.
     """
@@ -149,7 +149,7 @@ def computed(exercise: Exercise) -> list[Mistake]:
 
 
 def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
-    """(description, whether it is curated, text) of every mistake that an exercise may have."""
+    """Yield (description, whether it is curated, text) for every mistake of an exercise."""
     for right, wrong, description in exercise.mistakes:
         yield description, True, exercise.changed(right, wrong)
     for blank in exercise.blanks:
@@ -158,7 +158,7 @@ def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
 
 
 def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
-    """The signature of a text; None: it raises, loops, or gives what is not finite."""
+    """Return the signature of a text; None: it raises, loops, or returns non-finite numbers."""
     try:
         with at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -173,7 +173,7 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
 
 @cache
 def known_mistakes(exercise: Exercise) -> list[Mistake]:
-    """The known mistakes, from the package, from the cache, or computed and kept there.
+    """Return the known mistakes: from the package, from the cache, or computed and cached.
 
     [] where no limit can be set to an endless loop (on Windows, or in a thread).
     """
@@ -193,7 +193,7 @@ def known_mistakes(exercise: Exercise) -> list[Mistake]:
 
 
 def cache_folders() -> list[Path]:
-    """Where signatures are kept: the first that can be written."""
+    """Yield the folders for signatures; the first writable one is used."""
     named = os.environ.get(ENVIRONMENT)
     if named:
         chosen = Path(named).expanduser()
@@ -204,7 +204,7 @@ def cache_folders() -> list[Path]:
 
 
 def read(exercise: Exercise, folder: Path) -> list[Mistake] | None:
-    """The mistakes that a folder has of an exercise; None: none, or those of another version."""
+    """Read an exercise's mistakes in a folder; None: there are none, or of another version."""
     try:
         kept = json.loads((folder / f"{exercise.name}.json").read_text(encoding="utf-8"))
         names = list(kept["right"])
@@ -218,7 +218,7 @@ def read(exercise: Exercise, folder: Path) -> list[Mistake] | None:
 
 
 def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
-    """Write the file of an exercise. OSError: it cannot be written."""
+    """Write an exercise's mistakes to a folder. OSError: the file cannot be written."""
     def rounded(number: float) -> float:
         return float(f"{number:.{DIGITS}g}")
 
@@ -231,8 +231,8 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 
 
 def digest(exercise: Exercise) -> str:
-    """Of all that its mistakes are computed from, except the cases, which the solution's own
-    signature shows: the solution, the curated mistakes, and the mutations.
+    """Return a digest of everything that determines the mistakes, except the cases, which the
+    solution's signature shows: the solution, the curated mistakes, and the mutations.
     """
     solution = outline(ast.parse(exercise.source.text()))
     parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()
@@ -241,14 +241,14 @@ def digest(exercise: Exercise) -> str:
 
 @cache
 def outline_of_mutations() -> list[Any]:
-    """Of all their modules, and of that with the edits that they are made of."""
+    """Return the outlines of the modules that make mutations, and of the edits that they use."""
     own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))
             for file in [*sorted(own.parent.glob("*.py")), edits]]
 
 
 def outline(node: Any) -> Any:
-    """A syntax tree as tuples, without docstrings: comments and layout do not change it."""
+    """Return a syntax tree as tuples, without docstrings, comments and layout."""
     if isinstance(node, list):
         return [outline(one) for one in node if not is_docstring(one)]
     if not isinstance(node, ast.AST):

@@ -19,7 +19,7 @@ NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "#
 
 @dataclass(frozen=True)
 class Source:
-    """Functions and classes of one file, with the imports that they need.
+    """Functions and classes of a file, with the imports that they need.
 
     file: the stem of a lesson's file, or the path of the exercise's own, if no lesson has an
     implementation. given: a line before them, for a constant that the lesson sets.
@@ -37,12 +37,12 @@ class Source:
 
     @cached_property
     def parts(self) -> tuple[str, dict[str, str]]:
-        """The imports, and {name: its text with decorators and comments}, in the file's order.
+        """The imports, and {name: source with decorators and comments}, in the file's order.
 
         FileNotFoundError: the lessons are not there; LookupError: the file has no such name.
         """
         if not self.path.exists():
-            raise FileNotFoundError(f"{self.path} does not exist: exercises are cut from the "
+            raise FileNotFoundError(f"{self.path} does not exist: exercises are taken from the "
                                     "lessons, so run this where the lessons are")
         text = self.path.read_text(encoding="utf-8")
         body = ast.parse(text).body
@@ -53,7 +53,7 @@ class Source:
         taken = dict(sorted(taken.items(), key=lambda item: item[1].lineno))
         missing = [name for name in self.names if name not in taken]
         if missing:
-            raise LookupError(f"{self.path.name} has no {', '.join(missing)}")
+            raise LookupError(f"{self.path.name} does not define {', '.join(missing)}")
         used = {one.id for node in taken.values() for one in ast.walk(node)
                 if isinstance(one, ast.Name)} | {"np"}
         imports = []
@@ -69,7 +69,7 @@ class Source:
         return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
 
     def text(self, blanks: Sequence[str] = ()) -> str:
-        """Imports and definitions; of blanks ("softmax", "PlainRNN.backward") only the head."""
+        """Return imports and definitions; of blanks ("PlainRNN.backward") only the head."""
         imports, parts = self.parts
         for blank in blanks:
             name, _, method = blank.partition(".")
@@ -78,7 +78,7 @@ class Source:
         return "\n\n\n".join([head, *parts.values()]) + "\n"
 
     def body(self, blank: str) -> str:
-        """The body of a blank, as the solution has it."""
+        """Return the body of a blank in the solution."""
         _, parts = self.parts
         name, _, method = blank.partition(".")
         return textwrap.dedent(body_of(parts[name], method or name))
@@ -89,7 +89,7 @@ def is_definition(node: ast.stmt) -> bool:
 
 
 def named(node: ast.stmt) -> str:
-    """The name that a statement defines, or ""."""
+    """Return the name that a statement defines, or ""."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -98,7 +98,7 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """The lines of a definition with its decorators, without the numbers of equations at the end of
+    """Return a definition's source with decorators, without equation numbers at the end of
     comments, which are only in the lesson.
     """
     decorators = getattr(node, "decorator_list", [])
@@ -111,11 +111,11 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
-    raise LookupError(f"there is no function {name} in it")
+    raise LookupError(f"it does not define a function {name}")
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:
-    """The lines of a function's body after its docstring: [first, last), from 0."""
+    """Return the lines of a function's body after its docstring: [first, last), from 0."""
     function = function_in(text, name)
     body = function.body
     if ast.get_docstring(function) is not None and len(body) > 1:
@@ -132,7 +132,7 @@ def body_of(text: str, name: str) -> str:
 
 
 def without_body(text: str, name: str) -> str:
-    """A text in which the body of a function is left to the user."""
+    """Return a text in which the body of a function is left to the user."""
     first, last = lines_of_body(text, name)
     lines = text.splitlines()
     indent = " " * function_in(text, name).body[0].col_offset
@@ -140,7 +140,7 @@ def without_body(text: str, name: str) -> str:
 
 
 def run(text: str, name: str) -> ModuleType:
-    """A new module that has run this text."""
+    """Run a text, and return the new module."""
     module = ModuleType(f"{__package__}.made_{name}")
     sys.modules[module.__name__] = module           # where dataclasses look for it
     exec(compile(text, f"<{name}>", "exec"), module.__dict__)

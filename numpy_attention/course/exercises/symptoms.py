@@ -1,4 +1,4 @@
-"""Descriptions of numbers that are wrong, and of a line that raises: names, places, shapes."""
+"""Describe wrong numbers and a line that raises: names, positions, shapes."""
 
 import ast
 import linecache
@@ -15,7 +15,7 @@ MOST_ROWS = 12      # places that are reported
 
 
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
-    """The lines on an output that is wrong."""
+    """Return lines that describe an output with wrong values."""
     infinite = ~np.isfinite(one)
     if infinite.any() and np.isfinite(other).all():
         yield f"{name} is not finite: {infinite.sum()} of {one.size} elements are NaN or infinite"
@@ -30,7 +30,7 @@ def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray
 
 
 def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
-    """{"output[1]": "m (output[1])"}: what the solution's forward calls what it returns."""
+    """Return {"output[1]": "m (output[1])"}: the names that the solution's forward returns."""
     function = functions_of(ast.parse(exercise.solution)).get(forward.__qualname__)
     returns = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)
                ] if function else []
@@ -50,7 +50,7 @@ def rows_of(wrong: np.ndarray) -> str:
 
 
 def shapes_at(error: BaseException) -> Iterator[str]:
-    """A line with the shapes of the arrays in the line of the user's code that raises."""
+    """Yield a line with the shapes of the arrays in the user's line that raises."""
     frame = line = None
     trace = error.__traceback__
     while trace is not None:

@@ -1,4 +1,4 @@
-"""A limit of processor time within one process: an endless loop ends."""
+"""A limit on processor time within a process, which ends endless loops."""
 
 import signal
 import threading
@@ -16,7 +16,7 @@ def is_possible() -> bool:
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError within it after this many seconds of processor time."""
+    """Context that raises TimeoutError after this many seconds of processor time."""
     def over(*_: object) -> None:
         raise TimeoutError(f"it takes longer than {seconds:g} seconds")
     before = signal.signal(signal.SIGVTALRM, over)

@@ -1,4 +1,4 @@
-"""A run, line by line: every named array of a forward and a backward pass, in their order.
+"""Trace a run line by line: every named array of a forward and a backward pass, in order.
 
 `trace` is for any model; `stepping` goes through a reference implementation, one time step after
 the other.

@@ -1,4 +1,4 @@
-"""The reference implementation of a lesson, and the first call that the lesson makes of it.
+"""Find the reference implementation of a lesson, and the lesson's first call of it.
 
 A lesson is a script in cells; the cell tagged `plain` holds a whole mechanism, forward and
 backward. The cells run until both passes have been called; these calls are then repeated.
@@ -55,7 +55,7 @@ class RecordedCall(NamedTuple):
         return self.function.__name__
 
     def again(self) -> Any:
-        """Call it with the same arguments, which stay as they are."""
+        """Repeat the call with copies of the same arguments."""
         return self.function(*copy.deepcopy(self.arguments))
 
 
@@ -73,7 +73,7 @@ class Reference:
 
 
 def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
-    """A lesson by its number, its name or a part of it. folder: of the lessons; None: `lessons`
+    """Find a lesson by its number, name or part of it. folder: of the lessons; None: `lessons`
     here, or else those of the course.
 
     ValueError: no lesson has the name, or several have. FileNotFoundError: there are no lessons.
@@ -87,27 +87,26 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
             one for one in files if wanted and wanted in one.stem]
     if len(found) != 1:
         known = ", ".join(one.stem for one in found or files)
-        raise ValueError(
-            f"lesson {short_repr(name)}: {'several have' if found else 'none has'} this "
-            f"name or number: choose one of {known}")
+        raise ValueError(f"{'several lessons match' if found else 'no lesson matches'} "
+                         f"{short_repr(name)}: choose one of {known}")
     text = found[0].read_text(encoding="utf-8")
     return Lesson(found[0], list(cells_of(text)))
 
 
 def lessons_in(folder: str | Path | None) -> list[Path]:
-    """The lessons of a folder. FileNotFoundError: there are none."""
+    """Return the lessons of a folder. FileNotFoundError: there are none."""
     place = Path("lessons") if folder is None else as_path(folder)
     files = sorted(place.glob("[0-9][0-9]_*.py"))
     if not files and folder is None:
         files = [lesson.path for lesson in course.lessons()]
     if not files:
-        raise FileNotFoundError(f"there are no lessons in {place}: name the folder of some, or "
-                                "leave it out for those of the course")
+        raise FileNotFoundError(f"no lessons in {place}: give a folder of lessons, or omit it to "
+                                "use those of the course")
     return [one.resolve() for one in files]
 
 
 def cells_of(text: str) -> Iterator[Cell]:
-    """The cells of code of a script in cells."""
+    """Yield the code cells of a script in percent format."""
     marks = list(MARKER.finditer(text))
     for mark, after in zip(marks, [*marks[1:], None]):
         if not mark[1]:
@@ -116,7 +115,7 @@ def cells_of(text: str) -> Iterator[Cell]:
 
 
 def reference_cell(lesson: Lesson) -> int:
-    """The number of the cell with the reference implementation. ValueError: there is none."""
+    """Return the number of the cell with the reference implementation. ValueError: none."""
     for test in (lambda cell: cell.tag == "plain", has_backward):
         for number, cell in enumerate(lesson.cells):
             if test(cell):
@@ -134,7 +133,7 @@ def has_backward(cell: Cell) -> bool:
 
 
 class Enough(BaseException):
-    """Ends the run of a lesson, which does not catch it."""
+    """Exception that ends the run of a lesson, whose code does not catch it."""
 
 
 def reference_of(lesson: Lesson) -> Reference:
@@ -161,15 +160,15 @@ def reference_of(lesson: Lesson) -> Reference:
                     break
     forward, backward = passes_of(listener.made)
     if not forward:
-        raise ValueError(f"{lesson.path.name} does not call its reference implementation "
-                         "before it trains: there is nothing to step through")
+        raise ValueError(f"{lesson.path.name} does not call its reference implementation before "
+                         "its training: there is nothing to step through")
     name = forward[0].function.__qualname__.partition(".")[0]
     return Reference(lesson, name, forward, backward)
 
 
 @contextlib.contextmanager
 def errors_located(lesson: Lesson) -> Iterator[None]:
-    """An exception of a lesson becomes a ValueError that names its line."""
+    """Turn an exception of a lesson into a ValueError that names its line."""
     try:
         yield
     except Exception as error:
@@ -178,18 +177,17 @@ def errors_located(lesson: Lesson) -> Iterator[None]:
         if isinstance(error, SyntaxError):
             lines.append(error.lineno)
         where = f" in line {lines[-1]}" if lines else ""
-        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}, before "
-                         f"both passes of its reference implementation are called: {error}"
-                         ) from error
+        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}, before it "
+                         f"calls both passes of its reference implementation: {error}") from error
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:
-    """A cell, compiled with the line numbers of its file."""
+    """Compile a cell with the line numbers of its file."""
     return compile("\n" * (cell.line - 1) + cell.body, str(lesson.path), "exec")
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
-    """The codes of functions and methods, not those within them."""
+    """Yield the code objects of functions and methods, except nested ones."""
     for one in code.co_consts:
         if isinstance(one, CodeType) and not one.co_name.startswith("<"):
             if not one.co_flags & 2:            # of a class, which has no local names of its own
@@ -200,7 +198,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def quietly(folder: Path) -> Iterator[None]:
-    """Within it, lessons find their modules, print nothing, and save figures elsewhere."""
+    """Context in which lessons find their modules, print nothing, and save figures elsewhere."""
     import matplotlib
     backend = matplotlib.get_backend()
     matplotlib.use("Agg")
@@ -225,7 +223,7 @@ def quietly(folder: Path) -> Iterator[None]:
 
 
 class CallListener:
-    """The calls of a reference implementation from outside of it.
+    """Records the calls of a reference implementation from outside of it.
 
     made: the calls until a backward pass, and of the first backward pass.
     """
@@ -253,7 +251,7 @@ class CallListener:
         del self.made[:-MOST_CALLS]
 
     def is_within(self, frame: FrameType) -> bool:
-        """Whether another function of the reference has called this one."""
+        """Whether another function of the reference implementation called this one."""
         outer = frame.f_back
         while outer is not None:
             if outer.f_code in self.codes:
@@ -262,7 +260,7 @@ class CallListener:
         return False
 
     def function_of(self, frame: FrameType) -> Any:
-        """The function that runs; None: a method of a class that is not the reference."""
+        """Return the function that runs; None: a method of a class outside of the reference."""
         name = frame.f_code.co_name
         if "self" in frame.f_code.co_varnames[:1]:
             function = vars(type(frame.f_locals["self"])).get(name)
@@ -272,7 +270,7 @@ class CallListener:
 
 
 def passes_of(made: list[RecordedCall]) -> tuple[list[RecordedCall], list[RecordedCall]]:
-    """→ the calls of one forward pass, and of the backward pass after it.
+    """Return the calls of one forward pass, and of the backward pass after it.
 
     Where one step after the other is called, as often forward as backward. Without a backward
     pass: the first call.

@@ -1,4 +1,4 @@
-"""The recording of a run: every named value, with the line and the step that computed it.
+"""Record a run: every named value, with the line and the step that computed it.
 
 The functions are rewritten as gradient checks rewrite a backward pass, and only for that run.
 """
@@ -26,7 +26,7 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
 def written(array):
-    """Where an array of floats has been written since np.empty made it."""
+    """Return which elements of a float array have been written since np.empty created it."""
     if array.itemsize not in UNWRITTEN:
         return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 
     @property
     def label(self):
-        """The number that is shown."""
+        """The number that is displayed."""
         return self.turn if self.variable is None else self.variable
 
 
@@ -79,12 +79,12 @@ class Call:
     turns: dict[int, Step] = field(default_factory=dict)
 
     def steps(self, loops):
-        """The Steps in which these loops of it are now."""
+        """Return the current Steps of these loops."""
         return tuple(self.turns[head] for head in loops if head in self.turns)
 
     @property
     def every_step(self):
-        """The Steps around the call, those of its callers first."""
+        """Return the Steps around the call, those of its callers first."""
         return (self.parent.every_step if self.parent else ()) + self.around
 
 
@@ -130,18 +130,18 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 
 
 def is_of_interest(code):
-    """Whether a function computes: not if it validates, is Python's own, or of this package."""
+    """Whether a function computes, and is not validation, Python's own or plumbing."""
     return Path(code.co_filename).parent != HERE and not (
         is_validation(code.co_name) or "<frozen" in code.co_filename)
 
 
 def is_validation(name):
-    """Whether a function validates, by its name: check_shape, _check_mask."""
+    """Whether the name of a function says that it validates: check_shape, _check_mask."""
     return name.lstrip("_").startswith(("check_", "expect"))
 
 
 def owners_of(model):
-    """{id of a part: its path}; a Module's parts are kept alive by it."""
+    """Return {id of a part: its path}, for parts that a Module keeps alive."""
     return {id(one): path for path, one in model.modules()} if isinstance(model, Module) else {}
 
 
@@ -233,7 +233,7 @@ class Lines(Backward):
         return [entered, node]
 
     def visit_Expr(self, node):
-        """kernel(a, out) fills out; xs.append(x) is the only name that some values have."""
+        """Report arrays that a call fills, kernel(a, out), and values that xs.append(x) stores."""
         if not isinstance(node.value, ast.Call):
             return node
         function = node.value.func
@@ -251,7 +251,7 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """The statement, between two comparisons of the arrays that it may fill."""
+        """Put comparisons of the arrays that a statement may fill before and after it."""
         if not paths:
             return [node]
         before = [self.report("before", node, "filled", path, expression(path)) for path in paths]
@@ -260,7 +260,7 @@ class Lines(Backward):
 
 
 class Empty(ast.NodeTransformer):
-    """What np.empty makes goes through the listener, which marks it as not written yet."""
+    """Passes arrays of np.empty through the listener, which marks them as unwritten."""
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -271,13 +271,13 @@ class Empty(ast.NodeTransformer):
 
 
 def is_computed(node):
-    """Whether an expression computes, and does not only read."""
+    """Whether an expression computes something, instead of only reading."""
     return any(isinstance(one, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare))
                for one in outside_indices(node))
 
 
 def outside_indices(node):
-    """An expression and its parts, except what is in [ ]."""
+    """Yield an expression and its parts, except indices."""
     yield node
     for part in ast.iter_child_nodes(node):
         if not (isinstance(node, ast.Subscript) and part is node.slice):
@@ -419,7 +419,7 @@ class Listener:
 
 
 def arrays_of(value, name):
-    """[(name, array)] of an array, of a number, of a tuple of arrays, such as an LSTM's state."""
+    """Return [(name, array)] for an array, a number, or a tuple such as an LSTM's state."""
     if isinstance(value, (np.ndarray, np.floating, float)):
         return [(name, value)]
     if type(value) is tuple and all(isinstance(one, np.ndarray) or one is None for one in value):

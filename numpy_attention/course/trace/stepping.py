@@ -1,4 +1,4 @@
-"""A reference implementation, one time step after the other: its arrays, and what has changed.
+"""Step through a reference implementation: its arrays at each time step, and what changed.
 
 A step is a turn of its outermost loop; a call, if the steps are called from outside; a line, if
 there is no loop.
@@ -20,7 +20,7 @@ PROMPT = "Enter: on, q: end "
 
 
 class Stage(NamedTuple):
-    """What is made in one step. title: which it is; entries: its values, in their order."""
+    """The values computed in one step. title: its name; entries: the values, in order."""
 
     title: str
     entries: list[Entry]
@@ -39,7 +39,7 @@ def go(reference: Reference, steps: int | None = None) -> None:
 
 
 def asked_to_end() -> bool:
-    """Wait for Enter; → whether something begins with q, or nothing more comes."""
+    """Wait for Enter; return whether the input begins with q or has ended."""
     try:
         return input(PROMPT).strip().lower().startswith("q")
     except EOFError:
@@ -47,7 +47,7 @@ def asked_to_end() -> bool:
 
 
 def texts_of(reference: Reference) -> Iterator[str]:
-    """Each step of the forward pass, then of the backward pass, as text."""
+    """Yield the text of each step of the forward pass, then of the backward pass."""
     for name, calls in (("forward", reference.forward), ("backward", reference.backward)):
         if not calls:
             continue
@@ -62,8 +62,8 @@ def texts_of(reference: Reference) -> Iterator[str]:
 
 
 def stages_of(calls: list[RecordedCall]) -> list[Stage]:
-    """The steps of a pass; what is made before the first is shown with it, and so is what is after
-    the last."""
+    """Return the steps of a pass; values from before the first are shown with it, and those from
+    after the last with the last."""
     file = calls[0].function.__code__.co_filename
     entries = recorded(lambda: [one.again() for one in calls], kept,
                        is_followed=lambda code: code.co_filename == file).entries
@@ -102,7 +102,7 @@ def stages_of(calls: list[RecordedCall]) -> list[Stage]:
 
 
 def root_of(entry: Entry) -> Any:
-    """The outermost Call."""
+    """Return the outermost Call."""
     call: Any = entry.call
     while call.parent is not None:
         call = call.parent
@@ -110,7 +110,7 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """The line of the outermost function in which a value is made."""
+    """Return the line of the outermost function in which a value is computed."""
     if entry.call is root:
         return entry.place.line
     call: Any = entry.call
@@ -120,7 +120,7 @@ def line_in(entry: Entry, root: Any) -> int:
 
 
 def kept(array: Any) -> Any:
-    """A copy of an array, or of a number."""
+    """Copy an array or a number."""
     return np.array(array)
 
 
@@ -128,7 +128,7 @@ def kept(array: Any) -> Any:
 
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
-    """The lines of a step; before: {name: value} until now, which goes on."""
+    """Yield the lines of a step; before: {name: value} so far, which is updated."""
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None
@@ -149,7 +149,7 @@ def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
 
 
 def differs(value: Any, was: Any) -> Any:
-    """Where a value is not what it was, booleans of its shape."""
+    """Return where a value has changed, booleans of its shape."""
     if was is None or np.shape(was) != np.shape(value):
         return np.ones(np.shape(value), bool)
     same = value == was

@@ -1,4 +1,4 @@
-"""What can be traced, and how it is run: translators, language models, any forward and backward."""
+"""Run what can be traced: translators, language models, any forward and backward pass."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 class Subject(NamedTuple):
-    """What is run: work() → L; what it is called; the Module whose parts are named; the batch that
+    """A function to trace: work() → L; its name; the Module whose parts are named; the batch that
     a model of the library reads."""
 
     work: Callable[[], float]
@@ -34,7 +34,7 @@ class Subject(NamedTuple):
 
 def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
-    """How a model, or a function, is run forward and backward.
+    """Return the Subject that runs a model or a function forward and backward.
 
     TypeError: nothing that has the two passes; inputs of another kind, or another number of them.
     """
@@ -61,14 +61,14 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
 
 
 def check_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Sequence[Any]:
-    """The inputs. TypeError: there are too few of them, or too many."""
+    """Return the inputs. TypeError: there are too few or too many."""
     if not low <= len(inputs) <= high:
-        raise TypeError(f"{len(inputs)} inputs: expected {expected}")
+        raise TypeError(f"got {len(inputs)} inputs, expected {expected}")
     return inputs
 
 
 def tokens_of(name: str, sentence: Any) -> list[str]:
-    """The tokens of a sentence, a string among them cut at its spaces. TypeError, ValueError."""
+    """Return the tokens of a sentence; a string is split at spaces. TypeError, ValueError."""
     tokens = sentence
     if isinstance(sentence, str):
         check_text(name, sentence)
@@ -80,7 +80,7 @@ def tokens_of(name: str, sentence: Any) -> list[str]:
 
 
 def text_of(ids: Any) -> TextBatch:
-    """A sentence of ids after </s>, each to be predicted, and </s> after them. ValueError: none."""
+    """Return a sentence of ids as a TextBatch between two </s>. ValueError: no ids."""
     ids = as_integers("ids", ids)
     if not len(ids):
         raise ValueError("the sentence is empty: expected at least one id")
@@ -92,7 +92,7 @@ def text_of(ids: Any) -> TextBatch:
 
 
 def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[list[str], list[str]]:
-    """The tokens of a sentence and of its translation; without one, the translator's own.
+    """Return the tokens of a sentence and of its translation, by default the translator's own.
 
     ValueError: a sentence without tokens, or a translation of its own without any.
     """
@@ -101,13 +101,13 @@ def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[li
         return source, tokens_of("the translation", target)
     found = translator.translate([source], beam=1)[0].target
     if not found:
-        raise ValueError("the model translates this sentence with no word at all: give a "
+        raise ValueError("the model's own translation of this sentence is empty: give a "
                          "translation after it")
     return source, found
 
 
 def batch_of(translator: Translator, source: list[str], target: list[str]) -> PairBatch:
-    """Both sentences as the translator reads them."""
+    """Return both sentences as a batch for the translator."""
     return pair_batch([translator.source_vocabulary.encode(source)],
                       [translator.target_vocabulary.encode(target)],
                       translator.training.reverse_source)
@@ -120,7 +120,7 @@ def of_translator(translator: Translator, source: Any, target: Any = None) -> Su
 
 
 def tokens_read(writer: LanguageModelRun, sentence: Any) -> list[str]:
-    """The tokens of a sentence, letters for a model of letters. TypeError, ValueError."""
+    """Return the tokens of a sentence, letters for a model of letters. TypeError, ValueError."""
     if writer.training.unit == "characters" and isinstance(sentence, str):
         sentence = list(sentence)
     return tokens_of("the sentence", sentence)
@@ -134,7 +134,7 @@ def of_writer(writer: LanguageModelRun, sentence: Any) -> Subject:
 
 
 def of_batch(model: Any, batch: Any, what: str) -> Subject:
-    """L = Σ −log p of the batch's words, without dropout, and its gradient."""
+    """Return the Subject of L = Σ −log p of a batch's words, without dropout, and its gradient."""
     def work() -> float:
         loss, _ = model.loss_and_grad(batch, None, 1.0, model.zeros_like())
         return float(loss)
@@ -146,7 +146,7 @@ def of_batch(model: Any, batch: Any, what: str) -> Subject:
 
 
 def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Subject:
-    """The two passes of a Module, or of two functions, as a gradient check takes them.
+    """Return the Subject of the two passes of a Module, or of two functions, as for gradcheck.
 
     L is what the forward gives, where that is one number, and else ½ Σ y² of all that it gives, so
     that dy = y.
@@ -154,9 +154,8 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward
     if forward is None or backward is None:
-        raise TypeError(
-            f"model is {typed_repr(model)}: expected a translator, a language model, or "
-            "an object with forward and backward; or give both functions")
+        raise TypeError(f"model is {typed_repr(model)}: expected a translator, a language model, "
+                        "or an object with forward and backward; or pass both functions")
     check_function("forward", forward, "a function that gives (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 

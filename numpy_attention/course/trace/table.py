@@ -33,7 +33,7 @@ class Measured(NamedTuple):
 
 
 def measured(array: Any) -> Measured:
-    """→ the Measured of an array, or of a number."""
+    """Return the Measured of an array or a number."""
     values = np.asarray(array)
     if values.dtype.kind != "f":
         return Measured(values.shape, None)
@@ -106,7 +106,7 @@ class Block:
                 yield from part.rows()
 
     def chosen(self, choice: Any) -> "Block":
-        """The same, with those rows that choice(row) gives, a row or None."""
+        """Return the Block with each row replaced by choice(row); None drops it."""
         parts: dict[Any, Any] = {}
         for key, part in self.parts.items():
             kept = part.chosen(choice) if isinstance(part, Block) else choice(part)
@@ -125,7 +125,7 @@ class Trace:
 
     @property
     def rows(self) -> list[Row]:
-        """All rows of the table, in order."""
+        """Yield all rows of the table, in order."""
         return list(self.tree.rows())
 
     def __repr__(self) -> str:
@@ -151,8 +151,8 @@ class Trace:
         for pattern in patterns:
             if not any(is_named(row, pattern) for row in tree.rows()):
                 every = list(dict.fromkeys(row.name for row in tree.rows()))
-                raise ValueError(f"name {short_repr(pattern)}: nothing has it"
-                                 f"{nearest(pattern, every)}")
+                raise ValueError("no array matches the name "
+                                 f"{short_repr(pattern)}{nearest(pattern, every)}")
         if patterns:
             tree = tree.chosen(lambda row: row if any(is_named(row, one) for one in patterns)
                                else None)
@@ -166,7 +166,7 @@ class Trace:
     def _chosen(self, tree: Block, choice: Any, what: str, known: list[str], given: str) -> Block:
         found = tree.chosen(choice)
         if not found.parts:
-            raise ValueError(f"{what}: nothing has it{nearest(given, known)}")
+            raise ValueError(f"nothing matches {what}{nearest(given, known)}")
         return found
 
     def _layers(self) -> list[str]:
@@ -178,7 +178,7 @@ class Trace:
 
 
 def names_in(names: Any) -> list[str]:
-    """Names, or patterns, as a list; None are none. TypeError: no list of texts; ValueError: none.
+    """Return names or patterns as a list, [] for None. TypeError: not texts; ValueError: none.
     """
     found = [] if names is None else as_list("names", names, "names of arrays")
     if names is not None and not found:
@@ -189,23 +189,23 @@ def names_in(names: Any) -> list[str]:
 
 
 def nearest(given: str, known: list[str]) -> str:
-    """Which names come nearest, or the first; "": there are none."""
+    """Return the end of a message that lists the nearest names, or the first."""
     if not known:
         return ""
     close = get_close_matches(given, known, 5, 0.4) or known
     more = ", …" if len(close) > 8 else ""
-    return f"; there are {', '.join(close[:8])}{more}"
+    return f"; choose from {', '.join(close[:8])}{more}"
 
 
 def is_of(row: Row, layer: str) -> bool:
-    """Whether a row is of a part of the model, of a part of it, or of a function of this name."""
+    """Whether a row belongs to this part of the model, its parts, or a function of this name."""
     if row.layer is not None and (row.layer == layer or row.layer.startswith(f"{layer}.")):
         return True
     return row.function == layer or layer in row.function.split(".")
 
 
 def is_named(row: Row, pattern: str) -> bool:
-    """Whether the name fits a pattern; W fits grads.W, and weights weights[i]."""
+    """Whether a row's name matches a pattern: W matches grads.W, weights matches weights[i]."""
     whole = row.name.partition("[")[0]
     return any(fnmatchcase(one, pattern) for one in (row.name, whole, whole.rpartition(".")[2]))
 
@@ -214,7 +214,7 @@ def is_named(row: Row, pattern: str) -> bool:
 
 
 def tree_of(entries: Iterable[Entry]) -> Block:
-    """The calls, in them their loops, in these the rows."""
+    """Return the tree of calls, their loops, and the rows in these."""
     root = Block()
     for one in entries:
         unused = one.name.partition("[")[0] == "_"
@@ -235,7 +235,7 @@ def tree_of(entries: Iterable[Entry]) -> Block:
 
 
 def block_of(root: Block, call: Call) -> Block:
-    """The Block of a call, within those of its callers."""
+    """Return the Block of a call, within those of its callers."""
     if call.parent is None:
         outer = root
     else:
@@ -247,7 +247,7 @@ def block_of(root: Block, call: Call) -> Block:
 
 
 def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
-    """The Block of the innermost of these loops."""
+    """Return the Block of the innermost of these loops."""
     for step in steps:
         key = "loop", step.head
         if key not in block.parts:
@@ -259,7 +259,7 @@ def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
 
 
 def head_of(call: Call) -> str:
-    """The head of a call: "encoder.forward(xs (4, 1, 6))   cells/cell.py"."""
+    """Return the heading of a call: "encoder.forward(xs (4, 1, 6))   cells/cell.py"."""
     name = call.function.rpartition(".")[2]
     if call.owner:
         name = f"{call.owner}.{name}"
@@ -268,7 +268,7 @@ def head_of(call: Call) -> str:
 
 
 def file_of(file: str) -> str:
-    """A file of the package by its path there, another by its name."""
+    """Return the path of a file in the package, or the name of another file."""
     path = Path(file)
     if PACKAGE in path.parents:
         return str(path.relative_to(PACKAGE))
@@ -279,7 +279,7 @@ def file_of(file: str) -> str:
 
 
 def lines_of(block: Block, step: int | None, depth: int | None, margin: str = "") -> list[str]:
-    """The lines of a Block's parts; depth: of calls within calls."""
+    """Yield the lines of a Block's parts; depth: that of nested calls."""
     lines = []
     for part in block.parts.values():
         while isinstance(part, Block) and part.call is not None and is_wrapper(part):
@@ -303,7 +303,7 @@ def lines_of(block: Block, step: int | None, depth: int | None, margin: str = ""
 
 
 def is_wrapper(block: Block) -> bool:
-    """Whether a call does nothing but another call."""
+    """Whether a call does nothing except call another function."""
     parts = list(block.parts.values())
     return len(parts) == 1 and isinstance(parts[0], Block) and parts[0].call is not None
 
@@ -313,7 +313,7 @@ def format_shape(shape: tuple[int, ...]) -> str:
 
 
 def format_norms(norms: Sequence[float | None]) -> str:
-    """The norm; of several the smallest and the largest."""
+    """Format a norm, or the smallest and the largest of several."""
     known = [one for one in norms if one is not None]
     if not known:
         return "–"
@@ -322,7 +322,7 @@ def format_norms(norms: Sequence[float | None]) -> str:
 
 
 def format_steps(labels: Sequence[int]) -> str:
-    """"steps 0 … 5", the numbers in the order of the run."""
+    """Format steps as "steps 0 … 5", in the order of the run."""
     if len(labels) == 1:
         return f"step {labels[0]}"
     return f"steps {labels[0]} … {labels[-1]}"

@@ -43,7 +43,7 @@ class WeightGradients(NamedTuple):
 
 
 def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> WeightGradients:
-    """α and ∂L/∂α of a sentence, L = Σ −log p of its words; arguments as those of `trace`.
+    """Return α and ∂L/∂α of a sentence, L = Σ −log p of its words; arguments as for `trace`.
 
     Where weights are the mean over heads, the derivative is that of moving all heads' alike. A
     translator of subwords has a row, and a column, for each piece. Without the constraint that
@@ -84,14 +84,14 @@ def of_writer(run: LanguageModelRun, sentence: Any) -> WeightGradients:
 
 
 def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
-    """The words, or their pieces, and </s>."""
+    """Return the words, or their pieces, and </s>."""
     if not run.training.subwords:
         return [*words, END]
     return [*(vocabulary.token(id) for id in vocabulary.encode(words)), END]
 
 
 def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
-    """∂L/∂α (T, S) of the part of the model whose weights these are."""
+    """Return ∂L/∂α (T, S) of the part of the model that computed these weights."""
     subject = subject_of(run, sentence)
     entries = recorded(subject.work, np.array, subject.model).entries
     known = by_owner(entries, GRADIENTS[:1]) or by_owner(entries, GRADIENTS[1:])
@@ -101,12 +101,12 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
         own = as_rows(forward.get(owner, []), weights.shape, np.mean)
         if found is not None and own is not None and np.allclose(own, weights, atol=AS_LARGE):
             return found
-    raise ValueError("the backward pass makes no array dalpha, or dweights, that is as large as "
-                     "the weights that it is the gradient of: call it so")
+    raise ValueError("the backward pass has no array named dalpha or dweights with the shape of "
+                     "the attention weights: give their gradient this name")
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """{path of a part: the last value of such a name in each of its calls}."""
+    """Return {path of a part: the last value with one of the names in each of its calls}."""
     last: dict[tuple, Entry] = {}
     for one in entries:
         owner = one.call.owner
@@ -119,7 +119,7 @@ def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list
 
 
 def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
-    """Values of all target words at once, or of one word after another, as (T, S); else None."""
+    """Return values of all target words, at once or word by word, as (T, S); else None."""
     T, S = shape
     if len(entries) == 1 and entries[0].value.size % (T * S) == 0:
         return over_heads(entries[0].value.reshape(-1, T, S), axis=0)

@@ -1,4 +1,4 @@
-"""Documents side by side, each read from its own beginning to its end."""
+"""Batches of documents, each read from its beginning to its end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,10 +34,9 @@ class DocumentBatches:
         check_ids_in("documents", self.documents)
         shortest = min(map(len, self.documents), default=0)
         if shortest < 2:
-            raise ValueError(
-                f"{len(self.documents)} documents, the shortest of {shortest} tokens: expected "
-                "some, of at least 2 tokens each, the first of them to begin with"
-            )
+            raise ValueError(f"got {len(self.documents)} documents, the shortest with {shortest} "
+                             "tokens: expected at least one document, and at least 2 tokens in "
+                             "each, because the first is not predicted")
 
     def __len__(self) -> int:
         return len(self.order())

@@ -1,4 +1,4 @@
-"""Sequences of different lengths side by side: grouping, padding, shares."""
+"""Group, pad and share out sequences of different lengths."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -23,13 +23,13 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
         raise ValueError("no sentences: expected at least one")
     longest = max(map(len, sentences))
     if length is not None and longest > length:
-        raise ValueError(f"length = {length}: the longest sentence has {longest} ids, expected at "
-                         "least as many")
+        raise ValueError(f"length = {length} is too short: the longest sentence has {longest} ids")
     ids = np.full((length or longest, len(sentences)), PAD, np.int64)  # (T, B)
     for b, sentence in enumerate(sentences):
         ids[:len(sentence), b] = as_integers(f"sentence {b}", sentence)
     if ids.size and ids.min() < 0:
-        raise ValueError(f"the id {ids.min()}: expected ids of at least 0, as a Vocabulary gives")
+        raise ValueError(f"sentences contain the id {ids.min()}: expected ids of at least 0, as a "
+                         "Vocabulary returns")
     return ids
 
 
@@ -46,10 +46,10 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
     # types alone, for a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
         if not issubclass(kind, (int, np.integer)) or kind is bool:
-            raise TypeError(f"{name} hold something of type {kind.__name__}, expected integers: "
-                            "encode tokens with a Vocabulary")
+            raise TypeError(f"{name} contain values of type {kind.__name__}, expected "
+                            "integers: encode tokens with a Vocabulary")
     if min(chain.from_iterable(sentences), default=0) < 0:
-        raise ValueError(f"{name} hold negative numbers: expected ids, as a Vocabulary gives")
+        raise ValueError(f"{name} contain negative numbers: expected ids, as a Vocabulary returns")
 
 
 def grouped(lengths: Array, batch_size: int, block: int = 20,

@@ -45,7 +45,7 @@ End = tuple[int, int, bool]  # source end, target end, whether the clause is off
 
 @functools.cache  # few texts, many times
 def link_of(text: str) -> Link:
-    """Return the Link of its text ("3-4", "3p4")."""
+    """Parse a link such as "3-4" or "3p4"."""
     sure = "-" in text
     i, j = text.split("-" if sure else "p")
     return int(i), int(j), sure
@@ -53,7 +53,7 @@ def link_of(text: str) -> Link:
 
 @functools.cache
 def end_of(text: str) -> End:
-    """Return the End of the text of a clause's end ("5-4", "5-4!")."""
+    """Parse the end of a clause, such as "5-4" or "5-4!"."""
     i, j = text.removesuffix("!").split("-")
     return int(i), int(j), not text.endswith("!")
 
@@ -113,15 +113,13 @@ def read_shipped(corpus: str, split: str) -> str:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{path} is missing: it ships with numpy_attention, install that again"
-        ) from None
+        raise FileNotFoundError(f"{path} is missing, although it is part of numpy_attention: "
+                                "reinstall the package") from None
     found = hashlib.sha256(data).hexdigest()
     if found != CHECKSUMS[name]:
-        raise ValueError(
-            f"{path} is damaged: its SHA-256 is {found}, expected {CHECKSUMS[name]}; install "
-            "numpy_attention again, or rebuild the file with tools/build_corpora.py"
-        )
+        raise ValueError(f"{path} is damaged: its SHA-256 is {found}, expected {CHECKSUMS[name]}; "
+                         "reinstall numpy_attention, or rebuild the file with "
+                         "tools/build_corpora.py")
     return lzma.decompress(data).decode("utf-8")
 
 

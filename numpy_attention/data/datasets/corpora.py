@@ -1,4 +1,4 @@
-"""All corpora by name.
+"""The table of all corpora, and functions that load them by name.
 
 A new corpus is one entry here (or, if it is downloaded, in `public`, next to the addresses of its
 files) and the function that reads it; `datasets.corpus` has the kinds of entries.
@@ -110,7 +110,7 @@ def describe(name: str) -> str:
 
 
 def fetch(name: str, progress: bool = True) -> list[Path]:
-    """Download the files of a corpus unless they are there.
+    """Download the files of a corpus, unless they exist.
 
     → a list of Paths, empty for corpora that ship or are generated.
     """

@@ -1,4 +1,4 @@
-"""A corpus: an entry with its content, how it is read, and how its text is cut."""
+"""Corpora as table entries: their content, how they are read, and how their text is tokenized."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ AnyCorpus = TypeVar("AnyCorpus", bound="Corpus")
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """The entry of a corpus; `CORPORA[entry.name] = entry` adds it.
+    """A corpus; `CORPORA[entry.name] = entry` adds it to the table.
 
     origin: "shipped" with the package, "generated" on demand, or "downloaded".
     read: the function that reads it; each kind of corpus documents its arguments.
@@ -46,7 +46,7 @@ class Corpus:
 
     @property
     def form(self) -> TextForm:
-        """How its raw text is cut."""
+        """How the raw text is tokenized."""
         return TextForm(self.tokenizer, self.lowercase)
 
     def part(self: AnyCorpus, name: str | None) -> AnyCorpus:
@@ -55,13 +55,13 @@ class Corpus:
             return self
         if not isinstance(name, str) or name not in self.parts:
             known = ", ".join(map(str, (None, *self.parts)))
-            raise ValueError(f"part = {short_repr(name)}; {self.name} has {known}")
+            raise ValueError(f"part = {short_repr(name)}: the parts of {self.name} are {known}")
         return replace(self, **self.parts[name])
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextCorpus(Corpus):
-    """Running text.
+    """A corpus of running text.
 
     read(split) → articles: lists of sentences, which are lists of tokens. Characters are one
     article of one sentence. has_articles: the articles are those of the text itself.
@@ -79,7 +79,7 @@ class TextCorpus(Corpus):
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelCorpus(Corpus):
-    """Sentence pairs.
+    """A corpus of sentence pairs.
 
     read(split) → a list of Pairs. If read has parameters min_length and max_length, it gets them
     too, None for its own limits. split_aliases: other names of splits.
@@ -99,10 +99,8 @@ class ParallelCorpus(Corpus):
         if rng is not None:
             check_generator(rng)
         if options:
-            raise ValueError(
-                f"{self.name} does not know the option(s) {', '.join(options)}; they belong to "
-                "generated corpora"
-            )
+            raise ValueError(f"{self.name} has no option(s) {', '.join(options)}; only generated "
+                             "corpora have them")
         at_least(1, count=count, min_length=min_length, max_length=max_length)
         lengths = accepted_kwargs(self.read, min_length=min_length, max_length=max_length)
         pairs = self.read(split, **lengths)
@@ -111,7 +109,7 @@ class ParallelCorpus(Corpus):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedCorpus(ParallelCorpus):
-    """Sentence pairs drawn at random.
+    """A corpus of randomly generated sentence pairs.
 
     read(rng, count, …, keep), as in `generators`: its further parameters are the corpus's options.
     split_by: the side, "source" or "target", whose words decide on the split.
@@ -130,10 +128,8 @@ class GeneratedCorpus(ParallelCorpus):
                  if name not in ("rng", "count", "keep")]
         unknown = sorted(options.keys() - set(known))
         if unknown:
-            raise ValueError(
-                f"{self.name} does not know {', '.join(unknown)}; its options are: "
-                f"{', '.join(known) or 'none'}"
-            )
+            raise ValueError(f"{self.name} has no option(s) {', '.join(unknown)}; its options are: "
+                             f"{', '.join(known) or 'none'}")
 
         def keep(pair: Pair) -> bool:
             return split_of(getattr(pair, self.split_by)) == split

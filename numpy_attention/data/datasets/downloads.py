@@ -66,20 +66,15 @@ def fetch_file(file: RemoteFile, cache: str | Path | None = None, progress: bool
 def _local_file(file: RemoteFile) -> Path:
     named = folder()
     if not named.is_dir():
-        raise NotADirectoryError(
-            f"{ENVIRONMENT} = {named} is not a folder; correct it, or unset it to download"
-        )
+        raise NotADirectoryError(f"{ENVIRONMENT} = {named} is not a folder; correct it, or unset "
+                                 "it to download")
     path = named / file.path
     if not path.is_file():
-        raise FileNotFoundError(
-            f"{path} is missing; put the file of {file.url} there, or unset {ENVIRONMENT} to let "
-            "it be downloaded"
-        )
+        raise FileNotFoundError(f"{path} is missing; download {file.url} to it, or unset "
+                                f"{ENVIRONMENT} to download it automatically")
     if file.sha256 is not None and _sha256(path) != file.sha256:
-        raise ValueError(
-            f"{path} has the sha256 {_sha256(path)}, expected {file.sha256}: it is damaged or "
-            f"another edition; replace it with the file of {file.url}"
-        )
+        raise ValueError(f"{path} has the SHA-256 {_sha256(path)}, expected {file.sha256}: it is "
+                         f"damaged or another edition; replace it with {file.url}")
     return path
 
 
@@ -97,7 +92,7 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
     )
     known = None if file.sha256 is None else f"sha256:{file.sha256}"
     remedy = (
-        f"try again later, or put the file into a folder as {file.path} and set {ENVIRONMENT} to "
+        f"try again later, or save the file in a folder as {file.path} and set {ENVIRONMENT} to "
         "that folder"
     )
     try:
@@ -105,15 +100,14 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
             file.url, known, fname=target.name, path=target.parent, downloader=downloader
         )
     except requests.exceptions.RequestException as error:
-        reason = f"cannot be fetched ({type(error).__name__}): check the network"
+        reason = f"cannot be downloaded ({type(error).__name__}): check the network"
         if isinstance(error, requests.exceptions.HTTPError):
             status = "nothing" if error.response is None else error.response.status_code
-            reason = f"was not sent, the server answered {status}"
+            reason = f"cannot be downloaded, the server answered {status}"
         raise ConnectionError(f"{file.url} {reason}; {remedy}") from None
     except ValueError as error:
-        raise ValueError(
-            f"{file.url} sent another file than expected, thrown away ({error}); {remedy}"
-        ) from None
+        raise ValueError(f"the file at {file.url} is not the expected one and was discarded "
+                         f"({error}); {remedy}") from None
     finally:
         logger.setLevel(level)
 
@@ -123,10 +117,8 @@ def _member(archive: Path, file: RemoteFile) -> bytes:
         with zipfile.ZipFile(archive) as opened:
             return opened.read(file.member or "")
     except (zipfile.BadZipFile, KeyError) as error:
-        raise ValueError(
-            f"{file.url} is not a whole zip archive with {file.member} in it ({error}); try again "
-            "later"
-        ) from None
+        raise ValueError(f"{file.url} is not a complete zip archive that contains {file.member} "
+                         f"({error}); try again later") from None
 
 
 def _sha256(path: Path) -> str:

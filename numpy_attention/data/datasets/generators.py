@@ -45,10 +45,9 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
             continue
         misses += 1
         if misses == max_misses:
-            raise ValueError(
-                f"only {len(pairs):,} different sources found of the {count:,} asked for; "
-                "ask for fewer pairs, or allow a larger vocabulary or longer sentences"
-            )
+            raise ValueError(f"found only {len(pairs):,} different sources, expected {count:,}; "
+                             "ask for fewer pairs, or allow a larger vocabulary or longer "
+                             "sentences")
     return pairs
 
 
@@ -71,11 +70,9 @@ def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_le
         )
     space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
     if count > space:
-        raise ValueError(
-            f"{count:,} different sequences asked for, but {vocabulary_size} tokens make only "
-            f"{space:,} of length {min_length} to {max_length}; ask for fewer, or for longer "
-            "sequences"
-        )
+        raise ValueError(f"{count:,} different sequences were requested, but {vocabulary_size} "
+                         f"tokens make only {space:,} of length {min_length} to {max_length}; ask "
+                         "for fewer, or for longer sequences")
 
     def draw(rng: np.random.Generator) -> Pair:
         length = int(rng.integers(min_length, max_length + 1))

@@ -187,7 +187,7 @@ def _sentence(rng: np.random.Generator) -> Pair:
 
 
 def _around(verb: str, negated: bool, clitic: Words | None = None) -> Words:
-    """A French verb with a pronoun before it, and "ne" and "pas" around both."""
+    """Put a pronoun before a French verb, and "ne" and "pas" around both."""
     words = [*(clitic or []), (verb, "verb")]
     return [("ne", "not"), *words, ("pas", "not")] if negated else words
 
@@ -240,7 +240,7 @@ def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phr
 
 
 def _pair(english: Words, french: Words, possible: Iterable[tuple[Hashable, Hashable]]) -> Pair:
-    """The pair of these words, linked by their keys; French vowels are dropped before others."""
+    """Return the pair of these words, linked by their keys, with French elision."""
     words = [word for word, _ in french]
     for k in range(len(words) - 1):
         if _starts_with_vowel(words[k + 1]):

@@ -22,7 +22,7 @@ GITHUB = "https://raw.githubusercontent.com"
 
 
 def _files(folder: str, address: str, lines: str) -> dict[str, RemoteFile]:
-    """{name: file} of the lines `name sha256`."""
+    """Return {name: file} for lines of the form `name sha256`."""
     rows = [line.split() for line in lines.strip().splitlines()]
     return {name: RemoteFile(f"{folder}/{name}", f"{GITHUB}/{address}/{name}", sha256)
             for name, sha256 in rows}

@@ -1,4 +1,4 @@
-"""Does a trained model use its attention? Evaluate it again with other attention weights."""
+"""Evaluate a trained model with other attention weights, to see whether it uses its attention."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ Weigh = Callable[[Array, Array], Array]     # weights from scores and what is vi
 
 
 def none(scores: Array, visible: Array) -> Array:
-    """α = 0: the context is 0."""
+    """Return weights of 0, so that the context is 0."""
     return np.zeros_like(scores)
 
 
 def equal(scores: Array, visible: Array) -> Array:
-    """The same weight for all visible positions."""
+    """Give all visible positions the same weight."""
     weights = visible.astype(scores.dtype)
     return weights / np.maximum(weights.sum(-1, keepdims=True), 1)
 
 
 def hard(scores: Array, visible: Array) -> Array:
-    """All weight on the position with the largest weight."""
+    """Put all weight on the position with the largest weight."""
     return _one_hot(masked_softmax(scores, visible).argmax(-1), scores, visible)
 
 
 def sampled(rng: np.random.Generator) -> Weigh:
-    """All weight on one position, sampled with the weights as probabilities."""
+    """Put all weight on one position, sampled with the weights as probabilities."""
     def attention_weights(scores: Array, visible: Array) -> Array:
         totals = masked_softmax(scores, visible).cumsum(-1)
         drawn = rng.random(totals.shape[:-1] + (1,)) * totals[..., -1:]
@@ -48,7 +48,7 @@ def sampled(rng: np.random.Generator) -> Weigh:
 
 
 def _one_hot(chosen: Array, scores: Array, visible: Array) -> Array:
-    """1 at the chosen position, or 0 everywhere if nothing is visible."""
+    """Return 1 at the chosen position, or 0 everywhere if nothing is visible."""
     weights = np.zeros_like(scores)
     some = visible.any(-1, keepdims=True).astype(scores.dtype)
     np.put_along_axis(weights, chosen[..., None], some, -1)
@@ -67,7 +67,7 @@ FORMER = {"another's memory": "shuffled", "largest alone": "hard"}      # names 
 
 
 def known_change(change: str) -> str:
-    """The name of a change, from its name or a former one. Raises ValueError for another."""
+    """Return the name of a change, also for its former name. Raises ValueError if unknown."""
     if isinstance(change, str):
         change = FORMER.get(change, change)
     check_name("change", change, CHANGES)
@@ -97,7 +97,7 @@ def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
 
 
 def attentions_of(model: Any) -> list[Any]:
-    """The attentions of a decoder over its source, or of a language model over its past.
+    """Return the attentions of a decoder over its source, or of a language model over its past.
 
     Raises ValueError if there are none.
     """
@@ -113,7 +113,7 @@ def attentions_of(model: Any) -> list[Any]:
 
 
 def _exchange_rows(attention: Any) -> None:
-    """Give each row the memory of the next one."""
+    """Give each row the memory of the next row."""
     def next_row(array: Array) -> Array:
         return np.roll(array, -1, axis=0)
 
@@ -137,7 +137,7 @@ def _exchange_rows(attention: Any) -> None:
 
 
 class Cost(NamedTuple):
-    """Nats a token that a change costs, for some of the words."""
+    """The cost of a change in nats per token, for a group of words."""
 
     change: str
     words: str          # "all", or how long ago they last occurred
@@ -148,7 +148,7 @@ class Cost(NamedTuple):
 
 @dataclass
 class Ablation:
-    """Costs of all changes, by change and group of words; tokens and loss of the model."""
+    """The costs of all changes, by change and group of words; tokens and loss of the model."""
 
     loss: float
     tokens: int
@@ -156,7 +156,7 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether the interval of the cost of equal weights starts at USED nats a token or more."""
+        """Whether equal weights cost at least USED nats per token, by the interval's low end."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1
@@ -167,11 +167,11 @@ class Ablation:
         for one in self.costs:
             if (one.change, one.words) == (change, words):
                 return one
-        raise ValueError(f"{change}, {words} words, was not measured: expected one of "
-                         f"{', '.join(dict.fromkeys(one.change for one in self.costs))}")
+        raise ValueError(f"the change {change!r} was not measured on {words} words: expected one "
+                         f"of {', '.join(dict.fromkeys(one.change for one in self.costs))}")
 
     def verdict(self) -> str:
-        """Return a line: whether the attention is used, and the number that decides."""
+        """Return a one-line verdict: whether the attention is used, and the deciding number."""
         return (f"attention is {'used' if self.used else 'unused'}: equal weights cost "
                 f"{self.cost('equal weights').more} nats a token, and the lower end must be at "
                 f"least {USED:g}")

@@ -1,4 +1,4 @@
-"""Does a language model use what it has read? The Children's Book Test (Hill et al. 2016).
+"""Test whether a language model uses its context: the Children's Book Test (Hill et al. 2016).
 
 A question leaves a word out of a sentence, the query, that follows twenty others. The model reads
 the context, each candidate fills the gap, and the most probable query wins, as in Daniluk et al.
@@ -56,7 +56,7 @@ class Cloze:
 
     @property
     def choices(self) -> list[int]:
-        """Index of the best candidate of each question; the first one if several are equal."""
+        """Return the index of each question's best candidate, the first of equal ones."""
         return [int(one.argmax()) for one in self.log_p]
 
 
@@ -117,13 +117,13 @@ def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Arra
 
 
 def counts(question: Question) -> Array:
-    """How often each candidate occurs in the context."""
+    """Count how often each candidate occurs in the context."""
     held = [token for sentence in question.context for token in sentence]
     return np.array([held.count(word) for word in question.candidates])
 
 
 def ranks(vocabulary: Vocabulary, question: Question) -> Array:
-    """The place of each candidate by frequency; unknown ones share the last."""
+    """Rank the candidates by frequency; unknown ones share the last rank."""
     ids = np.array(vocabulary.encode(question.candidates))
     return np.where(ids < len(SPECIAL_TOKENS), len(vocabulary), ids)
 
@@ -144,7 +144,7 @@ class Readings(NamedTuple):
 
 
 def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings:
-    """The ids of a question's context and queries."""
+    """Return the ids of a question's context and queries."""
     context = [] if state == "sentence" else list(map(list, question.context))
     past = Text([context]).stream(vocabulary)
     filled = [Text([[question.filled(word)]]).stream(vocabulary)[1:]
@@ -155,7 +155,7 @@ def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings
 
 
 def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
-    """Of each question, log p of its query with each candidate, float64.
+    """Return log p of each question's query with each candidate, in float64.
 
     The context is read once for all candidates, as far as whole windows of `steps` go: the window
     in which the query begins is read by each candidate's row. Questions of equally many whole
@@ -175,7 +175,7 @@ def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]
 
 def scores_of_group(model: Any, group: Sequence[Readings], read: int,
                     steps: int) -> list[Array]:
-    """The same, of questions with `read` ids each in the windows before the query's first."""
+    """As `scores`, for questions with `read` ids in the windows before the query's first."""
     inputs = np.array([one.past[:read] for one in group], np.int64).T
     _, state = losses_in_windows(model, inputs, np.full_like(inputs, PAD), None, steps)
     rows = [(k, query) for k, one in enumerate(group) for query in one.queries]
@@ -207,7 +207,7 @@ def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
 
 
 def rows_taken(state: Any, rows: Sequence[int]) -> Any:
-    """These rows of a state; an ensemble's state is the list of its models'."""
+    """Take rows of a state; the state of an ensemble is the list of its models' states."""
     if isinstance(state, list):
         return [rows_taken(one, rows) for one in state]
     return tree_map(lambda array: array[rows], state)

@@ -1,4 +1,4 @@
-"""The loss of a language model by how long ago the target last occurred."""
+"""Group the loss of a language model by how long ago the target last occurred."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 
 @dataclass
 class Distances:
-    """The loss of each group of words, by the group's name, "all" first.
+    """The loss of each group of words, by its name, "all" first.
 
     loss: nats per token; tokens: their number. totals, counts: nats and tokens of each unit, which
     is a row of a batch.
@@ -32,8 +32,8 @@ class Distances:
         check_kind("first", first, Distances, "what loss_by_distance gave")
         if self.counts.keys() != first.counts.keys() or not all(
                 np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
-            raise ValueError("the two were measured on other texts, or on one that is cut "
-                             "otherwise: measure both on the same batches")
+            raise ValueError("the two models were measured on different texts or batches: measure "
+                             "both on the same batches")
         return {words: mean_interval(self.totals[words] - first.totals[words], counts, rng)
                 for words, counts in self.counts.items()}
 

@@ -1,4 +1,4 @@
-"""How a trained language model uses its past: attention, and how far a gradient reaches."""
+"""Measure how a language model uses its past: attention spans and the reach of gradients."""
 
 from typing import Any
 
@@ -46,8 +46,8 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
             total += seen[:, ::-1].sum(0, dtype=np.float64)
             count += rows.sum()
     if not count:
-        raise ValueError(f"no step of these batches sees {longest} positions back: "
-                         "choose a smaller `longest`, or batches of more steps")
+        raise ValueError(f"no step of these batches has {longest} positions before it: choose a "
+                         "smaller `longest`, or batches of more steps")
     return total / count
 
 
@@ -66,11 +66,11 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
     cell = model.cells.cells[-1]
     known = ("h", "c") if isinstance(cell, LSTM) else ("h",)
     if not isinstance(of, str) or of not in known:
-        raise ValueError(f"of={short_repr(of)} of the cell {type(cell).__name__}: "
+        raise ValueError(f"of={short_repr(of)} is not a state of the cell {type(cell).__name__}: "
                          "expected 'h', or 'c' of an LSTM")
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
-        raise ValueError("a sequence of the batch is padded: "
-                         "expected sequences of equal length, with a last target")
+        raise ValueError("a sequence of the batch is padded: expected sequences of equal length, "
+                         "each with a last target")
     y, _, cache = model.forward(batch, state)
     grads = model.zeros_like()
     dy = np.zeros_like(y)

@@ -1,4 +1,4 @@
-"""A model's losses target by target, and which targets belong together."""
+"""The losses of a language model target by target, and groups of targets."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,20 +24,20 @@ def check_texts(batches: Any) -> None:
 
 
 def name_of(model: Any) -> str:
-    """A model's class, and its reader's."""
+    """Return the names of a model's class and of its readout's."""
     reader = getattr(model, "reader", None)
     named = type(model).__name__
     return named if reader is None else f"{named} with {type(reader).__name__}"
 
 
 def in_order(batches: Any) -> Iterator[tuple[Any, bool]]:
-    """Each batch, and whether the state of the one before is carried into it."""
+    """Yield each batch, and whether the previous state is carried into it."""
     for place in batches.order():
         yield batches.batch(place), batches.carried(place)
 
 
 def losses_of(model: Any, batches: Any) -> list[Array]:
-    """−log p of each target, (T, B) for each batch."""
+    """Return −log p of each target, (T, B) for each batch."""
     found = []
     state = None
     for batch, carried in in_order(batches):
@@ -47,12 +47,12 @@ def losses_of(model: Any, batches: Any) -> list[Array]:
 
 
 def sums(arrays: Sequence[Array]) -> Array:
-    """Over the steps of each row of each batch: (T, B), … → (units,)."""
+    """Sum over the steps of each row of each batch: (T, B), … → (units,)."""
     return np.concatenate([array.sum(0, dtype=float) for array in arrays])
 
 
 def groups_of(batches: Any) -> dict[str, list[Array]]:
-    """{name: which targets belong to it, (T, B) for each batch}, "all" first."""
+    """Return {name: mask of the group's targets, (T, B) for each batch}, "all" first."""
     everything = []
     ago = []
     past = None
@@ -74,7 +74,7 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
 
 
 def last_seen(inputs: Array, targets: Array, past: Array | None) -> tuple[Array, Array]:
-    """How many tokens ago each target last occurred, inf beyond the last of RECENT and at padding.
+    """Return how many tokens ago each target last occurred; inf beyond RECENT and at padding.
 
     inputs, targets (T, B); past: the inputs before, (≤ RECENT[-1], B), or None → (T, B), the past
     after. The word just read is 1 ago.

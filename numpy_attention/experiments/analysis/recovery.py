@@ -1,4 +1,4 @@
-"""How soon does a language model recover from errors in its past?
+"""Measure how soon a language model recovers from errors in its past.
 
 Salton et al. 2017 expect attention to look past recent errors. Here the last words that a model has
 read are replaced by random ones; the rise of the loss of the words that follow shows how long it is
@@ -71,9 +71,9 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
         passages = [one[k:k + shortest] for one in documents
                     for k in range(0, len(one) - shortest + 1, shortest)]
     if not passages:
-        raise ValueError(f"no passage of {shortest} tokens in this text, whose longest stretch has "
-                         f"{max(map(len, documents))}: expected a longer text, or fewer words to "
-                         "replace and to follow")
+        raise ValueError(f"this text has no passage of {shortest} tokens, its longest stretch has "
+                         f"{max(map(len, documents))}: use a longer text, or replace and follow "
+                         "fewer words")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
     if not len(known):
@@ -91,7 +91,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
 
 
 def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
-    """The ids of each stream, or document, from the first that is read to the last target."""
+    """Return the ids of each stream or document, from the first input to the last target."""
     if isinstance(batches, DocumentBatches):
         return [list(document) for document in batches.documents]
     streams = np.concatenate([batches.inputs[:1], batches.targets])         # (length + 1, B)
@@ -121,8 +121,8 @@ class Recovery:
         """
         check_kind("first", first, Recovery, "what recover gave")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
-            raise ValueError(f"{len(self.rows):,} and {len(first.rows):,} passages, which are not "
-                             "the same: measure both on what `disturbed` gave once")
+            raise ValueError(f"the {len(self.rows):,} and {len(first.rows):,} passages are not the "
+                             "same: measure both on the result of one call of `disturbed`")
         return _intervals(self.rows - first.rows, rng)
 
 
@@ -142,7 +142,7 @@ def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recover
 
 
 def _after(passages: Passages, losses: list[Array]) -> Array:
-    """Of losses (T, B) for each batch those that are measured: (N, following), NaN beyond the end.
+    """Select the measured losses: (T, B) for each batch → (N, following), NaN beyond the end.
     """
     found = np.full((len(passages), passages.following), np.nan)
     for (group, _), batch in zip(passages.own.order(), losses):
@@ -155,7 +155,7 @@ def _after(passages: Passages, losses: list[Array]) -> Array:
 
 
 def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-    """Of each distance that some passage reaches, and of all together."""
+    """Return the intervals at each distance that a passage reaches, and of all together."""
     known = ~np.isnan(rows)
     rows = np.where(known, rows, 0)
     each = {d + 1: mean_interval(rows[:, d], known[:, d], rng)

@@ -1,4 +1,4 @@
-"""Do the roles of a state pull it in different directions?
+"""Measure whether the roles of a state pull it in different directions.
 
 Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) give key, value and prediction a vector each,
 because one vector has too much to do. The backward pass of a reader has a term for each role, the
@@ -75,7 +75,7 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def _terms(model: Any, batches: Any) -> Any:
-    """For each batch, {role: ∂L/∂h (T, B, n)} and the mask of its words (T, B)."""
+    """Yield {role: ∂L/∂h (T, B, n)} and the mask of words (T, B) for each batch."""
     grads = model.zeros_like()
     state = None
     for batch, carried in in_order(batches):
@@ -88,7 +88,7 @@ def _terms(model: Any, batches: Any) -> Any:
 
 
 def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
-    """The mean of those that are not NaN, if there are any."""
+    """Return the mean of the values that are not NaN, if there are any."""
     known = [~np.isnan(one) for one in values]
     if not any(one.any() for one in known):
         return None
@@ -98,7 +98,7 @@ def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
 
 def _root(squares: list[Array], positions: list[Array],
           rng: np.random.Generator) -> Interval | None:
-    """The root of their mean, and of its interval."""
+    """Return the square root of the mean, and of its interval."""
     if not squares:
         return None
     return Interval(*np.sqrt(mean_interval(sums(squares), sums(positions), rng)).tolist())

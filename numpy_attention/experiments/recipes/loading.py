@@ -55,15 +55,15 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
             check(table, Fields(optional=ENTRIES), name)
             unknown = table.keys() - ENTRIES
             if unknown:
-                raise ValueError(f"{name} has {', '.join(sorted(unknown))}: expected entries among "
-                                 f"{', '.join(ENTRIES)}")
+                raise ValueError(f"{name} has the unknown entries {', '.join(sorted(unknown))}: "
+                                 f"expected some of {', '.join(ENTRIES)}")
     except ValueError as error:         # TOMLDecodeError is one, too
         raise ValueError(f"{path}: {error}") from None
     return tables
 
 
 def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
-    """The recipes among some tables, whose bases are among others, {name: Recipe}."""
+    """Build {name: Recipe} from some tables, whose bases are among other tables."""
     return {name: recipe_of(name, tables) for name, table in own.items() if "description" in table}
 
 
@@ -88,14 +88,14 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:
-    """The entries of a table and of its base, the base's base and so on."""
+    """Merge the entries of a table with those of its base, the base's base and so on."""
     chain = [name]
     while "base" in tables[chain[-1]]:
         base = str(tables[chain[-1]]["base"])
         base = base if base in tables else RENAMED.get(base, base)
         if base not in tables or base in chain:
-            raise ValueError(f"recipe {name} starts from {base!r}: expected another table, of this "
-                             "file or of the package")
+            raise ValueError(f"recipe {name} has the unknown base {base!r}: expected another "
+                             "recipe of this file or of the package")
         chain.append(base)
     entries: dict[str, Any] = {}
     for one in reversed(chain):
@@ -109,13 +109,13 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
     training = entries.get("training", {})
     unknown = training.keys() - {one.name for one in fields(kind)}
     if unknown:
-        raise ValueError(f"the training of recipe {name} has {', '.join(sorted(unknown))}: "
-                         f"expected fields of {kind.__name__}")
+        raise ValueError(f"the training of recipe {name} has the unknown fields "
+                         f"{', '.join(sorted(unknown))}: expected fields of {kind.__name__}")
     return kind(**training)
 
 
 def figure_of(name: str, text: str) -> Figure:
-    """The split and the metric of "split metric"."""
+    """Parse a figure "split metric"."""
     split, _, metric = text.partition(" ")
     if not split or not metric or " " in metric:
         raise ValueError(f"recipe {name} has the figure {text!r}: expected a split and a metric, "

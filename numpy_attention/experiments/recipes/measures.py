@@ -33,19 +33,19 @@ def perplexity(trained: Any, data: Any, ranks: SingleProcess,
 
 
 def metric_of(low: float, high: float) -> str:
-    """The metric of the sentences with low ≤ source tokens < high."""
+    """Name the metric of sentences with low ≤ source tokens < high."""
     return f"bleu_of_{low:g}_to_{high - 1:g}"
 
 
 def length_edges(names: Iterable[str]) -> list[int]:
-    """The edges of the lengths in these metrics, as `metrics.bleu_by_length` takes them."""
+    """Return the length edges in these metrics, for `metrics.bleu_by_length`."""
     found = [tuple(map(int, match.groups())) for match in map(LENGTHS.fullmatch, names) if match]
     return sorted({edge for low, high in found for edge in (low, high + 1)})
 
 
 def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: SingleProcess,
               rng: Generator | None) -> dict[str, float]:
-    """`Translator.measure`, and BLEU by length."""
+    """Measure as `Translator.measure` does, with BLEU by length."""
     sources = [pair.source for pair in data]
     found = trained.translate(sources, beam, threads=trained.threads, ranks=ranks)
     known = trained.measure(data, beam, trained.threads, found, ranks, rng)
@@ -60,7 +60,7 @@ def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: 
 
 
 def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, float]:
-    """Pointing by phenomenon."""
+    """Measure pointing by phenomenon."""
     weights = trained.attend(data)
     found: dict[str, float] = {}
     for name, metric in PHENOMENA.items():
@@ -71,5 +71,5 @@ def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, f
 
 
 def only(pairs: Sequence[Pair], name: str) -> list[Pair]:
-    """The pairs with only the sure links of one phenomenon."""
+    """Return the pairs with only the sure links of one phenomenon."""
     return [replace(pair, sure=frozenset(phenomena(pair)[name])) for pair in pairs]

@@ -51,13 +51,13 @@ class Recipe:
 
     @property
     def trains(self) -> Any:
-        """The class of what is trained, Translator or LanguageModelRun."""
+        """The class of the run, Translator or LanguageModelRun."""
         from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
         from numpy_attention.experiments.runs.translator import Translator
         return LanguageModelRun if self.is_language_model else Translator
 
     def digest(self) -> str:
-        """Eight hexadecimal digits of everything that its figures depend on, except the seed.
+        """Eight hexadecimal digits of a digest of all that affects its figures, except the seed.
 
         Default settings of the training are left out, so that a new option changes no digest.
         """
@@ -67,19 +67,19 @@ class Recipe:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
 
     def load(self, split: str) -> Any:
-        """The text to train or measure on."""
+        """Load the text for training or measuring."""
         from numpy_attention.data.selection import selected
         return selected(self.corpus).load(split)[0]
 
     def create(self, train: Any, seed: int = 0) -> Any:
-        """The untrained Translator or LanguageModelRun for this text."""
+        """Create the untrained Translator or LanguageModelRun for this text."""
         training = replace(self.training, seed=seed)
         return self.trains.create(train, self.model, self.settings, training, self.corpus)
 
     def measure(self, trained: Any, data: Any, wanted: set[str],
                 ranks: SingleProcess = SINGLE_PROCESS,
                 rng: "np.random.Generator | None" = None) -> dict[str, float]:
-        """At least the metrics wanted, by name; with rng also `…_low` and `…_high` of each."""
+        """Measure at least these metrics, by name; with rng also `…_low` and `…_high`."""
         from numpy_attention.experiments.recipes import measures
         if self.is_language_model:
             return trained.measure(data, trained.threads, ranks, rng)
@@ -101,7 +101,7 @@ def run(
     progress: bool = True,
     ranks: SingleProcess = SINGLE_PROCESS,
 ) -> list[dict[str, Any]]:
-    """Train, or resume, in `folder` and measure; → the figures, lines of `recipes.results`.
+    """Train or resume in `folder`, and measure; return the figures as lines of `recipes.results`.
 
     threads: on each of the ranks; None chooses by the size of a step, and a resumed run keeps its
     own. A figure's `threads` are those of all ranks.

@@ -63,7 +63,7 @@ def check(line: Any) -> Line:
 
 
 def read_file(path: str | Path) -> list[Line]:
-    """The lines of one file, checked. ValueError names file and line."""
+    """Read and check the lines of a file. Raises ValueError with the file and line."""
     lines = []
     for number, text in enumerate(read_lines(path), 1):
         try:
@@ -75,7 +75,7 @@ def read_file(path: str | Path) -> list[Line]:
 
 
 def read(folder: str | Path) -> list[Line]:
-    """All lines of a folder's *.jsonl files, files in alphabetical order; none without a folder."""
+    """Read all *.jsonl files of a folder in alphabetical order; [] without a folder."""
     return [line for path in sorted(Path(folder).glob("*.jsonl")) for line in read_file(path)]
 
 
@@ -90,12 +90,10 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         recipe, now = line["recipe"], line["settings"]
         there = settings.setdefault(recipe, now)
         if there != now:
-            raise ValueError(
-                f"{path}: figures of {short_repr(recipe)} with other settings "
-                f"({short_repr(there)}, then "
-                f"{short_repr(now)}) do not belong in one table: remove the file and "
-                "measure every seed "
-                "again, or give the changed recipe another name")
+            raise ValueError(f"{path}: the figures of {short_repr(recipe)} have different settings "
+                             f"({short_repr(there)}, then {short_repr(now)}), but a table needs "
+                             "the same: remove the file and measure every seed again, or give the "
+                             "changed recipe another name")
     return known
 
 
@@ -114,8 +112,8 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     ordered = [{name: line[name] for name in FIELDS if name in line} for line in new]
     data = "".join(json.dumps(line) + "\n" for line in ordered).encode()
     if known and not path.read_bytes().endswith(b"\n"):
-        raise ValueError(f"{path} does not end with a line end, so its last line may be cut off: "
-                         "look at it, end it")
+        raise ValueError(f"{path} does not end with a newline, so its last line may be incomplete: "
+                         "check it and add a newline")
     with path_errors(path, "written"):
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
@@ -124,15 +122,15 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
             if written != len(data):
                 os.ftruncate(file, size)
                 raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so "
-                              "none is kept: is the disk full?")
+                              "none were kept: is the disk full?")
         finally:
             os.close(file)
     return new
 
 
 def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> str:
-    """Markdown tables, one for all recipes that record the same figures: means over seeds, ± the
-    standard deviation; in brackets the interval over the text, its ends means over seeds too.
+    """Format Markdown tables, one for all recipes with the same figures: means over seeds, ± the
+    standard deviation; in brackets the interval over the text, its ends also means over seeds.
 
     recipes: by name; they order the rows, and their baselines are listed beneath.
     """
@@ -205,7 +203,7 @@ def _all_of(values: Iterable[int]) -> str:
 
 
 def put_tables(text: str, tables: str) -> str:
-    """A document with the tables between its markers, which must be there once, in order."""
+    """Put the tables between the markers of a document, which must occur once, in order."""
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
         raise ValueError(

@@ -23,7 +23,7 @@ Generator = np.random.Generator
 
 
 def draws(seed: int) -> Generator:
-    """The generator for the intervals of a run with this seed."""
+    """Return the generator for the intervals of a run with this seed."""
     return np.random.default_rng([seed, 2])
 
 
@@ -35,7 +35,7 @@ def with_ends(name: str, value: float, ends: tuple[float, float] | None) -> Figu
 
 def of_likelihood(found: Evaluation, rng: Generator | None = None,
                   name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
-    """The perplexity per token, or if `words` has the number of words in each row, per word.
+    """Return the perplexity per token, or per word if `words` has the words in each row.
 
     With a generator, `found` must have its rows.
     """
@@ -52,7 +52,7 @@ def of_likelihood(found: Evaluation, rng: Generator | None = None,
 
 def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
-    """BLEU and chrF of the translations of a beam; of greedy ones BLEU, and the share exact.
+    """Return BLEU and chrF of a beam's translations; of greedy ones BLEU and the exact share.
 
     `bleu_empty` is 1 where BLEU measures nothing, for no sentence has four tokens; then `empty` is
     1 if every translation is empty.
@@ -103,7 +103,7 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
 
 def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
           rng: Generator | None) -> Figures:
-    """A share of the whole text, with its interval from each sentence's own share and count."""
+    """Return a share of the whole text, with its interval over sentences."""
     if rng is None or len(counts) == 1:
         return {name: whole}
     sizes = np.asarray(counts, float)

@@ -44,7 +44,7 @@ OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", 
 
 
 def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
-    """Settings with names in place of classes, and {name: the class with its file}.
+    """Replace classes in settings by names; return the settings and {name: class with its file}.
 
     Raises ValueError for a class of the package or without a file, and for two files of one name.
     """
@@ -56,33 +56,33 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
         one = custom_class_of(value)
         for other in own.values():
             if other.code.name == one.code.name and other.code.digest != one.code.digest:
-                raise ValueError(f"{setting} is {one.name}, and another {one.code.name} is used "
-                                 "too: give two files different names")
+                raise ValueError(f"{setting} is {one.name}, but another file named {one.code.name} "
+                                 "is used too: rename one of them")
         plain[setting] = one.name
         own[one.name] = one
     return plain, own
 
 
 def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) -> dict[str, Any]:
-    """Settings with classes in place of their names."""
+    """Replace names in settings by their classes."""
     return {setting: own[value].kind if isinstance(value, str) and value in own else value
             for setting, value in settings.items()}
 
 
 def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
-    """{name: SHA-256 of its file}, for the checkpoint."""
+    """Return {name: SHA-256 of its file}, for the checkpoint."""
     return {name: one.code.digest for name, one in own.items()}
 
 
 def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
-    """Raise ValueError if no setting has one of these names."""
+    """Raise ValueError for a name that no setting uses."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
-        raise ValueError(f"it has user-defined code that no setting names: {', '.join(unused)}")
+        raise ValueError(f"it lists user-defined code that no setting uses: {', '.join(unused)}")
 
 
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
-    """The classes that a run names, {name: digest}, from the code that its user names.
+    """Load a run's classes, {name: digest}, from the code that its user passes.
 
     code: files, or classes, or None. Only a file with the same digest is run.
 
@@ -97,29 +97,30 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
 
 def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomClass],
           folder: str | Path) -> CustomClass:
-    """The class of this name among files and classes."""
+    """Find the class of this name among files and classes."""
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates
              if one.name in (file, name)]
     if not named:
         files = dict.fromkeys(parted(one)[0] for one in known)
-        raise ValueError(f"{folder} was trained with {' and '.join(known)}, your own code, which a "
-                         f"run never runs by itself: look at it, and give code = {','.join(files)}")
+        raise ValueError(f"{folder} was trained with user-defined code, {' and '.join(known)}, "
+                         "which is not run without your consent: inspect it, then give code = "
+                         f"{','.join(files)}")
     for one, code in named:
         if code.digest == known[name]:
             return one if isinstance(one, CustomClass) else CustomClass(name, code,
                                                                         class_in(code, of_class))
     now = " and ".join(f"{code.digest[:SHOWN]}…" for _, code in named)
-    advice = "give it as it was, or train again in another folder"
+    advice = "give the unchanged file, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
-        advice = f"its training has kept it: look at it, and give code = {shlex.quote(str(kept))}"
-    raise ValueError(f"{file} is not as it was when {folder} was trained: SHA-256 "
-                     f"{known[name][:SHOWN]}… then, {now} now; {advice}")
+        advice = f"the run kept a copy: inspect it, then give code = {shlex.quote(str(kept))}"
+    raise ValueError(f"{file} has changed since {folder} was trained (SHA-256 "
+                     f"{known[name][:SHOWN]}… then, {now} now); {advice}")
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:
-    """Write the files next to the checkpoint, as they were in training."""
+    """Copy the files next to the checkpoint, as they were in training."""
     for code in {one.code.name: one.code for one in own.values()}.values():
         path = folder / code.name
         if path.exists() and path.resolve() == code.path.resolve():

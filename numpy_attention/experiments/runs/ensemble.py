@@ -1,4 +1,4 @@
-"""Several runs of one text: as an ensemble of their models, or to compare."""
+"""Load several runs of one text, as an ensemble or for a comparison."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -42,16 +42,17 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
     """
     check_list("folders", folders, "folders of runs")
     if not len(folders):
-        raise ValueError("no folders: expected those of one or more runs")
+        raise ValueError("folders is empty: expected the folders of one or more runs")
     first, *others = [kind.load(folder, code) for folder in folders]
     for folder, other in zip(folders[1:], others):
         for name in first.VOCABULARIES:
             if getattr(other, name) != getattr(first, name):
-                raise ValueError(f"{folder} has another {name.replace('_', ' ')} than "
-                                 f"{folders[0]}: runs of one text and its words can be {done}")
+                raise ValueError(f"{folder} and {folders[0]} differ in their "
+                                 f"{name.replace('_', ' ')}: only runs of one text with the same "
+                                 f"vocabularies can be {done}")
         for name in READING:
             here, there = (getattr(one.training, name, None) for one in (first, other))
             if here != there:
-                raise ValueError(f"{folder} has {name} {there!r}, and {folders[0]} {here!r}: "
-                                 f"runs that read a text alike can be {done}")
+                raise ValueError(f"{folder} has {name} {there!r}, but {folders[0]} has {here!r}: "
+                                 f"only runs that read text in the same way can be {done}")
     return [first, *others]

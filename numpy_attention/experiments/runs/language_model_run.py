@@ -166,8 +166,8 @@ class LanguageModelRun(Trained):
         for a string as the prompt of a word model.
         """
         if self.training.unit == "characters" and sentences is not None:
-            raise ValueError(f"sentences = {sentences}: a model of characters writes no ends of "
-                             "sentences, give a length alone")
+            raise ValueError(f"sentences = {sentences}: a model of characters has no end of a "
+                             "sentence, give only a length")
         ids = [EOS] + self._encode(prompt, "prompt")
         never = []
         if not unknown:
@@ -193,7 +193,7 @@ class LanguageModelRun(Trained):
         self.check_attention()
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
         if len(ids) == 1:
-            raise ValueError("an empty sentence: expected at least one token")
+            raise ValueError("the sentence is empty: expected at least one token")
         weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))  # (S, 1, states read)
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):
@@ -208,7 +208,7 @@ class LanguageModelRun(Trained):
                              "attention over its history, such as single, combined or key-value")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
-        """The ids of tokens. Raises TypeError for a string, if the tokens are words."""
+        """Encode tokens. Raises TypeError for a string, if the tokens are words."""
         if isinstance(tokens, str) and self.training.unit == "words":
             raise TypeError(f"{name} is the string {tokens!r}, expected a list of words: write "
                             f"{name}.split()")
@@ -216,7 +216,7 @@ class LanguageModelRun(Trained):
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
-        """Weights over the memory as weights over all positions read, NaN elsewhere."""
+        """Spread weights over the memory to all positions read, NaN elsewhere."""
         if weights is None:
             return None
         reach = len(weights)

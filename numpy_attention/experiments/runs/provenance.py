@@ -1,4 +1,4 @@
-"""The provenance of a figure besides the model: the text, the seed, threads and libraries.
+"""The provenance of a figure in addition to the model: text, seed, threads and libraries.
 
 docs/reproducibility.md says which of them change it, and by how much.
 Ranks that train one model together are compared in the same way before they start.
@@ -27,7 +27,7 @@ SHOWN = 8           # letters of a digest
 
 
 def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
-    """Everything that measuring a Translator or LanguageModelRun on sentences of tokens depends on.
+    """Describe what the figures of a Translator or LanguageModelRun on sentences depend on.
 
     parameters, text: digests (SHA-256), of the parameters in use and of the tokens. The page
     "reproducibility" of the documentation explains which entries change a figure, and how much.
@@ -69,20 +69,20 @@ def check_rank_consistency(
     }
     (place, first), *others = ranks.allgather((host(), mine))
     for rank, (where, theirs) in enumerate(others, 1):
-        found = [f"{name} {theirs[name]} there, {first[name]} here" for name in first
+        found = [f"{name} is {theirs[name]} there, {first[name]} here" for name in first
                  if theirs[name] != first[name]]
         if found:
-            raise ValueError(f"rank {rank} on {where} does not agree with rank 0 on {place}: "
-                             f"{'; '.join(found)}. Give every host the same")
+            raise ValueError(f"rank {rank} on {where} differs from rank 0 on {place}: "
+                             f"{'; '.join(found)}. Use the same on every host")
 
 
 def digest(data: bytes) -> str:
-    """The beginning of a SHA-256."""
+    """Return the beginning of a SHA-256."""
     return hashlib.sha256(data).hexdigest()[:SHOWN]
 
 
 def digest_of(text: Iterable[Sequence[str]]) -> str:
-    """The digest of sentences of tokens."""
+    """Return the digest of sentences of tokens."""
     found = hashlib.sha256()
     for sentence in text:
         found.update("\0".join(sentence).encode("utf-8", "surrogatepass") + b"\n\0")
@@ -90,14 +90,14 @@ def digest_of(text: Iterable[Sequence[str]]) -> str:
 
 
 def blas() -> str:
-    """NumPy's library of matrix products, its version, and the processor that it has chosen."""
+    """Describe NumPy's BLAS: its name, version, and the processor type that it has chosen."""
     names = [" ".join(str(one[key]) for key in ("internal_api", "version", "architecture")
                       if one.get(key)) for one in numpy_blas()]
     return ", ".join(sorted(set(names))) or "BLAS of unknown name"
 
 
 def processor() -> str:
-    """The processor that kernels are compiled for, and a digest of its features in use.
+    """Describe the processor for which kernels are compiled, with a digest of its features.
 
     If either differs, an update of the same weights may differ in the last digit.
     """

@@ -1,4 +1,4 @@
-"""Whether the run of a folder can be resumed: same kind, same settings."""
+"""Check whether the run of a folder can be resumed: same kind, same settings."""
 
 import dataclasses
 import json
@@ -33,13 +33,13 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
-        raise NotADirectoryError(f"{folder} is not a folder: give that of a run, or a new one")
+        raise NotADirectoryError(f"{folder} is not a folder: give a run's folder, or a new one")
     if not exists(path):
         return False
     about = checkpoint.load_about(path)
     kind = kind_in(about)
     if kind != trained.KIND:
-        raise_different(folder, f"{RUNS.get(kind, kind)} there, {RUNS[trained.KIND]} now")
+        raise_different(folder, f"kind was {RUNS.get(kind, kind)}, is now {RUNS[trained.KIND]}")
     with checkpoint.understood(path, about):
         check(about, COMPARED)
         before = flat(known_of(about), trained.TRAINING)
@@ -53,10 +53,9 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
         for name in FILES:          # a path stands for a text, and the digest is the text's
             now.pop(name, None)
         if there != here:
-            raise ValueError(
-                f"the text has changed since the run in {folder} began: then {', '.join(files)} "
-                f"had the digest {there}, now {here}; bring the old files back, or train again in "
-                "another folder")
+            raise ValueError(f"the text has changed since the run in {folder} began: the digest of "
+                             f"{', '.join(files)} was {there}, is now {here}; restore the old "
+                             "files, or train again in another folder")
     found = differences(before, now)
     if found:
         more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
@@ -66,12 +65,12 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
 
 def raise_different(folder: str | Path, what: str) -> NoReturn:
     what = " ".join(what.split())       # in one line, whatever the checkpoint has
-    raise ValueError(f"{folder} holds a run with other settings: {what}. Give the same settings to "
-                     "resume it, or train again in another folder")
+    raise ValueError(f"{folder} holds a run with different settings: {what}. Use the same settings "
+                     "to resume it, or train again in another folder")
 
 
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:
-    """A configuration on one level: model, settings, training, corpus and vocabularies.
+    """Flatten a configuration: model, settings, training, corpus and vocabularies.
 
     A setting that is missing, newer than the run or not given, has its default.
     """
@@ -89,7 +88,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
-    """The differences that prevent resuming a run, in words."""
+    """Describe the differences that prevent resuming a run."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}
@@ -100,4 +99,4 @@ def differences(before: Configuration, now: Configuration) -> list[str]:
 
 def difference(name: str, before: Any, now: Any) -> str:
     long = any(isinstance(value, list) or len(str(value)) > 60 for value in (before, now))
-    return f"another {name}" if long else f"{name} {before} there, {now} now"
+    return f"{name} differs" if long else f"{name} was {before}, is now {now}"

@@ -1,4 +1,4 @@
-"""The configuration in a run's checkpoint, read by this version whichever version wrote it."""
+"""Read the configuration in a run's checkpoint, whichever version wrote it."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import fields
@@ -33,7 +33,7 @@ RENAMED = {
 
 
 def is_vocabulary(value: Any) -> bool:
-    """A text, of subwords, or a list of words."""
+    """Whether a value is a text (of subwords) or a list of words."""
     return isinstance(value, str) or (
         isinstance(value, list) and all(isinstance(word, str) for word in value))
 
@@ -69,12 +69,12 @@ How = TypeVar("How", bound=Training)
 
 
 def kind_in(about: dict[str, Any]) -> str:
-    """The kind of what a checkpoint was written for."""
+    """Return the kind of run for which a checkpoint was written."""
     return about.get("about", {}).get("kind", "plain model")
 
 
 def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The run's configuration in a checkpoint, with the present names of its settings.
+    """Return the configuration in a checkpoint, with the current names of its settings.
 
     Raises ValueError if it does not match RUN, or lacks one of these vocabularies.
     """
@@ -86,22 +86,22 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
 
 
 def upgraded(configuration: dict[str, Any]) -> dict[str, Any]:
-    """A run's configuration with the present names of its model's settings."""
+    """Return a configuration with the current names of the model's settings."""
     settings = {RENAMED.get(name, name): value for name, value in configuration["settings"].items()}
     return configuration | {"settings": settings}
 
 
 def training_from(kind: type[How], saved: dict[str, Any]) -> How:
-    """The training of a run's configuration. Raises ValueError for an unknown setting."""
+    """Build the training of a configuration. Raises ValueError for an unknown setting."""
     check_known("training", saved, {one.name for one in fields(kind)}, "this version")
     return kind(**saved)
 
 
 def check_known(what: str, names: Iterable[str], known: Collection[str], whose: str) -> None:
-    """Raise ValueError if one of the names is not known."""
+    """Raise ValueError for names that are not known."""
     unknown = ", ".join(sorted(set(names) - set(known)))
     if unknown:
-        raise ValueError(f"its {what} has {short_repr(unknown)}, unknown to {whose}")
+        raise ValueError(f"its {what} has settings unknown to {whose}: {short_repr(unknown)}")
 
 
 # ---- a model that is as large as what is saved of it --------------------------------------------
@@ -119,7 +119,7 @@ def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -
 
 
 def kind_like(default: Any, most: int) -> Schema:
-    """The values of a setting with this default; most: the largest whole number."""
+    """Return the schema of a setting with this default; most: the largest whole number."""
     if isinstance(default, bool):
         return FLAG
     if isinstance(default, int):
@@ -153,10 +153,10 @@ class Limited(np.random.Generator):
         shape = size if isinstance(size, tuple) else (size or 1,)
         self._left -= int(np.prod(shape, dtype=object))
         if self._left < 0:
-            raise ValueError(f"its settings describe a model far larger than the {self._saved:,} "
-                             "parameters that it has")
+            raise ValueError(f"its settings describe a model far larger than its {self._saved:,} "
+                             "saved parameters")
 
 
 def parameters_of(arrays: dict[str, Array]) -> int:
-    """How many parameters a checkpoint has."""
+    """Count the parameters in a checkpoint."""
     return sum(array.size for name, array in arrays.items() if name.startswith("parameters/"))

@@ -81,7 +81,7 @@ class Trained:
         cls, name: str, settings: dict[str, Any] | None, training: Any,
         corpus: dict[str, Any] | None,
     ) -> tuple[dict[str, Any], Any, dict[str, Any]]:
-        """Settings, training and corpus as `create` is given them, or their defaults."""
+        """Check the settings, training and corpus of `create`, and fill in defaults."""
         resolve(RUNS[cls.KIND], name, cls.MODELS)
         for argument, value in (("settings", settings), ("corpus", corpus)):
             if value is not None:
@@ -97,7 +97,7 @@ class Trained:
     def _built(cls: type[One], name: str, settings: dict[str, Any], training: Training,
                corpus: dict[str, Any], vocabularies: Sequence[Any],
                vectors: Sequence[str | Path | None]) -> One:
-        """An untrained model with what `create` has checked; vectors: a file for each vocabulary.
+        """Build an untrained model from checked arguments; vectors: a file for each vocabulary.
         """
         if training.freeze_vectors and not any(vectors):
             raise ValueError("freeze_vectors has no effect without pretrained vectors: give a file "
@@ -114,21 +114,21 @@ class Trained:
         return run
 
     def batches_to_learn(self, text: Any) -> Batches:
-        """The training batches of a text."""
+        """Return the training batches of a text."""
         return self.batches(text)
 
     def batches_to_validate(self, text: Any) -> Batches:
-        """The batches of a text to validate on during training."""
+        """Return the validation batches of a text."""
         return self.batches(text)
 
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
                 threads: int | None = None, progress: bool = True,
                 ranks: SingleProcess = SINGLE_PROCESS) -> Trainer:
-        """The Trainer that `fit` runs, for a user-defined loop."""
+        """Return the Trainer that `fit` runs, for a user-defined loop."""
         how = self.training
         if how.batch_size < ranks.count:
-            raise ValueError(f"{ranks.count} ranks for batches of {how.batch_size} rows: expected "
-                             "a row for each, so start fewer, or give a larger batch_size")
+            raise ValueError(f"{ranks.count} ranks cannot share batches of {how.batch_size} rows: "
+                             "start at most as many ranks as rows, or increase batch_size")
         settings = vars(how)
         order_seed = how.seed if how.order_seed is None else how.order_seed
         optimizer = resolve("optimizer", how.optimizer, OPTIMIZERS)
@@ -188,11 +188,11 @@ class Trained:
         return self
 
     def selection(self, kind: str | None = None) -> Selection:
-        """The training text; errors as in `selected`."""
+        """Return the training text; errors as in `selected`."""
         return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
-        """All but the parameters, as a dict that JSON can hold."""
+        """Return everything except the parameters, as a dict for JSON."""
         vocabularies = {name: getattr(self, name).saved() for name in self.VOCABULARIES}
         return {
             "kind": self.KIND,
@@ -220,8 +220,8 @@ class Trained:
         arrays, about = checkpoint.load(path)
         kind = kind_in(about)
         if kind != cls.KIND:
-            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}: give the "
-                             f"folder of a {RUNS[cls.KIND]}'s run")
+            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}: expected the "
+                             f"folder of a {RUNS[cls.KIND]}")
         with checkpoint.understood(path, about):
             check(about, TRAINING)
             known = known_of(about, cls.VOCABULARIES)
@@ -251,7 +251,7 @@ class Trained:
 
 def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
-    """Put the vectors of a file into the rows of its words; → what was read, for the checkpoint.
+    """Copy pretrained vectors into the rows of their words; → what was read, for the checkpoint.
 
     Other rows keep their initial values. setting: that of the embedding's size. ValueError as
     `read_vectors`, for vectors of another size, and for a file without any of the words.
@@ -259,20 +259,20 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     V, size = embedding.E.shape
     given = vector_size(path)
     if given != size:
-        raise ValueError(f"{setting} = {size}: the vectors of {path} have {given} numbers, give "
-                         f"{setting} = {given}")
+        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers: "
+                         f"give {setting} = {given}")
     read = read_vectors(path, [vocabulary.token(id) for id in range(V)])
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:
-        raise ValueError(f"{path} has none of the {len(vocabulary.tokens):,} words: expected one "
-                         "of the same language, and text that is cut into words as its text was")
+        raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words: "
+                         "use vectors of the same language, and text that is tokenized like theirs")
     embedding.E[read.found] = read.array[read.found]
     return {"digest": read.digest, "found": found, "other_case": read.other_case,
             "skipped": read.skipped}
 
 
 def how_shared(trainer: Trainer) -> str:
-    """How a resumed run is spread over ranks, if that has changed."""
+    """Describe how a resumed run is distributed over ranks, if that has changed."""
     ranks, before = trainer.ranks.count, trainer.ranks_before
     if ranks == before:
         return ""
@@ -286,7 +286,7 @@ def how_shared(trainer: Trainer) -> str:
 
 
 def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
-    """The corpus in a checkpoint, as a dict; None: there is no checkpoint."""
+    """Return the corpus in a checkpoint as a dict, or None without a checkpoint."""
     if path is None or not exists(path):
         return None
     corpus: dict[str, Any] = checkpoint.load_about(path)["about"]["corpus"]
@@ -294,12 +294,12 @@ def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
 
 
 def run_kind(folder: str | Path) -> str:
-    """The kind of a run, "translator" or "writer". Raises as `checkpoint.load_about`."""
+    """Return the kind of a run, "translator" or "writer". Raises as `checkpoint.load_about`."""
     return kind_in(checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT))
 
 
 def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
-    """The schedule of a training; steps_of(epochs): their number of steps."""
+    """Build the schedule of a training; steps_of(epochs): their number of steps."""
     if how.schedule == "decay":
         return Decay(how.full_epochs, how.divisor)
     if how.schedule == "linear":

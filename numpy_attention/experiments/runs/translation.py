@@ -16,7 +16,7 @@ Sentence = Sequence[str]
 
 @dataclass
 class Translation:
-    """One translated sentence: its words, log p, and attention weights, </s> on both sides."""
+    """One translated sentence: words, log p, and attention weights with </s> on both sides."""
 
     source: list[str]
     target: list[str]
@@ -26,7 +26,7 @@ class Translation:
     finished: bool = True               # False: cut off before </s>, as `longest` says
 
     def unknown_replaced(self) -> list[str]:
-        """The target with each <unk> replaced by the source word with the largest weight.
+        """Replace each <unk> of the target by the source word with the largest weight.
 
         This copies names and numbers (Luong et al. 2015, section 4.2, without their dictionary).
         """
@@ -41,7 +41,7 @@ class Translation:
                                  **options)
 
     def _labels(self) -> tuple[list[str], list[str]]:
-        """Source and target tokens of the weights' columns and rows, </s> included."""
+        """Return the tokens of the weights' columns and rows, </s> included."""
         end = [SPECIAL_TOKENS[EOS]]
         return self.source + end, self.target + end * (len(self.weights) - len(self.target))
 
@@ -60,12 +60,12 @@ def check_sentence(sentence: Sentence, name: str) -> None:
 
 
 def in_source_order(weights: Array) -> Array:
-    """Weights (T, S) of a reversed source, in the order of the source; </s> stays last."""
+    """Put the weights (T, S) of a reversed source in its order; </s> stays last."""
     return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
 
 
 def in_words(weights: Array, columns: Sequence[int], rows: Sequence[int]) -> Array:
-    """Weights (T, S) of ids as weights of words: sums over the ids of a source word, means over the
+    """Turn weights (T, S) of ids into words': sums over the ids of a source word, means over the
     ids of a target word.
 
     columns (S,), rows (T,): to which word an id belongs, counted from 0; </s> is the last.

@@ -46,7 +46,7 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
-    """The vocabularies of both sides, [source, target]: words, or pieces of words."""
+    """Build the vocabularies of both sides, [source, target]: words, or pieces of words."""
     check_pairs(pairs)
     check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
@@ -63,8 +63,8 @@ def _words_of(side: str, sentences: list, training: TranslatorTraining) -> Vocab
     try:
         return Vocabulary.build(sentences, training.max_vocabulary, training.min_count)
     except ValueError as error:
-        raise ValueError(f"the {side}'s vocabulary: {error}; in a language whose words are not "
-                         "divided by spaces, cut words into pieces with subwords") from None
+        raise ValueError(f"the {side} vocabulary: {error}; if spaces do not separate the words of "
+                         "the language, split words into pieces with subwords") from None
 
 
 @dataclass
@@ -121,19 +121,19 @@ class Translator(Trained):
         if settings.get("window") == "local-m" and backwards != training.reverse_source:
             raise ValueError(
                 f"local-m with backwards={backwards} and reverse_source={training.reverse_source}: "
-                "the window would move from the wrong end, give both or neither")
+                "the window would move from the wrong end; set both or neither")
         if vocabularies is None:
             vocabularies = vocabularies_of(pairs, training)
         check_list("vocabularies", vocabularies, "two vocabularies")
         if len(vocabularies) != 2:
-            raise ValueError(f"{len(vocabularies)} vocabularies: expected two, the source's and "
-                             "the target's")
+            raise ValueError(f"got {len(vocabularies)} vocabularies, expected two, of source and "
+                             "target")
         for vocabulary in vocabularies:
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         vectors = [source_vectors, target_vectors]
         if training.subwords and any(vectors):
-            raise ValueError("source_vectors and target_vectors are those of words, and subwords = "
-                             f"{training.subwords} cuts them into pieces: give one of them")
+            raise ValueError("source_vectors and target_vectors are those of words, but subwords = "
+                             f"{training.subwords} splits words into pieces: give only one")
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
@@ -301,8 +301,8 @@ class Translator(Trained):
         at_least(1, threads=threads)
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:
-            raise ValueError(f"each of these {len(pairs):,} pairs holds a word that is unknown to "
-                             "this translator: at least one without is needed")
+            raise ValueError(f"each of these {len(pairs):,} pairs contains a word unknown to this "
+                             "translator: at least one pair without unknown words is needed")
         threads = threads or available(ranks)
         sources = [pair.source for pair in known]
         found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)
@@ -321,7 +321,7 @@ class Translator(Trained):
 
     def _best(self, ids: list[list[int]], beam: int, length_penalty: float,
               unknown: bool) -> list[Hypothesis]:
-        """The best Hypothesis of each source that a beam finds."""
+        """Find the best Hypothesis of each source by beam search."""
         batch = self._batch_to_translate(ids)
         never = [] if unknown else [UNK]
         if beam == 1:
@@ -344,7 +344,7 @@ class Translator(Trained):
             finished=hypothesis.finished)
 
     def _in_words(self, weights: Array, sentence: Sentence, rows: list[int]) -> Array:
-        """Weights of ids as weights of words, in the sentence's order; rows: a target id's word."""
+        """Turn weights of ids into weights of words, in sentence order; rows: each id's word."""
         if self.training.reverse_source:
             weights = in_source_order(weights)
         if not self.training.subwords:

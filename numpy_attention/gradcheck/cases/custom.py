@@ -21,10 +21,10 @@ OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidde
           "O": H, "inner": A, "K": A, "A": A}
 MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
           "hidden": 4, "layers": 2, "dropout": 0.2}
-ONE_SIZE = ("with queries as wide as the keys it does not stop: if no others fit, as in q · h_j, "
-            "let create raise a ValueError where sizes differ, and the check takes one for both")
-A_CASE = ("write case(rng), which gives (target, inputs, forward, backward) as gradcheck takes "
-          "them, and check FILE.py:case")
+ONE_SIZE = ("it works if queries and keys have the same size: if it needs that, as q · h_j does, "
+            "let create raise a ValueError if they differ, and the check uses one size for both")
+A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward) for "
+          "gradcheck, and check FILE.py:case")
 
 
 def checks_of(one):
@@ -42,8 +42,8 @@ def check(title, build, rng):
     case = build(rng, np.float64)
     for name, weights in case.target.named_parameters():
         if weights.dtype != np.float64:
-            raise ValueError(f"{title}: {name} is {weights.dtype}, and float64 was asked for: let "
-                             "create pass its dtype on")
+            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64: let create "
+                             "pass its dtype on")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotFloat32)             # an error here, see below
         report = gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
@@ -82,8 +82,8 @@ def check_as_it_is(function, rng):
     """Check the case that a user's function returns. Raises TypeError if it is not a case."""
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
-        raise TypeError(f"{function.__name__} gives {type(given).__name__}, expected (target, "
-                        "inputs, forward, backward), inputs a tuple")
+        raise TypeError(f"{function.__name__} returns {type(given).__name__}, expected (target, "
+                        "inputs, forward, backward), where inputs is a tuple")
     target, inputs, forward, backward = given
     return gradcheck(target, *inputs, rng=rng, forward=forward, backward=backward,
                      title=function.__name__)
@@ -119,12 +119,12 @@ def layer(one, rng, dtype):
         sizes[asked[0]] = None
     unknown = [name for name, size in sizes.items() if size is None]
     if unknown:
-        raise ValueError(f"{one.__name__} asks for {', '.join(unknown)}, which cannot be guessed: "
-                         f"{A_CASE}")
+        raise ValueError(f"{one.__name__} requires {', '.join(unknown)}, whose value cannot be "
+                         f"guessed: {A_CASE}")
     further = required(one.forward, first=2)
     if further:
-        raise ValueError(f"{one.__name__}.forward takes {', '.join(further)} besides its input, "
-                         f"which cannot be guessed: {A_CASE}")
+        raise ValueError(f"{one.__name__}.forward requires {', '.join(further)} besides its input, "
+                         f"whose value cannot be guessed: {A_CASE}")
     built = one() if create is one else build(one, rng, dtype=dtype, **sizes)
     return plain(randomize(built, rng), array(rng, dtype, T, B, D))
 
@@ -135,8 +135,8 @@ def model(one, rng, dtype):
     asked = ["create"] if create is None else required(create)
     unknown = [name for name in asked if name not in MODELS]
     if unknown:
-        raise ValueError(f"{one.__name__} asks for {', '.join(unknown)}, which cannot be guessed: "
-                         f"{A_CASE}")
+        raise ValueError(f"{one.__name__} requires {', '.join(unknown)}, whose value cannot be "
+                         f"guessed: {A_CASE}")
     batch = PAIRS if "source_vocabulary" in asked else TEXT
 
     def randomized(rng, dtype):

@@ -230,7 +230,7 @@ def check_causal(check):
     check_whole("causal", check.causal, 0)
     first = check.inputs[0] if check.inputs else None
     if not isinstance(first, np.ndarray) or first.ndim <= check.causal:
-        raise ValueError(f"causal = {check.causal}: the first input has no such axis of time")
+        raise ValueError(f"causal = {check.causal}: the first input has no such axis")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
-        raise ValueError(f"causal = {check.causal}: no output has on this axis the "
-                         f"{first.shape[check.causal]} steps of the first input")
+        raise ValueError(f"causal = {check.causal}: no output has the {first.shape[check.causal]} "
+                         "steps of the first input on this axis")

@@ -138,20 +138,21 @@ def tree_of(function):
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
-        raise Declined(f"{function.__qualname__} has no source that could be read") from None
+        raise Declined(f"{function.__qualname__} has no readable source") from None
     try:
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except SyntaxError:
-        raise Declined(f"{function.__qualname__} is part of another line") from None
+        raise Declined(f"{function.__qualname__} is defined inside another expression") from None
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
-        raise Declined(f"{function.__qualname__} is not a function by itself")
+        raise Declined(f"{function.__qualname__} is not defined with def")
     ast.increment_lineno(tree, first - 1)
     node.decorator_list = []
     if any(map(is_private, ast.walk(node))):
-        raise Declined(f"{function.__qualname__} uses a name that its class makes private")
+        raise Declined(f"{function.__qualname__} uses a private name of its class")
     if not has_asserts(node) and not matches_source(function.__code__):
-        raise Declined(f"{function.__qualname__} is not what its file says now: import it again")
+        raise Declined(f"{function.__qualname__} differs from the source in its file: import it "
+                       "again")
     return node
 
 

@@ -89,10 +89,10 @@ def test_what_raises():
     names = {}
     exec("def softmax_backward(dalpha, cache, grads): return dalpha", names)
     for given, error, message in (
-            (("softmax",), ValueError, "softmax is checked with softmax_backward: given nothing"),
-            (("softmax", checked), ValueError, "given check"),
-            (("softmax", names["softmax_backward"]), TypeError, "has no source that could be read"),
-            (("linear", type("Linear", (), {})), TypeError, "has no source that could be read"),
+            (("softmax",), ValueError, "expected softmax_backward to check softmax, got nothing"),
+            (("softmax", checked), ValueError, "got check"),
+            (("softmax", names["softmax_backward"]), TypeError, "has no readable source"),
+            (("linear", type("Linear", (), {})), TypeError, "has no readable source"),
             (("sofmax", softmax_backward), ValueError, "did you mean softmax")):
         with pytest.raises(error, match=message):
             check(*given)

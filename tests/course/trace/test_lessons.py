@@ -22,9 +22,9 @@ def test_a_lesson_is_found_by_its_number_or_name(name):
 
 
 @pytest.mark.parametrize("name, message", [
-    ("99", "lesson '99': none has this name or number: choose one of 00_"),
-    ("attention", "several have this name or number: choose one of "),
-    ("", "none has this name"), ("nix", "none has this name")])
+    ("99", "no lesson matches '99': choose one of 00_"),
+    ("attention", "several lessons match 'attention': choose one of "),
+    ("", "no lesson matches"), ("nix", "no lesson matches")])
 def test_another_name_is_refused(name, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         lesson_named(name, LESSONS)
@@ -35,7 +35,7 @@ def test_lessons_are_looked_for_here_and_then_in_the_course(tmp_path, monkeypatc
     assert lesson_named("1").path.parent == LESSONS.resolve()
     written(tmp_path / "lessons", "01_mine", HEAD)
     assert lesson_named("1").path == tmp_path.resolve() / "lessons" / "01_mine.py"
-    with pytest.raises(FileNotFoundError, match="there are no lessons in .*those of the course"):
+    with pytest.raises(FileNotFoundError, match="no lessons in .*those of the course"):
         lesson_named("1", tmp_path)
 
 
@@ -55,7 +55,7 @@ def test_without_a_tag_the_cell_of_a_backward_pass_is_the_plain_form(tmp_path):
 
 @pytest.mark.parametrize("parts, message", [
     ([HEAD], "01_small.py has no reference implementation to step through: no cell is tagged"),
-    ([HEAD, PLAIN, TRAINING], "does not call its reference implementation before it trains")])
+    ([HEAD, PLAIN, TRAINING], "does not call its reference implementation before its training")])
 def test_a_lesson_without_a_plain_form_is_reported(parts, message, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         form(tmp_path, *parts)

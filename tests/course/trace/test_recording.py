@@ -239,7 +239,7 @@ def test_what_has_no_source_is_named():
     names = {"np": np}
     exec("def hidden(x):\n    y = x + 1\n    return y", names)
     recording = recorded(lambda: names["hidden"](np.ones(2)), np.array)
-    assert recording.entries == [] and "no source" in recording.unfollowed["hidden"]
+    assert recording.entries == [] and "no readable source" in recording.unfollowed["hidden"]
 
 
 def test_an_error_of_the_code_is_its_own():

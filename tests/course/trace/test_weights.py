@@ -141,5 +141,5 @@ def test_what_has_no_weights_is_refused():
 
 def test_a_backward_pass_that_names_it_otherwise_is_reported(monkeypatch):
     monkeypatch.setattr(weights, "GRADIENTS", ("dnothing", "dneither"))
-    with pytest.raises(ValueError, match="makes no array dalpha, or dweights"):
+    with pytest.raises(ValueError, match="has no array named dalpha or dweights"):
         weight_gradients(translator("luong"), *SENTENCE)

@@ -48,5 +48,5 @@ def test_a_text_that_is_too_short_is_refused():
 
 def test_ids_begin_with_0():
     assert TextBatches([0, 4], batch_size=1).batch(0).inputs.tolist() == [[0]]
-    with pytest.raises(ValueError, match="^the id -1: expected ids of at least 0, as a Vocab"):
+    with pytest.raises(ValueError, match="^ids contain -1: expected ids of at least 0, as a Vocab"):
         TextBatches([4, -1, 5], batch_size=1)

@@ -81,7 +81,7 @@ def test_a_parallel_corpus_is_added_and_trained(add, tmp_path, monkeypatch):
     loud = selected({"name": "toy", "part": "loud", "count": 1})
     assert loud.load("valid") == [[Pair(("valid", "a"), ("x", "x"))]]
     assert loud.form().tokens("A, b") == ["A,", "b"] and loud.label == "toy loud"
-    with pytest.raises(ValueError, match="part = 'shy'; toy has None, loud"):
+    with pytest.raises(ValueError, match="part = 'shy': the parts of toy are None, loud"):
         load_parallel("toy", "test", part="shy")
     pairs = load_parallel("toy", "train")
     words, mots = (Vocabulary.build(getattr(pair, side) for pair in pairs)
@@ -129,5 +129,5 @@ def test_a_generated_corpus_is_added(add):
     assert {split_of(pair.source) for pair in pairs} == {"valid"}
     assert load_parallel("toy", "test", np.random.default_rng(0), 9) == load_parallel(
         "toy", "test", count=9)
-    with pytest.raises(ValueError, match="toy does not know length; its options are: digits"):
+    with pytest.raises(ValueError, match="toy has no option.s. length; its options are: digits"):
         load_parallel("toy", "train", length=3)

@@ -50,7 +50,7 @@ def test_impossible_requests_end_in_an_error():
     assert len(every) == 14
     with pytest.raises(ValueError, match="make only 14 of length 1 to 3"):
         copy(np.random.default_rng(0), 15, vocabulary_size=2, min_length=1, max_length=3)
-    with pytest.raises(ValueError, match="only 1 different sources found of the 2"):
+    with pytest.raises(ValueError, match="found only 1 different sources, expected 2"):
         distinct(lambda rng: Pair(["a"], ["a"]), np.random.default_rng(0), 2, max_misses=50)
 
 
@@ -75,7 +75,7 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: distinct(some_pair, 0, 1), TypeError, "rng is int"),
+    (lambda: distinct(some_pair, 0, 1), TypeError, "rng is .*, of type"),
     (lambda: distinct(some_pair, RNG, 0), ValueError, "count = 0: "),
     (lambda: distinct(some_pair, RNG, 10_000_001), ValueError, "count = 10000001: "),
     (lambda: distinct(lambda rng: 3, RNG, 1), TypeError, "what `draw` gives is 3, of"),
@@ -110,7 +110,7 @@ def test_only_misses_in_a_row_are_counted():
     found = distinct(draw, rng, 4, max_misses=3)
     assert [pair.source for pair in found] == [("a",), ("b",), ("c",), ("d",)] and not left
     draw, left = one_after("aabbbcd")
-    with pytest.raises(ValueError, match="only 2 different sources found of the 4 asked for"):
+    with pytest.raises(ValueError, match="found only 2 different sources, expected 4"):
         distinct(draw, rng, 4, max_misses=2)
     assert left == ["c", "d"]
 

@@ -48,7 +48,7 @@ class Nan:
     (lambda: analysis.role_gradients(PLAIN, TEXT, RNG), "LanguageModel has no states with roles"),
     (lambda: analysis.role_gradients(NGRAM, TEXT, RNG), "with NGramReadout has no states with"),
     (lambda: analysis.attention_span(NGRAM, TEXT), "has no attention weights"),
-    (lambda: analysis.attention_span(ATTENTIVE, TEXT, 9), "sees 9 positions back"),
+    (lambda: analysis.attention_span(ATTENTIVE, TEXT, 9), "has 9 positions before it"),
     (lambda: analysis.gradient_flow(PLAIN, PADDED), "is padded"),
     (lambda: analysis.gradient_flow(GRU, WHOLE, of="c"), "of='c'.*expected 'h', or 'c' of an LSTM"),
     (lambda: analysis.disturbed(TEXT, RNG, words=8, past=8), "words = 8: .* at most 7"),
@@ -70,5 +70,5 @@ def test_a_model_that_is_not_trained():
 def test_losses_of_another_text():
     found, other = (analysis.loss_by_distance(PLAIN, batches, RNG)
                     for batches in (TEXT, DocumentBatches([[5, 4, 4, 5, 7, 8]], 1)))
-    with pytest.raises(ValueError, match="on other texts, or on one that is cut otherwise"):
+    with pytest.raises(ValueError, match="on different texts or batches"):
         found.more_than(other, RNG)

@@ -64,7 +64,7 @@ def test_the_file_is_closed_and_may_be_written_by_all_whom_the_umask_allows(tmp_
 
 def test_figures_of_other_settings_do_not_join(tmp_path):
     path = tmp_path / "r.jsonl"
-    message = r"r.jsonl: figures of 'r' with other settings \('0a', then '0b'\)"
+    message = r"r.jsonl: the figures of 'r' have different settings \('0a', then '0b'\)"
     with pytest.raises(ValueError, match=message):
         results.append(path, [line(), line(seed=1, settings="0b")])
     assert not path.exists()
@@ -119,7 +119,7 @@ def test_a_damaged_file_is_named(text, message, tmp_path):
 
 def test_a_file_without_a_last_line_end_is_left_alone(tmp_path):
     (tmp_path / "r.jsonl").write_text(json.dumps(LINE))
-    with pytest.raises(ValueError, match="line end"):
+    with pytest.raises(ValueError, match="newline"):
         results.append(tmp_path / "r.jsonl", [line(seed=1)])
     assert (tmp_path / "r.jsonl").read_text() == json.dumps(LINE)
 

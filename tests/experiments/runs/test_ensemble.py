@@ -60,16 +60,16 @@ def test_writers(tmp_path, rng):
 def test_refused(tmp_path):
     first = translator(tmp_path / "first")
     backwards = translator(tmp_path / "backwards", reverse_source=True)
-    with pytest.raises(ValueError, match="backwards has reverse_source True, and .*first False: r"):
+    with pytest.raises(ValueError, match="backwards has reverse_source True, .*first has False"):
         load_ensemble(Translator, [first, backwards])
-    with pytest.raises(ValueError, match="other has another source vocabulary than .*first: runs"):
+    with pytest.raises(ValueError, match="other and .*first differ in their source vocabulary: o"):
         load_ensemble(Translator, [first, translator(tmp_path / "other", OTHERS)])
     words = writer(tmp_path / "words")
-    with pytest.raises(ValueError, match="steps has steps 2, and .*words 3"):
+    with pytest.raises(ValueError, match="steps has steps 2, but .*words has 3"):
         load_ensemble(LanguageModelRun, [words, writer(tmp_path / "steps", steps=2)])
     with pytest.raises(ValueError, match="is the checkpoint of a language model"):
         load_ensemble(Translator, [first, words])
-    with pytest.raises(ValueError, match="no folders"):
+    with pytest.raises(ValueError, match="folders is empty"):
         load_ensemble(Translator, [])
     with pytest.raises(TypeError, match="folders"):
         load_ensemble(Translator, 3)

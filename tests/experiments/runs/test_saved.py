@@ -97,12 +97,12 @@ def test_what_is_not_understood_names_both_versions(
         folder, change, reason, resumes, version, named):
     rewrite(folder, change, version)
     versions = f"written by numpy_attention {named}, this is {__version__}"
-    message = f"(?s)not understood.*{reason}.*{versions}"
+    message = f"(?s)cannot be loaded.*{reason}.*{versions}"
     with pytest.raises(ValueError, match=message) as error:
         Translator.load(folder)
     assert "\n" not in str(error.value)
     before = (folder / "checkpoint.npz").read_bytes()
-    other = "other settings" if resumes else message        # then the settings alone tell
+    other = "different settings" if resumes else message        # then the settings alone tell
     with pytest.raises(ValueError, match=other):
         translator_of().fit(PAIRS, PAIRS, folder, 1, progress=False)
     assert (folder / "checkpoint.npz").read_bytes() == before
@@ -119,7 +119,7 @@ def test_what_is_drawn_is_counted_to_the_last_number():
     with pytest.raises(ValueError, match="far larger"):
         rng().uniform(-1, 1, (2**32, 2**32))
     for draw in (whole.uniform, whole.standard_normal):
-        with pytest.raises(ValueError, match="far larger than the 10 parameters"):
+        with pytest.raises(ValueError, match="far larger than its 10 saved param"):
             draw()
     one = rng()
     assert np.isscalar(one.standard_normal()) and one.uniform(-1, 1, 1039).shape == (1039,)
@@ -142,5 +142,5 @@ def test_parameters_that_are_another_models_name_both_versions(folder):
         contents = dict(file)
     kept = {name: array for name, array in contents.items() if not name.startswith("best/decoder")}
     np.savez(path, **kept)
-    with pytest.raises(ValueError, match=f"not understood.*missing.*this is {__version__}"):
+    with pytest.raises(ValueError, match=f"cannot be loaded.*missing.*this is {__version__}"):
         Translator.load(folder)

@@ -51,9 +51,9 @@ def folder(tmp_path):
 @pytest.mark.parametrize("other, threads, message", [
     (translator_of(OTHERS), None, "source_vocabulary"),
     (translator_of(settings=SIZES | {"dropout": 0.5}), None, "dropout"),
-    (translator_of(seed=7), None, "seed 0 there, 7 now"),
-    (translator_of(batch_size=1), None, "batch_size 2 there, 1 now"),
-    (translator_of(), 2, "threads 1 there, 2 now"),
+    (translator_of(seed=7), None, "seed was 0, is now 7"),
+    (translator_of(batch_size=1), None, "batch_size was 2, is now 1"),
+    (translator_of(), 2, "threads was 1, is now 2"),
 ])
 def test_another_run_is_not_resumed(folder, other, threads, message):
     before = (folder / "checkpoint.npz").read_bytes()
@@ -76,7 +76,7 @@ def test_a_folder_where_another_training_is_at_work_is_refused(folder):
     before = (folder / "checkpoint.npz").read_bytes()
     more = translator_of(epochs=3)
     with held(folder / "checkpoint.npz"):
-        with pytest.raises(BlockingIOError, match="another training is at work on .*checkpoint"):
+        with pytest.raises(BlockingIOError, match="another training is using .*checkpoint"):
             more.fit(PAIRS, PAIRS, folder, 1, progress=False)
         assert Translator.load(folder).history
     assert (folder / "checkpoint.npz").read_bytes() == before and not more.history
@@ -92,7 +92,7 @@ def test_ranks_that_are_about_to_train_something_else_do_not():
         made = translator_of(seed=ranks.rank)
         made.fit(PAIRS, PAIRS, threads=1, progress=False, ranks=ranks)
 
-    with pytest.raises(ValueError, match="rank 1 on .* does not agree with rank 0 .*: settings"):
+    with pytest.raises(ValueError, match="rank 1 on .* differs from rank 0 .*: settings"):
         together(2, fit)
 
 
@@ -103,8 +103,8 @@ def test_ranks_that_read_another_text_say_which(name, train, valid):
         texts = (train, valid) if ranks.rank else (PAIRS, PAIRS)
         translator_of().fit(*texts, threads=1, progress=False, ranks=ranks)
 
-    with pytest.raises(ValueError, match=f"does not agree with rank 0 .*: {name} \\w+ there, "
-                                         r"\w+ here\. Give"):
+    with pytest.raises(ValueError, match=f"differs from rank 0 .*: {name} is \\w+ there, "
+                                         r"\w+ here\. Use"):
         together(2, fit)
 
 
@@ -308,9 +308,9 @@ def test_a_run_begins_with_pretrained_vectors_and_needs_their_file_only_once(
 
 
 @pytest.mark.parametrize("settings, training, message", [
-    (SIZES, {}, "^embedding = 3: the vectors of .*vectors.txt have 4 numbers, .*embedding = 4"),
+    (SIZES, {}, "^embedding = 3, but the vectors of .*vectors.txt have 4 numbers: .*embedding = 4"),
     (SIZES, {"subwords": 20}, "source_vectors .* subwords"),
-    (SIZES | {"embedding": 4}, {}, "vectors.txt has none of the 2 words"),      # x and y
+    (SIZES | {"embedding": 4}, {}, "txt has no vector for any of the 2 words"),      # x and y
 ])
 def test_vectors_that_do_not_fit(vectors, settings, training, message):
     with pytest.raises(ValueError, match=message):

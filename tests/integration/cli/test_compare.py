@@ -78,7 +78,7 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
     larger = tiny("tiny-fixed", "encoder-decoder", hidden=9, embedding=6)
     monkeypatch.setitem(comparison.RECIPES, "tiny-fixed", larger)
     words = ["compare", "tiny-additive", "tiny-fixed", "--threads", "1"]
-    other = "tiny-fixed-seed0 holds a run with other settings: hidden 8 there, 9 now"
+    other = "tiny-fixed-seed0 holds a run with different settings: hidden was 8, is now 9"
     assert other in failure(capsys, *words)
     (tmp_path / "file").write_text("")
     words = "tiny-additive tiny-dot --threads 1 --output file"
@@ -87,14 +87,14 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
 
 
 @pytest.mark.parametrize("words, message", [
-    ("tiny-dot", "tiny-dot alone: expected at least two"),
-    ("tiny-dot tiny-dot", "tiny-dot alone"),
+    ("tiny-dot", "got only tiny-dot: expected at least two"),
+    ("tiny-dot tiny-dot", "got only tiny-dot"),
     ("tiny-dot none-*", "no recipe is named 'none-*'"),
-    ("tiny-dot zaremba-small", "zaremba-small is a language model's recipe"),
-    ("tiny-dot other-text", "tiny-dot and other-text learn from different texts"),
+    ("tiny-dot zaremba-small", "zaremba-small is a recipe for a language model"),
+    ("tiny-dot other-text", "tiny-dot and other-text are trained on different texts"),
     ("tiny-dot other-budget",
-     "tiny-dot trains for 2 epochs, other-budget for 3 epochs: give them one "
-     "budget with --epochs and --minutes"),
+     "tiny-dot trains for 2 epochs, but other-budget for 3 epochs: set one "
+     "budget for all with --epochs and --minutes"),
     ("tiny-* --seed 0 --seeds 0-1", "--seed has no effect with --seeds"),
     ("tiny-* --seeds 1-0", "argument --seeds: '1-0': expected seeds such as 0-2 or 0,3,5"),
     ("tiny-* --index 60", "--index 60: test has 60 pairs"),

@@ -16,7 +16,7 @@ def test_a_class_from_the_shell(tmp_path, capfd, monkeypatch):
     path = str(written(tmp_path, PAST))
     assert main(["gradcheck", f"{path}:Past"]) == 0
     assert capfd.readouterr().out.endswith("\n1 of 1 passed\n")
-    assert "mine.py has no 'Now': it has Past" in failure(capfd, "gradcheck", f"{path}:Now")
+    assert "mine.py does not define 'Now': it" in failure(capfd, "gradcheck", f"{path}:Now")
 
 
 def test_everything_that_is_known_of_a_class(tmp_path, capfd):
@@ -47,11 +47,11 @@ def test_an_endless_loop(text, where, tmp_path, capfd, monkeypatch):
 ])
 def test_code_that_ends_its_process(line, how, tmp_path, capfd):
     error = failure(capfd, "gradcheck", str(written(tmp_path, line)))
-    assert f"mine.py has ended its process, with {how}: nothing was checked\n" in error
+    assert f"mine.py ended its process with {how}: nothing was checked\n" in error
 
 
 @pytest.mark.parametrize("names, message", [
-    (["mine.py:A", "GRU"], "mine.py:A GRU: check user-defined code by itself, one FILE.py:CLASS"),
+    (["mine.py:A", "GRU"], "cannot check mine.py:A GRU together: check one user-defined"),
     (["nowhere.py:A"], "nowhere.py does not exist; check the spelling"),
     (["mine.py", "--seconds", "0"], "'0': expected seconds from 0.1 to 86,400"),
 ])

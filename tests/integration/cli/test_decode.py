@@ -35,7 +35,7 @@ def test_translate(capsys, tmp_path):
     out, error = capsys.readouterr()
     assert len(out.splitlines()) == 1 and "read as <unk>: 77\n" in error
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert "--heatmap plots one sentence, but 2 are given" in failure(
+    assert "--heatmap plots one sentence, got 2" in failure(
         capsys, "translate", "copy", "3", "4", "--heatmap", picture)
 
 
@@ -230,6 +230,6 @@ def test_what_cannot_be_generated(capsys, tmp_path):
     for name in ("plain", "ngram"):
         assert "no attention weights" in failure(
             capsys, "generate", name, "--heatmap", tmp_path / "a.png")
-    assert "--sentences 1: a model of characters writes no ends of sentences" in failure(
+    assert "--sentences 1: a model of characters has no end of a sentence" in failure(
         capsys, "generate", "letters", "--sentences", "1")
     assert not list(tmp_path.iterdir())

@@ -81,7 +81,7 @@ def test_evaluate_without_unknown_words(capsys, tmp_path):
     assert "without unknown words: 2 pairs contain none, and <unk> is not written\n" in out
     assert out.count("  perplexity  ") == 2
     (tmp_path / "a.txt").write_text("77\n78\n79\n")
-    assert "each of these 3 pairs holds a word that is unknown" in failure(capsys, *words)
+    assert "each of these 3 pairs contains a word unknown" in failure(capsys, *words)
 
 
 def test_evaluate_a_translator_elsewhere(capsys, tmp_path):
@@ -119,7 +119,7 @@ def test_what_is_measured():
     assert measured("--corpus bible-en-es --max-length 9", own) == own | {"max_length": 9}
     raw = {"name": "multi30k-en-fr", "part": "raw"}
     assert measured("--corpus multi30k-en-fr --part raw", own) == raw
-    with pytest.raises(ValueError, match="learned from files"):
+    with pytest.raises(ValueError, match="was trained on files"):
         measured("--part verses", {"source": "a"})
 
 
@@ -316,5 +316,5 @@ def test_cloze_of_an_ensemble_and_of_sentences(many_words, capsys, monkeypatch):
 
 
 def test_characters_have_no_questions(capsys):
-    assert "letters reads characters: a question leaves out a word" in failure(
+    assert "letters is a model of characters, but a cloze question leaves out a word" in failure(
         capsys, "cloze", "letters")

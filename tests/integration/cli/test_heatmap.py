@@ -36,8 +36,8 @@ def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
     assert main(["heatmap", "copy", source, target, "--output", str(second)]) == 0
     assert "sure link" not in second.read_text()
     for words, message in ((["--index", "120"], "--index 120: test has 120 pairs, numbered from 0"),
-                           (["3"], "1 sentence(s) given: expected a source and a target"),
-                           (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "empty sentence")):
+                           (["3"], "got 1 sentence(s), expected a source and a target"),
+                           (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "a sentence is empty")):
         assert message in failure(capsys, "heatmap", "copy", *words, "--output", third)
     assert not third.exists()
 
@@ -71,7 +71,7 @@ def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
     assert main(["heatmap", "sentences", *third]) == 0
     assert len(capsys.readouterr().out.splitlines()[0].split()) == 6
     for words, message in ((["plain", "red"], "no attention weights"),
-                           (["attentive", "red", "blue"], "2 sentence(s) given: expected one"),
+                           (["attentive", "red", "blue"], "got 2 sentence(s), expected one"),
                            (["attentive", "--index", "5"], "valid has 5 sentences, numbered"),
                            (["letters", "--index", "0"], "give your own text")):
         assert message in failure(capsys, "heatmap", *words, "--output", other)
@@ -121,10 +121,10 @@ def test_trace_of_a_language_model_warns_of_unknown_words(among, capsys):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("copy", "required: SENTENCE"), ("copy 1 2 3", "3 sentence(s) given"),
-    ("single red blue", "2 sentence(s) given: expected one sentence"),
-    ("copy 1 2 --step 7", "step 7: nothing has it; there are 0, 1"),
-    ("copy 1 2 --layer decodr", "there are decoder"),
+    ("copy", "required: SENTENCE"), ("copy 1 2 3", "got 3 sentence(s)"),
+    ("single red blue", "got 2 sentence(s), expected one sentence"),
+    ("copy 1 2 --step 7", "nothing matches step 7; choose from 0, 1"),
+    ("copy 1 2 --layer decodr", "choose from decoder"),
     ("copy 1 2 --names a,,b", "expected names such as weights,dx"),
     ("nowhere a", "no checkpoint"),
 ])
@@ -144,9 +144,9 @@ def test_step_goes_through_a_lesson(capsys, here):
     assert out.count("── Plain") == 2 and "loud" not in out
     assert main(["step", "small", "--lessons", "lessons", "--steps", "99"]) == 0
     assert capsys.readouterr().out.count("── Plain") == 6
-    for words, message in (("3", "none has this name or number: choose one of 01_small"),
+    for words, message in (("3", "no lesson matches '3': choose one of 01_small"),
                            ("2", "02_bare.py has no reference implementation to step through"),
-                           ("1 --lessons nowhere", "there are no lessons in nowhere")):
+                           ("1 --lessons nowhere", "no lessons in nowhere")):
         assert message in failure(capsys, "step", *words.split())
 
 
@@ -203,10 +203,10 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
-    ("copy single", "copy is a translator's run and single a language model's: a page"),
+    ("copy single", "copy is the run of a translator and single that of a language model: a"),
     ("copy luong --checkpoints a.npz", "but 2 runs are given: give one"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
-    ("copy --checkpoints luong/checkpoint.npz", "is not understood"),
+    ("copy --checkpoints luong/checkpoint.npz", "cannot be loaded"),
     ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),
     ("copy --corpus bible-en", "is text, not parallel"),
     ("single --corpus copy", "is parallel, not text"),
@@ -225,7 +225,7 @@ def test_weights_of_user_defined_code_are_recorded_if_it_is_named(among, capsys,
     own, file = str(tmp_path / "own"), tmp_path / "it.html"
     run.fit(pairs, folder=own, progress=False)
     error = failure(capsys, "page", own, "-o", file)
-    assert "your own code, which a run never runs by itself" in error and "--code" in error
+    assert "which is not run without your consent" in error and "--code" in error
     assert main(["page", own, "--code", str(mine), "--examples", "2", "-o", str(file)]) == 0
     (model,), _ = models_of(file)
     assert model["custom"] == ["mine.py:Mine"] and model["arrays"] == model["parts"] == {}

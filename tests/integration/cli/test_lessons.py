@@ -21,7 +21,7 @@ def test_copy(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.splitlines() == copied
     assert main(["lessons", "copy", "mine"]) == 2
     error = capsys.readouterr().err
-    assert "already: choose another folder, or write over them with --force" in error
+    assert "choose another folder, or overwrite them with --force" in error
     assert main(["lessons", "copy", "mine", "--force"]) == 0
 
 
@@ -48,7 +48,7 @@ def test_run_saves_figures_here_and_tells_the_lessons_exit_status(small_course):
 
 def test_what_is_refused(small_course, capsys):
     assert main(["lessons", "run", "7"]) == 2
-    assert "no lesson has the number '7': expected some of 00" in capsys.readouterr().err
+    assert "no lesson has the number '7': choose from 00" in capsys.readouterr().err
     (small_course / "file").write_text("")
     assert main(["lessons", "run", "0", "--outputs", "file"]) == 2
     assert "file is a file: give the path of a folder" in capsys.readouterr().err

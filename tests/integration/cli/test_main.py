@@ -9,7 +9,7 @@ from cli_runs import SMALL, failure
 
 COPY = "train --corpus copy "
 REFUSED = [
-    ("train", "nothing to learn from: give --corpus NAME"),
+    ("train", "no text to train on: give --corpus NAME"),
     ("train lm", "or --text FILE"),
     ("train --corpus nix", "'nix' is unknown"),
     ("train --corpus ptb", "it is for numpy-attention train lm"),
@@ -20,17 +20,17 @@ REFUSED = [
     (COPY + "--max-length 1000000000", "≤ 1,000"),
     (COPY + "--pairs 50 --min-count 99999", "leaves no token"),
     (COPY + "--schedule linear --epochs 1000000000", "--epochs 1000000000: a linear schedule"),
-    (COPY + "--attention dot", "choose general or scaled-dot, which put a matrix between"),
+    (COPY + "--attention dot", "choose general or scaled-dot"),
     (COPY + "--model transformer --heads 3", "heads"),
     (COPY + "--model luong --attention location --window local-p", "nothing for a window to"),
-    ("train --corpus dates --pairs 50 --subwords 60", "dates consists of characters"),
-    (COPY + "--run file", "file is a file: name a folder with --run"),
+    ("train --corpus dates --pairs 50 --subwords 60", "dates is a text of characters"),
+    (COPY + "--run file", "file is a file: choose a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
     ("evaluate nowhere", "no checkpoint"),
     ("gradcheck Transformatron", "no gradient check is named Transformatron"),
-    ("gradcheck GRU --seconds 3", "--seconds is for a user-defined class"),
+    ("gradcheck GRU --seconds 3", "--seconds has an effect only with a user-defined class"),
     ("corpora show nix", "unknown"),
-    ("reproduce", "no recipe is given"),
+    ("reproduce", "no recipe given"),
     ("reproduce nix", "unknown recipe 'nix'"),
 ]
 
@@ -46,7 +46,7 @@ def test_refused(words, message, capsys, here):
     ("x\ny z\n", "x\n", "line 2 has no partner"),
     ("x\n\n", "x\ny\n", "a.txt has 1 (first: line 2)"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
-    ("x\nx\n", "y\nz\n", "at least 2, one of them to be held out; bring more text, or give "
+    ("x\nx\n", "y\nz\n", "source sentences, got 1 in 2 pair(s); add more text, or give "
                          "--valid-source and --valid-target"),
 ])
 def test_malformed_files(here, source, target, message, capsys):
@@ -60,16 +60,16 @@ def test_malformed_files(here, source, target, message, capsys):
 @pytest.mark.parametrize("words, message", [
     ("--text nowhere.txt", "does not exist"),
     ("--text own.txt --characters --tokenize",
-     "--tokenize cuts text into words, and --characters into letters: give one of them"),
-    ("--text empty.txt", "holds no text"),
+     "--tokenize splits text into words, and --characters into single"),
+    ("--text empty.txt", "contains no text"),
     ("--text latin.txt", "not UTF-8"),
     ("--text one.txt", "or give --valid-text"),
     ("--text own.txt --batch-size 400", "343 tokens is too short for 400 streams"),
     ("--text own.txt --vectors own.txt", "own.txt, line 1: 'red' is not followed by numbers"),
     ("--text own.txt --freeze-vectors", "--freeze-vectors needs --vectors"),
-    ("--text own.txt --state article", "does not come as articles"),
-    ("--text own.txt --hidden 8 --embedding 9", "--hidden 8 and --embedding 9: tied weights need"),
-    ("--text own.txt --attention key-value-predict --hidden 8", "3 roles in a state of 8"),
+    ("--text own.txt --state article", "is not divided into articles"),
+    ("--text own.txt --hidden 8 --embedding 9", "8 and --embedding 9 must be equal with tied"),
+    ("--text own.txt --attention key-value-predict --hidden 8", "--hidden (8) must be divisible"),
     ("--text own.txt --parameters 3", "3 parameters are too few"),
     ("--text own.txt --attention multi-head", "multi-head"),
 ])
@@ -92,11 +92,11 @@ def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys
 
 
 @pytest.mark.parametrize("words, message", [
-    ("translate plain red", "language model: give the folder of a translator's run"),
-    ("generate copy", "translator: give the folder of a language model's run"),
-    ("cloze copy", "translator: give the folder of a language model's run"),
-    ("evaluate plain --beam 3", "--beam is only for a translator, and plain holds a language"),
-    ("evaluate copy --text own.txt", "--text is only for a language model, and copy holds a tra"),
+    ("translate plain red", "language model: expected the folder of a translator"),
+    ("generate copy", "translator: expected the folder of a language model"),
+    ("cloze copy", "translator: expected the folder of a language model"),
+    ("evaluate plain --beam 3", "--beam is only for a translator, but plain holds a language"),
+    ("evaluate copy --text own.txt", "--text is only for a language model, but copy holds a tra"),
     ("ablate plain --pairs 3", "--pairs is only for a translator"),
 ])
 def test_a_run_of_the_other_kind(words, message, runs, capsys, monkeypatch):

@@ -98,8 +98,8 @@ def test_a_run_is_reported_once_and_goes_on_with_other_ranks(run, tmp_path):
 @pytest.mark.parametrize("words, message", [
     (["heatmap", "run", "--output", "x.png"], "heatmap cannot run on several ranks: start"),
     (["train", "--corpus", "nothing"], "corpus 'nothing' is unknown"),
-    ([*COPY, "--batch-size", "1"], "2 ranks for batches of 1 rows: expected a row for each, so "
-                                   "start fewer, or give a larger --batch-size"),
+    ([*COPY, "--batch-size", "1"], "2 ranks cannot share batches of 1 rows: start at most as "
+                                   "many ranks as rows, or increase --batch-size"),
 ])
 def test_what_is_refused_is_reported_once(run, words, message):
     code, lines, err = command(run, 2, *words)
@@ -107,15 +107,15 @@ def test_what_is_refused_is_reported_once(run, words, message):
 
 
 @pytest.mark.parametrize("what, value, message", [
-    ("version", "9.9", "numpy_attention 9.9 there, "),
+    ("version", "9.9", "numpy_attention is 9.9 there, "),
     ("text", "", "training text"), ("seed", "3", "settings"),
-    ("threads", "", "threads 2 there, 1 here"),
+    ("threads", "", "threads is 2 there, 1 here"),
 ])
 def test_ranks_that_disagree(run, what, value, message):
     code, lines, err = run(2, CASES, "alone", 1, what, value)
     assert code == 0, err
     for printed in by_rank(lines).values():
-        assert re.match(r"rank 1 on \S+ does not agree with rank 0 on \S+: " + message, printed[0])
+        assert re.match(r"rank 1 on \S+ differs from rank 0 on \S+: " + message, printed[0])
 
 
 @pytest.mark.parametrize("case, message", [
@@ -135,7 +135,7 @@ def test_a_missing_engine(tmp_path):
         done = subprocess.run([sys.executable, "-m", "numpy_attention", *COPY],
                               env=environment, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 2
-        message = "error: ranks are started, and the engine that joins them is missing"
+        message = "error: several ranks need a package that is not installed"
         assert done.stderr.count(message) == expected
         assert 'pip install -e ".[cluster]"' in done.stderr or not expected
 

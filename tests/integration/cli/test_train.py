@@ -335,8 +335,8 @@ def test_train_lm_prints_what_it_does(own, capsys):
     assert len(capsys.readouterr().out.split()) <= 6
     assert main([*attentive, "--carried", "7"]) == 0
     assert "resumes the run in runs/own-combined" in capsys.readouterr().out
-    assert "carried 7 there, 8 now" in failure(capsys, *attentive, "--carried", "8")
-    assert "translator now" in failure(capsys, *COPY, "--run", "runs/own-combined")
+    assert "carried was 7, is now 8" in failure(capsys, *attentive, "--carried", "8")
+    assert "is now translator" in failure(capsys, *COPY, "--run", "runs/own-combined")
 
 
 def test_characters(own, capsys):
@@ -376,7 +376,7 @@ def test_pretrained_vectors_decide_the_size(here, capsys):
         table = run.model.source_embedding.E
         assert table[run.source_vocabulary.encode(["red"])].tolist() == [[1, 2, 3, 4, 5, 6]]
     message = failure(capsys, *command, "--embedding", "5", "--hidden", "8", "--run", "other")
-    assert "--embedding 5: the vectors of vectors.vec have 6 numbers, give --embedding 6" in message
+    assert "5, but the vectors of vectors.vec have 6 numbers: give --embedding 6" in message
     assert not (here / "other").exists()
 
 
@@ -416,12 +416,12 @@ def test_ctrl_c_saves_and_resumes(runs, here, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("change, message", [
-    ("--hidden 9", "hidden 8 there, 9 now"),
-    ("--clip 5", "clip 1.0 there, 5.0 now"),
-    ("--max-length 3", "corpus --max-length 4 there, 3 now"),
-    ("--model encoder-decoder", "model rnnsearch there"),
-    ("--reverse-source", "--reverse-source False there"),
-    ("--threads 2", "threads 1 there, 2 now"),
+    ("--hidden 9", "hidden was 8, is now 9"),
+    ("--clip 5", "clip was 1.0, is now 5.0"),
+    ("--max-length 3", "corpus --max-length was 4, is now 3"),
+    ("--model encoder-decoder", "model was rnnsearch, is"),
+    ("--reverse-source", "--reverse-source was False"),
+    ("--threads 2", "threads was 1, is now 2"),
 ])
 def test_other_settings_are_an_error(runs, change, message, capsys):
     before = (runs / "copy/checkpoint.npz").read_bytes()
@@ -432,7 +432,7 @@ def test_other_settings_are_an_error(runs, change, message, capsys):
 def test_a_folder_where_another_training_is_at_work(runs, capsys):
     with held(runs / "copy/checkpoint.npz"):
         error = failure(capsys, *COPY, "--run", runs / "copy", "--epochs", "3")
-        assert f"another training is at work on {runs / 'copy'}" in error
+        assert f"another training is using {runs / 'copy'}" in error
         assert main(["translate", str(runs / "copy"), "3 1 4"]) == 0        # reading it is allowed
 
 

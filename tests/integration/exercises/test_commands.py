@@ -77,7 +77,7 @@ def test_nothing_that_a_reader_wrote_is_lost(say, tmp_path):
     say("start", "softmax")
     write(tmp_path, "return 'mine'")
     status, text = say("start", "softmax")
-    assert (status, "exists already and is not changed" in text) == (2, True)
+    assert (status, "already exists and was not changed" in text) == (2, True)
     say("reset", "softmax")
     folder = tmp_path / "exercises"
     assert "return 'mine'" in (folder / "softmax.1.py").read_text()
@@ -107,7 +107,7 @@ def test_an_exercise_of_another_version(say, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     (["start", "softmx"], "no exercise is named 'softmx'; did you mean softmax?"),
-    (["check", "softmax"], "softmax.py does not exist: numpy-attention exercise start softmax"),
+    (["check", "softmax"], "softmax.py does not exist: create it with numpy-attention exercise"),
     (["check", "softmax", "--seconds", "0"], "--seconds"),
     (["list", "--folder", ""], "folder"),
 ])
@@ -125,7 +125,7 @@ def test_a_file_of_progress_that_is_none(say, tmp_path, text):
     (tmp_path / "exercises" / "progress.json").write_text(text)
     status, message = say("list")
     assert status == 2
-    assert "is not a progress file of this command" in message
+    assert "is not a valid progress file" in message
     assert (tmp_path / "exercises" / "softmax.py").exists()
 
 
@@ -170,4 +170,4 @@ def test_two_checks_at_once(say, tmp_path):
     with held(tmp_path / "exercises" / "progress.json", "command"):
         status, text = say("check", "softmax")
     assert status == 2
-    assert "another command is at work on" in text
+    assert "another command is using" in text

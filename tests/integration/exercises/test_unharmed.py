@@ -44,7 +44,7 @@ def records(folder):
     (with_body("import ctypes; ctypes.string_at(0)"), "it was ended by signal 11 (SIGSEGV)"),
     (with_body("return np.empty(2**33)"), "MemoryError: Unable to allocate"),
     ("\0" * 9, "it is not valid Python: source code string cannot contain null bytes"),
-    ("\n" * 10**6 * 2, "softmax.py has more than 1,000,000 bytes: expected a file of Python"),
+    ("\n" * 10**6 * 2, "softmax.py has more than 1,000,000 bytes, too many for a Python file"),
 ], ids=range(8))
 def test_what_cannot_be_correct_is_reported_and_harms_nothing(say, begun, text, message):
     file = begun / "softmax.py"
@@ -69,7 +69,7 @@ def test_a_file_that_is_gone(say, begun, harm):
     harm(begun / "softmax.py")
     status, output = say("check", "softmax")
     assert (status, output.count("\n")) == (2, 1)
-    assert "softmax.py does not exist: numpy-attention exercise start softmax writes it" in output
+    assert "does not exist: create it with numpy-attention exercise start softmax" in output
     assert records(begun) == before
 
 
@@ -107,7 +107,7 @@ def test_two_checks_at_once(begun):
     output, _ = first.communicate()
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
-    assert "another command is at work on" in second.stderr
+    assert "another command is using" in second.stderr
     assert (first.returncode, "softmax: passed" in output) == (0, True)
     assert records(begun)["softmax"]["checks"] == 1
 
@@ -124,7 +124,7 @@ def test_a_full_disk(say, begun, monkeypatch, words):
     status, output = say(*words)
     assert (status, output.count("\n")) == (2, 1)
     assert "No space left on device" in output
-    assert "make room, or give another place" in output
+    assert "free some space, or give another place" in output
     assert {one.name: one.read_bytes() for one in begun.iterdir()} == before
 
 
@@ -136,5 +136,5 @@ def test_a_full_disk_where_the_check_works(say, begun, monkeypatch):
     before = records(begun)
     status, output = say("check", "softmax")
     assert (status, output.count("\n")) == (2, 1)
-    assert "cannot be written: No space left on device; make room" in output
+    assert "cannot be written: No space left on device; free some space" in output
     assert records(begun) == before

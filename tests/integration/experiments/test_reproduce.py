@@ -39,7 +39,7 @@ def test_a_changed_recipe_is_refused_before_the_training(tiny, capsys, monkeypat
     monkeypatch.setitem(RECIPES, "tiny", replace(TINY, beam=3))
     monkeypatch.setattr(catalogue, "run", lambda *arguments: pytest.fail("trained"))
     assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 2
-    assert "tiny.jsonl: figures of 'tiny' with other settings" in capsys.readouterr().err
+    assert "tiny.jsonl: the figures of 'tiny' have different settings" in capsys.readouterr().err
 
 
 def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
@@ -59,4 +59,4 @@ def test_a_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys)
     changed = replace(TINY, settings=TINY.settings | {"hidden": 9})
     monkeypatch.setitem(RECIPES, "tiny", changed)
     assert main(["reproduce", "tiny"]) == 2
-    assert "hidden 8 there, 9 now" in capsys.readouterr().err
+    assert "hidden was 8, is now 9" in capsys.readouterr().err

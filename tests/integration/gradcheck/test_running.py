@@ -145,11 +145,11 @@ def test_the_seed_draws_the_numbers(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name, message", [
-    ("Deep", "Deep asks for depth, which cannot be guessed: write case(rng), which gives (target,"),
-    ("Two", "Two.forward takes y besides its input, which cannot be guessed: write case(rng)"),
-    ("Odd", "Odd asks for colour, which cannot be guessed: write case(rng)"),
-    ("case_of_a_number", "case_of_a_number gives int, expected (target, inputs, forward, "),
-    ("None", "mine.py has no 'None': it has Square, Sine"),
+    ("Deep", "Deep requires depth, whose value cannot be guessed: write a function case(rng)"),
+    ("Two", "Two.forward requires y besides its input, whose value cannot be guessed: write a"),
+    ("Odd", "Odd requires colour, whose value cannot be guessed: write a function case(rng)"),
+    ("case_of_a_number", "case_of_a_number returns int, expected (target, inputs, forward, "),
+    ("None", "mine.py does not define 'None': it defines Square"),
 ])
 def test_what_cannot_be_guessed(name, message, tmp_path):
     assert message in error_of(f"{written(tmp_path, LAYERS)}:{name}", tmp_path)
@@ -163,7 +163,7 @@ def test_what_cannot_be_guessed(name, message, tmp_path):
     (CELL.replace("return dh + da_f @ U_f.T", "return None"),
      "expected an array"),
     (changed("value_size), dtype)", "value_size), np.float32)"),
-     "Mine: W is float32, and float64 was asked for"),
+     "Mine: W is float32, expected float64"),
 ])
 def test_code_that_cannot_be_checked(text, message, tmp_path, capsys):
     assert message in error_of(written(tmp_path, text, "mine.py"), tmp_path)

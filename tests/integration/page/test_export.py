@@ -97,7 +97,7 @@ class Other(DotAttention):
 def test_a_part_that_the_engine_lacks_is_reported(rng):
     translator = translator_of("luong", {"layers": 1}, rng)
     translator.model.attention = Other()
-    with pytest.raises(ValueError, match="the model's attention is a Other, which a page does not"):
+    with pytest.raises(ValueError, match="attention is a Other, which a page cannot"):
         exported(translator, "it", SPACES)
 
 

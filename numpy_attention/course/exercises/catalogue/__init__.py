@@ -1,4 +1,4 @@
-"""All exercises, in the order of the lessons: every file of this folder defines one, or a family.
+"""All exercises, in the order of the lessons; every file in this folder defines one or several.
 
 A file is found by itself; nothing else has to name it. `add` takes up one from another folder.
 """
@@ -17,7 +17,7 @@ ADDED: list[Path] = []
 
 
 def add(path: str | Path) -> list[Exercise]:
-    """Run a Python file and add the exercises that it defines; → these.
+    """Run a Python file and add the exercises that it defines; return them.
 
     OSError, ValueError: it cannot be read, raises, defines none, or one whose name is taken.
     """

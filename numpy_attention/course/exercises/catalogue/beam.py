@@ -39,8 +39,8 @@ def cases(rng, its):
 
         def next_log_p(words, table=table):
             if len(words) >= len(table):
-                raise ValueError(f"you asked for a word after {len(words)} words, and longest is "
-                                 f"{len(table)}: a hypothesis of that length has ended")
+                raise ValueError(f"you asked for a word after {len(words)} words, but longest "
+                                 f"is {len(table)}: a hypothesis of that length is complete")
             return np.log(table[len(words), words[-1] if words else 0])
         yield Case(lambda *asked: numbered(its.beam(*asked)), (next_log_p, 3, width, longest),
                    differ=lambda found, right, case=f"width {width}, longest {longest}, end 3": (
@@ -58,21 +58,20 @@ def numbered(found):
         if not all(isinstance(words, tuple) for words, _ in found):
             raise TypeError
     except (TypeError, ValueError):
-        raise TypeError(
-            f"beam gives {typed_repr(found)}: expected a list of (words, log p), of which "
-            "words is a tuple of numbers") from None
+        raise TypeError(f"beam returns {typed_repr(found)}: expected a list of (words, log p), "
+                        "where words is a tuple of numbers") from None
     return np.array((rows + [(0.0, 0.0)] * MOST)[:MOST])
 
 
 def first_other(found, right):
-    """The first hypothesis that is another, in words."""
+    """Describe the first hypothesis that differs."""
     at = int(np.argmin(np.isclose(found, right).all(1)))
     return (f"hypothesis [{at}] is {format_hypothesis(*found[at])}, "
             f"right {format_hypothesis(*right[at])}")
 
 
 def format_hypothesis(words, log_p):
-    """One hypothesis of `numbered`, in words."""
+    """Format one hypothesis of `numbered`."""
     if not words:
         return "none"
     return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"

@@ -12,7 +12,7 @@ from numpy_attention.gradcheck import children
 
 
 def mutations(text: str, name: str) -> Iterator[Mutation]:
-    """Every mutation of the function of this name in a text, each program once.
+    """Yield every mutation of the function of this name in a text, each program once.
 
     Those that are not valid Python are left out; those that raise when they run are not.
     """
@@ -30,7 +30,7 @@ def mutations(text: str, name: str) -> Iterator[Mutation]:
 
 
 def spliced(text: str, function: ast.FunctionDef, changed: str) -> str:
-    """A text in which a function is replaced by another text of it."""
+    """Replace a function in a text by another version of it."""
     lines = text.splitlines()
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
     indent = " " * function.col_offset

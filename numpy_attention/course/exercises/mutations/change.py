@@ -1,4 +1,4 @@
-"""What the mutations share: a change of one node of a function, and where it is."""
+"""Base of all mutations: a change of one node of a function, and where it is."""
 
 import ast
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A mutation before it is made: other is what replaces a node of the function."""
+    """A mutation that is not yet applied: `other` replaces a node of the function."""
 
     node: ast.AST
     what: str
@@ -36,12 +36,12 @@ class Change(NamedTuple):
 
 
 def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
-    """The Change of an expression into another."""
+    """Return the Change of an expression into another."""
     return Change(node, what, where, parsed(text))
 
 
 def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """The simple statements of a function, and its for loops; no docstring."""
+    """Yield the simple statements of a function and its for loops, without the docstring."""
     for node in ast.walk(function):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return, ast.For)):
             yield node
@@ -50,7 +50,7 @@ def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
 
 
 def place_of(statement: ast.stmt) -> str:
-    """What a statement computes, in words."""
+    """Describe what a statement computes."""
     target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])),
                                                         None)
     if isinstance(statement, ast.For):

@@ -56,7 +56,7 @@ REVERSED: dict[type, type] = {
 
 
 def changes(function: ast.FunctionDef) -> Iterator[Change]:
-    """Every local change of the node of a Function."""
+    """Yield every local change of the node of a Function."""
     known = Known(function)
     for statement in statements(function):
         where = place_of(statement)
@@ -67,7 +67,7 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 class Known:
-    """What a function knows by name.
+    """The names that are known in a function.
 
     arrays: its local names, except those that it calls; parts: what it reads of `self`, of a cache
     and such, "self.W"; complements: every x of a 1 - x.
@@ -90,7 +90,7 @@ class Known:
 
 
 def is_part(node: ast.AST) -> bool:
-    """self.W, cache.h: an attribute of a name."""
+    """Whether a node is an attribute of a name, such as self.W or cache.h."""
     return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
             and isinstance(node.ctx, ast.Load) and node.value.id != "np"
             and node.attr not in ("T", "shape", "size", "ndim"))
@@ -100,7 +100,7 @@ def is_part(node: ast.AST) -> bool:
 
 
 def of_statement(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
-    """(description, what replaces it) of each change of a whole statement."""
+    """Yield (description, replacement) for each change of a whole statement."""
     if isinstance(node, ast.AugAssign):
         if isinstance(node.op, ast.Add):
             yield "assigned instead of added", assigned(node)
@@ -121,7 +121,7 @@ def assigned(node: ast.AugAssign) -> ast.stmt:
 
 
 def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
-    """A statement whose value is written by a pattern."""
+    """Return a statement whose value is replaced by a pattern."""
     value = getattr(node, "value")
     return changed(node, value=parsed(pattern.format(ast.unparse(value))))
 
@@ -130,8 +130,8 @@ def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
 
 
 def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """(description, expression, what replaces it) of each expression in a statement; of a loop, in
-    its range.
+    """Yield (description, expression, replacement) for each expression in a statement, or in the
+    range of a loop.
     """
     inside = list(ast.walk(statement.iter if isinstance(statement, ast.For) else statement))
     orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]
@@ -142,7 +142,7 @@ def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast
 
 
 def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]]:
-    """(description, what replaces it) of one expression."""
+    """Yield (description, replacement) for one expression."""
     if ast.unparse(node) in known.complements:
         yield "x instead of 1 - x, or the reverse", parsed(f"1 - {ast.unparse(node)}")
     if isinstance(node, ast.BinOp):
@@ -194,7 +194,7 @@ def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """tanh' = 1 - y² and σ' = y (1 - y), one instead of the other."""
+    """Exchange tanh' = 1 - y² and σ' = y (1 - y)."""
     if isinstance(y, ast.BinOp) and isinstance(y.op, ast.Pow):
         base = ast.unparse(y.left)
         yield "the derivative of σ instead of that of tanh", parsed(f"({base}) * (1 - ({base}))")
@@ -204,7 +204,7 @@ def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Another function, its arguments in another order, a range that is off by one."""
+    """Use another function, another order of its arguments, or a range that is off by one."""
     for other in FUNCTIONS.get(name, ()):
         yield f"{other} instead of {name}", calling(node, other)
     for i in range(len(node.args) - 1):
@@ -241,7 +241,7 @@ def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_reduction(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Another reduction, or along another axis."""
+    """Use another reduction, or another axis."""
     for method in ("sum", "mean"):
         if method != name and isinstance(node.func, ast.Attribute):
             yield f"a {method} instead of a {name}", calling(node, method)
@@ -267,7 +267,7 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
-    """x[:-1] instead of x[1:] and the reverse; bounds that are off by one."""
+    """Exchange x[:-1] and x[1:]; shift bounds by one."""
     value = ast.unparse(node.value)
     lower = ast.unparse(index.lower) if index.lower else ""
     upper = ast.unparse(index.upper) if index.upper else ""

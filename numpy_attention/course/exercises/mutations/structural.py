@@ -14,7 +14,7 @@ from numpy_attention.gradcheck import changed, exchanged, opposite_sign
 
 
 def changes(function: ast.FunctionDef) -> Iterator[Change]:
-    """Every structural change of the node of a Function."""
+    """Yield every structural change of the node of a Function."""
     yield from of_scale(function)
     yield from of_conditions(function)
     yield from of_order(function)
@@ -23,7 +23,7 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
-    """What is computed or returned, times a number: 2, a half, 0, or divided by a length."""
+    """Scale what is computed or returned: by 2, a half, 0, or 1 / a length."""
     for statement in statements(function):
         where = place_of(statement)
         value = getattr(statement, "value", None)
@@ -45,7 +45,7 @@ def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
-    """The conditions of `if` and `while`: mutated, negated, always true, never true."""
+    """Mutate or negate the conditions of `if` and `while`, or make them always or never true."""
     known = Known(function)
     for node in ast.walk(function):
         if isinstance(node, (ast.If, ast.While)):
@@ -63,7 +63,7 @@ def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_loops(function: ast.FunctionDef) -> Iterator[Change]:
-    """The range of a loop: without its first or last, and reversed."""
+    """Drop the first or last turn of a loop, or reverse it."""
     for node in ast.walk(function):
         if isinstance(node, ast.For):
             where, text = place_of(node), ast.unparse(node.iter)
@@ -73,7 +73,7 @@ def of_loops(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_order(function: ast.FunctionDef) -> Iterator[Change]:
-    """Two statements swapped; one before, after or inside a loop where it does not belong."""
+    """Swap two statements, or move one before, after or into a loop."""
     for node in ast.walk(function):
         for field in ("body", "orelse"):
             block = getattr(node, field, None)
@@ -97,7 +97,7 @@ def of_order(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
-    """Another number, and a term added under a root instead of after it, or the reverse."""
+    """Change a number, or move a term into or out of a root."""
     for statement in statements(function):
         where = place_of(statement)
         whole = statement.iter if isinstance(statement, ast.For) else statement
@@ -110,7 +110,7 @@ def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_root(node: ast.AST, where: str) -> Iterator[Change]:
-    """√x + ε instead of √(x + ε), and the reverse."""
+    """Exchange √x + ε and √(x + ε)."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_root(node.left):
         inside = ast.unparse(node.left.args[0])     # type: ignore[attr-defined]
         yield replaced(node, "added under the root instead of after it", where,
