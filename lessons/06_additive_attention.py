@@ -159,8 +159,9 @@ assert words[alpha_then.argmax()] == "white"
 
 # %% [markdown]
 # The decoder looked at *house* first, then at *white*. That is Spanish order out of English words,
-# and nothing was moved. It works only because of the tanh: in the sum q W_a + h_j U_a the query's
-# term is the same for all words, and only the bend of the tanh makes it matter (question 3).
+# and nothing was moved. It works only because of the tanh. In the sum q W_a + h_j U_a the query's
+# term is the same for all words, and what is the same for all words cannot favour any of them. Only
+# the bend of the tanh makes it matter (question 3).
 #
 # ## Backward
 #
@@ -433,13 +434,13 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 #
 # Our models are small and train for seconds, so they differ from the paper's. The GRU's reset gate
 # comes after the product (lesson 04), P(y_t) is computed from s_t instead of s_{t−1}, and the
-# initial values and the optimizer are others.
+# initial values and the optimizer are different.
 #
 # What do the paper's settings cost a small model? We trained four models for six epochs on 75,000
 # clauses of the Bible: one with the paper's settings, one with our initial values only, one with
 # our optimizer only, and one with both and dropout. The package has records of their BLEU (100 is
-# best; recipes `appendix`, `appendix-init-modern`, `appendix-adam`, one seed; `clauses-additive`,
-# three):
+# best). The first three are the recipes `appendix`, `appendix-init-modern` and `appendix-adam`,
+# with one seed each. The last is `clauses-additive`, with three seeds:
 
 # %%
 RECORDED = {
@@ -561,10 +562,10 @@ assert at_last > 0.99
 # %% [markdown]
 # Nothing in the loss mentions the white frames. But the loss rewards the right digit, and the
 # shortest way to write that is to attend to it. Neither skill is ahead for long: both rise
-# together, and can even fall together for a while. During such a fall the largest weights of later
-# rows are one digit too far to the right of their frames, and many digits are wrong. (Whether there
-# is a fall depends on seed and processor, but by step 350 all seeds 0 to 4 are right.) Whole
-# sequences lag behind, because one wrong digit spoils them.
+# together, and can even fall together for a while. During such a fall (the figure need not show
+# one), the largest weights in the later rows are one digit to the right of their frames, and many
+# digits are wrong. (Whether there is a fall depends on seed and processor, but by step 350 all
+# seeds 0 to 4 are right.) Whole sequences lag behind, because one wrong digit spoils them.
 #
 # ## Real text
 #
@@ -671,9 +672,9 @@ before, after, alone = looks
 # - *after*, nearly all of the weight is on *came*.
 #
 # How did the model know? *The word alone* points as well as *after* without using α, so α does not
-# help to find the right word. (It does help to come near it: question 8.) The knowledge is in the
-# annotations as *values*, in the words that they make likely, and not in the annotations as *keys*,
-# in how they are found.
+# help to find the right word. (It does help to find the right word or a neighbour of it: see the
+# answer to question 8.) The knowledge is in the annotations as *values*, which make certain words
+# likely. It is not in the annotations as *keys*, which decide when they are found.
 #
 # ### A test that cannot fail
 #
@@ -797,8 +798,8 @@ show(figure, "06_surprise")
 # follows the model's expectation. (Five seeds do not show it either: question 8.)
 #
 # Two facts remain. The shipped model's weights point right for three links of five before the word
-# is known, and for four of five after. And since the query s_{t−1} has not read y_t, α_t can only
-# show what the decoder expects.
+# is known, and for four of five after. And since the query s_{t−1} has not read y_t, α_t can show
+# at most what the decoder expects, never what it wrote.
 #
 # Remember the method: a measure that is computed from the thing it is meant to explain needs a
 # control that knows nothing. If the control passes too, the test says nothing.
@@ -807,9 +808,10 @@ show(figure, "06_surprise")
 #
 # What do good and bad weights look like? It is easy to choose pictures that please, so we choose by
 # a rule. In a heatmap each gold link has a *gold cell*, in the row of its target word. We take the
-# held-out clauses with at least four links, and rank them by the share of gold cells that have the
-# largest weight in their row *before* (ties: in the order of the text). Then we show the first, the
-# middle one and the last.
+# held-out clauses with at least four links. For each we compute the share of its gold cells that
+# have the largest weight in their row, using the weights *before*. We rank the clauses by this
+# share, and leave ties in the order of the text. Then we show the first, the middle one and the
+# last.
 
 
 # %% tags=["training"]
@@ -821,7 +823,7 @@ def hits(matrix, pair):
 many = [n for n, pair in enumerate(held_out) if len(pair.sure) >= 4]
 ranked = sorted(many, key=lambda n: -hits(before[n], held_out[n]) / len(held_out[n].sure))
 chosen = {"good": ranked[0], "average": ranked[len(ranked) // 2], "bad": ranked[-1]}
-print(f"{len(many)} clauses have four links or more; ranked, number 1, {len(many) // 2 + 1} and "
+print(f"{len(many)} clauses have four links or more; in the ranking, numbers 1, {len(many) // 2 + 1} and "
       f"{len(many)}:")
 for name, n in chosen.items():
     print(f"  {name}: {' '.join(held_out[n].source)} → {' '.join(held_out[n].target)}")
@@ -857,9 +859,10 @@ for way, matrices in (("before", before), ("the word alone", alone), ("after", a
 # %% [markdown]
 # Look at the bad one, row by row. The reference begins with *vino sobre ellos*, "came on them".
 # *Before*, most of the weight in these rows is on *the holy ghost*, which the model expects to come
-# first. *After*, it is in the gold cells. Only *espíritu* and *santo* share their weight between
-# the gold cell and its neighbour even *after*. The encoder reads in both directions, so the
-# annotation of *holy* knows *ghost* too, and either can say the word (question 7).
+# first. *After*, it is in the gold cells. Only in the rows of *espíritu* and *santo* is the weight
+# still split, even *after*, between the gold cell and its neighbour. The encoder reads in both
+# directions, so the annotation of *holy* knows *ghost* too, and either can say the word (question
+# 7).
 #
 # Remember two things. This decoder computes its weights *without* the word that it then writes, so
 # its heatmap does not show how that word is translated. And to find which words translate each

@@ -412,9 +412,9 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # What goes wrong without residual connections? The layer becomes y = LN(heads(x, x)), z =
 # LN(FF(y)). We send twenty random words through six untrained layers, and measure after each layer
 # how different the words still are. To do this, we subtract the mean of the twenty words from each
-# word, and compute the share of the mean square that is left. It is 0 if all twenty words are the
-# same, and 1 if their mean is 0. Guess how this share changes from layer to layer, with residual
-# connections and without.
+# word. The mean square of the numbers is now smaller than before, and we compute what share of it
+# is left. It is 0 if all twenty words are the same, and 1 if their mean is 0. Guess how this share
+# changes from layer to layer, with residual connections and without.
 
 
 # %%
@@ -503,9 +503,9 @@ for p in (2, 50):
 # %% [markdown]
 # R is the same for all p, so moving by three positions is a linear map. W_q and W_k can learn this
 # map, and a query can then ask for "the word three before me". The product of two encodings is
-# simple, too: PE(p) · PE(p + offset) = Σ_i cos(ω_i offset) depends only on the distance. (It does
-# not show which of the two positions comes first, because cos is symmetric. But W_q and W_k can
-# learn to tell before from after.) The left panel of the figure shows PE with one column per
+# simple, too. It depends only on the distance: PE(p) · PE(p + offset) = Σ_i cos(ω_i offset). (It
+# does not show which of the two positions comes first, because cos is symmetric. But W_q and W_k
+# can learn to tell before from after.) The left panel of the figure shows PE with one column per
 # position. The right panel shows these products for two positions p.
 
 # %%
@@ -599,11 +599,11 @@ for name, mask in masks.items():
 # ## Writing word by word
 #
 # How much work is it to translate word by word? The decoder writes a word, appends it to its input,
-# and goes on. If it computes everything again for every word, then T words cost 1 + 2 + … + T rows
-# in each matrix product. But by the law above, a new word does not change any earlier output, so
-# the keys and values of earlier words stay the same in every layer. If we keep them (a **KV
-# cache**), each new word costs only one row. Decoding has no backward pass, so the test is again a
-# law: the outputs computed word by word must equal those computed all at once.
+# and goes on. If it computes everything again for every word, then by the end of T words, 1 + 2 + …
+# + T rows have gone through each weight matrix. But by the law above, a new word does not change
+# any earlier output, so the keys and values of earlier words stay the same in every layer. If we
+# keep them (a **KV cache**), each new word costs only one row. Decoding has no backward pass, so
+# the test is again a law: the outputs computed word by word must equal those computed all at once.
 #
 # > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 

@@ -183,8 +183,8 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: extend ever
 # and returns the first state. `next` takes the last word of each prefix, one per row, and the
 # state. It returns log p of the next word, the attention weights (which we do not need), and the
 # new state. When prefixes cross, `take` puts the rows of a state into the new order. The class
-# `Small` makes a model of a function like `p_of_house`. Its state is just the list of all words
-# written so far.
+# `Small` turns a function like `p_of_house` into such a model. Its state is just the list of all
+# words written so far.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -505,9 +505,9 @@ print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all of gr
 # %% [markdown]
 # ## Does BLEU find it?
 #
-# Here is the question from the beginning. Two of the four bugs translate all test clauses: *rows
-# put in order*, which mixes up the states, and *the past not counted*. Guess for each of them: is
-# its BLEU below greedy's, between greedy's and the correct beam's, or above both?
+# Here is the question from the beginning. We let two of the four bugs translate all test clauses:
+# *rows put in order*, which mixes up the states, and *the past not counted*. Guess for each of
+# them: is its BLEU below greedy's, between greedy's and the correct beam's, or above both?
 
 
 # %% tags=["training"]
@@ -587,7 +587,7 @@ for n in np.argsort(-gain)[:3]:
 of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
                     for one, target in zip(alone, gold)])
 print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}, beam 5 "
-      f"{of_beam.mean():.2f}\nthe book's translation is the most probable of the three in "
+      f"{of_beam.mean():.2f}\nthe book's translation is more probable than both of the others in  "
       f"{(of_book > np.maximum(of_greedy, of_beam) + 1e-3).sum()} of {len(test)} clauses")
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
@@ -639,8 +639,8 @@ print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join
 #
 # What does temperature do to the choice? The higher it is, the more it should spread the choice
 # over the words. We measure the spread by the entropy H = −Σ q log q, and derive how it changes
-# with τ. Let β = 1/τ and Z = Σ exp(β l), so that log q = β l − log Z. We write ⟨l⟩ for the mean Σ q
-# l, and go step by step:
+# with τ. Let β = 1/τ and Z = Σ exp(β l), so that log q = β l − log Z. We write ⟨l⟩ for the mean of
+# l, which is Σ q l. Step by step:
 #
 #     ∂log Z/∂β = Σ l exp(β l) / Z = ⟨l⟩
 #     ∂q_v/∂β   = q_v ∂log q_v/∂β = q_v (l_v − ⟨l⟩)
@@ -781,8 +781,6 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # as it has reason to be. Then the reference translation looks to the model like one more sample.
 # The most probable sentence (the **mode**), for which a search looks, is not a typical one. So if
 # you want one good translation, search. If you want many different ones, sample.
-# The most probable sentence (the **mode**), for which a search looks, is not typical at all. So if
-# you want one good translation, search. If you want many different ones, sample.
 
 # %% [markdown]
 # ## What others call it
@@ -825,7 +823,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 #    Prove that greedy finds the best sentence if all sentences have the same length. Where does
 #    `</s>` break the proof?
 # 5. Derive ∂⟨l⟩/∂τ. Is the expected log p of a sampled word always lower at a higher temperature?
-#    Is that of a sampled sentence?
+#    And is the expected log p of a whole sampled sentence always lower, too?
 # 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalize them in
 #    `plain_beam`, so that they do. Which law breaks? Do the winners change?
 # 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
