@@ -140,10 +140,10 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## The same in three lines
 #
-# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so
-# X q holds all six scores at once, and α X is the weighted average. With S words of D numbers each,
-# X has the shape (S, D). From now on, the shape of an array follows its name in parentheses. Here
-# is all of attention:
+# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so X
+# q holds all six scores at once, and α X is the weighted average. With S words of D numbers each, X
+# has the shape (S, D). From now on, we write the shape of an array in parentheses after its name.
+# Here is all of attention:
 
 
 # %%
@@ -175,8 +175,8 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: compared, t
 # %% [markdown]
 # Look at the two arrows that leave the words in the diagram. Each word is used *twice*: once it is
 # compared with the query, and once it is averaged. The vector that is compared is called the word's
-# **key**, and the vector that is averaged its **value**. In this lesson one vector serves as both;
-# in later lessons, key and value differ.
+# **key**, and the vector that is averaged its **value**. For our six words, one vector serves as
+# both. In the dictionary below and in later lessons, key and value differ.
 #
 # ## Move the question
 #
@@ -215,9 +215,9 @@ assert 0 < crossing < 1
 # it moves t in steps of one hundredth.)
 #
 # No curve jumps. A small change of the question makes a small change in every weight, and therefore
-# in the context. That is the whole reason for the softmax: what changes smoothly has a derivative,
-# and what has a derivative can be learnt. The rule "take the best word" jumps, so its derivative is
-# 0 between the jumps and does not exist at a jump.
+# in the context. That is why we use the softmax and do not simply take the best word: what changes
+# smoothly has a derivative, and what has a derivative can be learnt. The rule "take the best word"
+# jumps, so its derivative is 0 between the jumps and does not exist at a jump.
 #
 # And why the factor of 3? A longer query asks *louder*: its length decides how much more weight the
 # best word gets than the others. To see this, we ask "where?" with the query s q, and let the
@@ -372,12 +372,12 @@ noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
-# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). The factor 1 / h²
-# multiplies every score, as the loudness s did above. So a small h asks loudly, and the answer is
-# nearly the value of the nearest key: the curve of h = 0.3 hours is a staircase. A large h
-# whispers, and the answer is nearly the mean, whatever the hour. In between, h = 1.5 hours gives a
-# smooth curve, with a sensible answer even for 12 o'clock. Attention is a dictionary that blends
-# its values.
+# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the
+# squared distance is divided by h², so 1 / h² multiplies every score, as the loudness s did above.
+# So a small h asks loudly, and the answer is nearly the value of the nearest key: the curve of h =
+# 0.3 hours is a staircase. A large h whispers, and the answer is nearly the mean, whatever the
+# hour. In between, h = 1.5 hours gives a smooth curve, with a sensible answer even for 12 o'clock.
+# Attention is a dictionary that blends its values.
 #
 # A translator with attention looks things up in the same way, but its keys and queries are learnt,
 # so that "near" comes to mean "useful for the next word".
@@ -409,9 +409,9 @@ print("weight of mat · (mat − context):         ", (weights[5] * (X[5] - cont
 assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 
 # %% [markdown]
-# A higher score pulls the context towards its word. The first and the last line show how hard it
-# pulls: the slope is the word's vector minus the context, times the weight that the word already
-# has.
+# A higher score pulls the context towards its word. How hard does it pull? The first and the last
+# printed line are equal: the slope is the word's vector minus the context, times the weight that
+# the word already has.
 #
 # Why is that so? And how does a loss at the far end of a model let every score know whether to go
 # up or down? The course derives both answers line by line, beginning with lesson 01.

@@ -10,7 +10,8 @@
 # Every model of this course learns from gradients that somebody derived on paper and typed in. In
 # this lesson, that somebody is you. The model is the smallest language model there is: it guesses
 # the next letter from the letter before it. In code, it takes five lines forward and five lines
-# backward, and for every X in the forward pass there is a dX in the backward pass.
+# backward, and the backward pass computes gradients with names such as dz, dW and dh, one after the
+# other.
 #
 # As soon as you have derived a gradient, you will measure it by nudging numbers. Then you plant
 # bugs, to see what they look like and where they can hide. In the end the model learns from a text,
@@ -116,9 +117,9 @@ def check_gradient(name, ours, loss, array):
 #     dz_v = p_v − [v = y]
 #
 # The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
-# vector of y. So dz is the prediction minus the truth. We take the two lines together because then
-# nothing is divided by p, and nothing blows up if p is almost 0. Guess before you look: which
-# scores should fall?
+# vector of y. So dz is the prediction minus the truth. The line of L by itself would give dp_y =
+# −1/p_y, which blows up if p_y is almost 0. If we take the two lines together, nothing is divided
+# by p. Guess before you look: which scores should fall?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -140,8 +141,9 @@ show(figure, "01_pull")
 # score is pushed down.
 #
 # **The line z = W h + b.** With indices, it is z_v = Σ_d W_vd h_d + b_v. Now take one number in
-# this line, such as W_vd, and find every score that uses it. Each of these scores contributes its
-# own gradient times its derivative with respect to that number, and the contributions add up:
+# this line, such as W_vd, and find every score that uses it. Each such score z_v contributes its
+# gradient dz_v, times the derivative of z_v with respect to that number, and the contributions add
+# up:
 #
 #     db_v  = dz_v
 #     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
@@ -164,7 +166,7 @@ check_gradient("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
 # **The line h = E[x].** The forward pass read only row x of E, so the gradients of the other rows
-# are 0. To see that they do not affect L, nudge all fifteen numbers of E:
+# are 0. To see that the other rows do not affect L, nudge all fifteen numbers of E:
 
 # %%
 dE = np.zeros_like(E)
@@ -224,11 +226,11 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
 #
-# Here is the whole model, in a cell marked `plain`. (Every lesson from now on has such a cell.)
-# `Module` turns the array fields into parameters, and `model.zeros_like()` returns a *gradient
-# model*: another Bigram, in which W holds ∂L/∂W. The argument dloss of `backward` is the derivative
-# of the final loss with respect to L. It is 1 if L is the final loss. Since a loss may use the same
-# model twice, `backward` *adds* to `grads`.
+# Here is the whole model in plain NumPy. (From now on, every lesson has such a cell, and it is
+# marked `plain`.) `Module` turns the array fields into parameters, and `model.zeros_like()` returns
+# a *gradient model*: another Bigram, in which W holds ∂L/∂W. The argument dloss of `backward` is
+# the derivative of the final loss with respect to L. It is 1 if L is the final loss. Since a loss
+# may use the same model twice, `backward` *adds* to `grads`.
 
 
 # %% tags=["plain"]
@@ -325,10 +327,11 @@ for name, array in tiny.named_parameters():
 
 # %% [markdown]
 # All three gradients are right. The library's `gradcheck` does the same for any Module, with two
-# refinements. It takes a difference of four points, which has an error of only O(ε⁴). And it draws
-# the **upstream gradient** at random, one number for each output. That is the gradient that arrives
-# from later layers, here dloss. Each error is divided by the size of its element (or by a
-# thousandth of the largest element, if that is more). This relative error must be below 1e-6.
+# refinements. It takes a difference of four points, which has an error of only O(ε⁴). And the
+# **upstream gradient**, the one that arrives from later layers (here dloss), is drawn at random,
+# one number for each output. The errors are relative: the error of each element of a gradient is
+# divided by the size of that element (or by a thousandth of the largest element, if that is more).
+# This relative error must be below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -336,9 +339,9 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # %% [markdown]
 # Does the library compute the same? It has the Bigram in two parts: `Embedding` looks up rows, and
 # `Output` computes the scores and the loss. Inside Output, the matrix W is an Embedding called
-# `words`, so one matrix can serve both ends (question 5). The method `loss_and_grad` returns the
-# sum of all −log p, and its gradient with respect to the rows, multiplied by a given factor, here
-# 1/N.
+# `words`, so one matrix can serve both ends (question 5). The method `loss_and_grad` returns two
+# things: the sum of all −log p, and the gradient of this sum with respect to the rows. Only the
+# gradient is multiplied by a given factor, here 1/N.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -435,7 +438,8 @@ assert said == "PASSES"
 
 # %% [markdown]
 # The bug is still in the code, but these letters do not reveal it. So **check with ids that occur
-# twice**. For the same reason, check with masks, and with more than one time step.
+# twice**. In later lessons, check with masks and with more than one time step, too: a bug there
+# stays hidden as long as the check does not use them.
 #
 # The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it in
 # four situations:
@@ -498,7 +502,7 @@ assert said == "PASSES"
 # is smaller.
 #
 # In our model, each derivative with respect to W multiplies by one more factor h, and h is small.
-# So L''' is smaller than L, and the best ε is a little larger than these two estimates.
+# So L''' is smaller than L, and the best ε is larger than these two estimates.
 #
 # And in float32? There δ is 6e-8. Guess the smallest error that any ε can give: does it reach a
 # millionth, which gradcheck demands?
@@ -537,10 +541,11 @@ show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# In float64 both minima are where we expected them. In float32 no ε reaches a millionth, so even a
-# correct backward pass would fail the check. **Train in float32, check in float64.** The curve of
-# float32 is flat on the left, at exactly 1. There ε is so small that adding it does not change a
-# float32 at all. So the difference is 0, and the error is as large as dW itself.
+# In float64 both minima are above the two estimates, as we expected. In float32 no ε reaches a
+# millionth, so even a correct backward pass would fail the check. **Train in float32, check in
+# float64.** The curve of float32 is flat on the left, at exactly 1. There ε is so small that adding
+# it does not change a float32 at all. So the difference is 0, and the error is as large as dW
+# itself.
 #
 # ## Train
 #

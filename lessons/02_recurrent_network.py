@@ -103,8 +103,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # ## Backward
 #
 # How does the gradient get from L back to the first step? Begin at the end. Only L reads h_2, so
-# dh_2 = r_2. The derivative of tanh is 1 − tanh², so the gradient of a_2 is (∘ multiplies element
-# by element)
+# dh_2 = r_2. The derivative of tanh is 1 − tanh². With ∘ for multiplication element by element, the
+# gradient of a_2 is
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
@@ -114,8 +114,9 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# We measure these gradients as in lesson 01. The forward pass would overwrite a nudge of a_1, h_1
-# or a_2, so `loss` adds the nudge as soon as they are computed.
+# We measure these gradients as in lesson 01. But a_1, h_1 and a_2 are not parameters: the forward
+# pass computes them again and would overwrite our nudge. So `loss` adds the nudge right after it
+# has computed them.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
 
@@ -191,8 +192,9 @@ check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
-# the upstream gradient of h_t, and dlast the gradient that the last state receives from whatever
-# comes after it. Then go from the last step to the first:
+# the gradient that h_t receives directly from the loss (r_t in our example), and dlast the gradient
+# that the last state receives from whatever comes after it. Then go from the last step to the
+# first:
 #
 #     dh_t = dy_t + da_{t+1} Uᵀ                          for t = T: dh_T = dy_T + dlast
 #     da_t = dh_t ∘ (1 − h_t²)
@@ -373,9 +375,10 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # **Adam** (Kingma & Ba 2015). A learning rate that suits some parameters is too large or too small
 # for others. So Adam keeps two running means for each element x of the parameters: m, the mean of
-# its gradient g, and v, the mean of g². It moves x by the rate times m / √v. While g keeps its
-# sign, this quotient is about 1 or −1, whatever the size of g. If the sign keeps changing, m is
-# small, and so is the step. (Usually β₁ = 0.9 and β₂ = 0.999. The tiny ε prevents 0 / 0.)
+# its gradient g, and v, the mean of g². It moves x against the gradient, by the rate times m / √v.
+# While g keeps its sign, this quotient is about 1 or −1, whatever the size of g. If the sign keeps
+# changing, m is small, and so is the step. (In the formulas, β₁ is usually 0.9 and β₂ is 0.999. The
+# tiny ε prevents 0 / 0.)
 #
 #     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
 #     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
@@ -472,7 +475,8 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 #   single step lengthens the gradient by more than a factor of s. So if s < 1, the gradient must
 #   vanish (Pascanu et al. 2013).
 # - Its *spectral radius* ρ is the largest absolute value of an eigenvalue (a number λ with
-#   U v = λ v for some vector v ≠ 0). Over many steps, U's factor per step approaches ρ.
+#   U v = λ v for some vector v ≠ 0). Over many steps, U by itself changes the length of a vector by
+#   a factor that approaches ρ per step.
 
 
 # %% tags=["training"]
@@ -561,8 +565,9 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # their full length. Only the terms of distant steps are short, and scaling the total does not
 # change their share of it.
 #
-# So the second limit is much closer than the first: the windows allow 50 steps, but a distant
-# letter has almost no say in what is learnt.
+# So there is a second limit to how far back the network can learn, and it is much closer than the
+# first, the window. The windows allow 50 steps, but long before that a letter has almost no say in
+# what is learnt.
 #
 # ## What the network cannot learn
 #
@@ -614,8 +619,9 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # depends on the seed (with two others the orthogonal start learns n = 16, too) and on the number of
 # training steps (question 6).
 #
-# The same Jacobians carry the trace of the first symbol *forward*, so where the gradient is faint,
-# the memory is faint, too.
+# The same Jacobians also work *forward*: they say how much of a change in an early state reaches a
+# later one. So where the gradient is faint, the trace of the first symbol is faint, too, and so is
+# the memory.
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches, but
 # in practice only as far as a product of Jacobians neither vanishes nor explodes. Lesson 03 builds

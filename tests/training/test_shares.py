@@ -55,19 +55,21 @@ def test_ranks_share_rows_as_their_threads_do(rows):
     assert losses == first and state == [100 + row for row in range(rows)]
 
 
-@pytest.mark.parametrize("small", [0, shares.SMALL])
+@pytest.mark.parametrize("small", [0, 1 << 30])
 def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch, small):
-    # the bits of a norm depend on SQUARED, and not on BLOCK
+    # the bits of a norm depend on SQUARED, and not on BLOCK, which is a multiple of it
     assert updates.SQUARED == 2**15 and shares.BLOCK % updates.SQUARED == 0
-    monkeypatch.setattr(shares, "BLOCK", 64)
+    monkeypatch.setattr(shares, "BLOCK", updates.SQUARED)
     monkeypatch.setattr(shares, "SMALL", small)
-    vectors = np.random.default_rng(3).standard_normal((4, 1001)).astype(np.float32)
+    model = translator_model(hidden=160)
+    size = model.vector.size
+    assert size > 8 * shares.BLOCK                  # several blocks for each of four threads
+    vectors = np.random.default_rng(3).standard_normal((4, size)).astype(np.float32)
 
     def add(ranks, threads):
-        parts = [translator_model().zeros_like() for _ in range(threads)]
+        parts = [model.zeros_like() for _ in range(threads)]
         for k, grads in enumerate(parts):
-            grads.vector[:] = 0
-            grads.vector[:1001] = vectors[threads * ranks.rank + k]
+            grads.vector[:] = vectors[threads * ranks.rank + k]
         with Threads(threads, ranks) as pool:
             norm = add_up(pool, parts)
         return parts[0].vector.tobytes(), norm

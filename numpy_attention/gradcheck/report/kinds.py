@@ -28,7 +28,7 @@ INTRODUCTIONS = {
     "factor": "a factor",
     "jacobian": "a part of the Jacobian",
     "missing term": "a term that is missing",
-    "wrong variable": "another variable",
+    "wrong variable": "a wrong variable",
     "double": "a term that is counted twice, or should not be there",
     "extra term": "a term too many",
 }

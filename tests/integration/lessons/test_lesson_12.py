@@ -90,7 +90,7 @@ def test_the_planted_bug_passes_with_one_role_and_is_named_with_three(lesson):
     told = str(caught.value)
     assert "wrong gradient for W_Y, W_h, w, input[0]; right: W_r, W_x" in told
     assert "Misfiled.terms\n    dalpha = dalpha + dr @ k.T" in told
-    assert "another variable: `k`" in told
+    assert "a wrong variable: `k`" in told
 
 
 def test_a_step_finds_the_state_behind_the_same_letter(lesson):
