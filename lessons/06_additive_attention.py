@@ -823,8 +823,8 @@ def hits(matrix, pair):
 many = [n for n, pair in enumerate(held_out) if len(pair.sure) >= 4]
 ranked = sorted(many, key=lambda n: -hits(before[n], held_out[n]) / len(held_out[n].sure))
 chosen = {"good": ranked[0], "average": ranked[len(ranked) // 2], "bad": ranked[-1]}
-print(f"{len(many)} clauses have four links or more; in the ranking, numbers 1, {len(many) // 2 + 1} and "
-      f"{len(many)}:")
+print(f"{len(many)} clauses have four links or more; in the ranking, numbers 1, "
+      f"{len(many) // 2 + 1} and {len(many)}:")
 for name, n in chosen.items():
     print(f"  {name}: {' '.join(held_out[n].source)} → {' '.join(held_out[n].target)}")
 

@@ -95,14 +95,15 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 # ## Forward
 #
 # Let us compute one prediction with numbers that are small enough to follow. The memory has three
-# states, one for each sign of the text *f g ·*, and each state has three numbers. The first number
-# says which letter was read: 1 for f, −1 for g, 0 for the dot. The other two numbers say at which
-# place the letter was: (1, 0) for the first place, (0, 1) for the second. The dot has no place, so
-# its two numbers are 0.
+# states, one for each symbol of the text *f g ·*, and each state has three numbers. The first
+# number says which letter was read: 1 for f, −1 for g, 0 for the dot. The other two numbers say at
+# which place the letter was: (1, 0) for the first place, (0, 1) for the second. The dot has no
+# place, so its two numbers are 0.
 #
 # The present state is h_t = (0, 1, 0): it asks for the letter at the first place. W_q turns it into
-# the query (0, −3). When this query is added to the three keys, every score falls, but the score of
-# the letter at the *second* place falls the most. Which state will have the largest weight?
+# the query (0, −3). When the query is added to the three keys, every score falls. But the score of
+# *g*, the letter at the *second* position, falls the most, because the query cancels the number by
+# which its key is found. Which state will have the largest weight?
 
 
 # %%
@@ -302,7 +303,7 @@ class PlainReader(Module):
         return y, alpha, (h, values, x, alpha, c, y)
 
     def backward(self, dy, dalpha, cache, grads):
-        """dy (T, B, K), dalpha (T, B, S) where a loss reads the weights → dh (T, B, H)."""
+        """dy (T, B, K); dalpha (T, B, S), from a loss that reads the weights → dh (T, B, H)."""
         h, values, x, alpha, c, y = cache
         da = dy * (1 - y**2)
         grads.b += da.sum((0, 1))
@@ -572,9 +573,10 @@ assert on_it > 0.95
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next place. *single* draws
 # stripes: every row has its weight on the same few columns. The reason is that e_s does not depend
-# on the step t that asks, so from row to row only the sum by which exp(e_s) is divided can change.
-# Every step therefore gets nearly the same context, a mixture of many states, and the model must
-# extract the right letter from this mixture. That works for three letters out of four.
+# on the step t that asks. From row to row, only the denominator of the softmax can change, because
+# later rows see more states. Every step therefore gets nearly the same context, a mixture of many
+# states, and the model must extract the right letter from this mixture. That works for three
+# letters out of four.
 #
 # ## Is it used?
 #
@@ -589,10 +591,10 @@ assert on_it > 0.95
 # - **hard**: all weight on the state with the largest weight;
 # - **sampled**: all weight on one state, sampled with the weights as probabilities.
 #
-# Which of the five will cost *combined* almost nothing? The decisive change is *equal weights*. If
-# it costs nothing, the softmax does not choose between states. So we say that a model *uses* its
-# attention if equal weights cost at least 0.01 nats per token (here a letter, later a word). To be
-# safe, we require this of the lower end of the 95 % interval.
+# The change to watch is *equal weights*. If it costs nothing, the softmax does not choose between
+# states. So we say that a model *uses* its attention if equal weights cost at least 0.01 nats per
+# token (here a letter, later a word). To be safe, we require this of the lower end of the 95 %
+# interval. Now guess: which of the five changes will cost *combined* almost nothing?
 
 # %% tags=["training"]
 print("\nwhat a change of the attention costs, extra nats per letter (95 % interval):")
@@ -717,24 +719,25 @@ for text, recorded in LONGER.items():
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# On the Bible, the order changes with more training: combined has the lowest perplexity, 43.25. In
-# the paper's own protocol, combined loses to the LSTM with both seeds: the means are 110.14 and
-# 108.94.
+# On the Bible, the order changes with more training: combined has the lowest perplexity, 43.25. On
+# the Penn Treebank, in the paper's own protocol, combined loses to the LSTM with both seeds: its
+# mean is 110.14, and the LSTM's is 108.94.
 #
 # Without the control, attention would have got all the credit for the Bible. The control shows
 # where the gain comes from. It adds only a tanh layer, which reads no past, and is already three
 # points of perplexity better than the LSTM. Combined is only half a point better than the control.
-# In the paper's protocol, combined loses to the control, too, which has 106.46.
+# In the paper's protocol, combined loses not only to the LSTM but also to the control, which has
+# 106.46.
 #
 # Two caveats about these records:
 #
 # - The Bible has one seed. On the Penn Treebank, all differences between the three models are
 #   smaller than the width of their confidence intervals, so the order is undecided.
 # - Other things matter more than attention. The large LSTM reaches 77.17, about as good as the
-#   75.96 of the paper. It is thirty points better than our LSTM in the paper's protocol. Together,
-#   these thirty points come from five times as many parameters, from dropout, and from a state that
-#   is carried over from sentence to sentence. The gaps between the models of this lesson are about
-#   three points.
+#   75.96 of the paper. It is thirty points better than the LSTM that we trained in the paper's
+#   protocol (108.94). Together, these thirty points come from five times as many parameters, from
+#   dropout, and from a state that is carried over from sentence to sentence. The gaps between the
+#   models of this lesson are at most four points.
 #
 # ## One more silent fault
 #
@@ -777,7 +780,6 @@ assert flattered < 0.95 * honest
 # | found and fetched | key and value roles |
 # | sees only what came before | causal attention |
 # | single, combined | content-only score; additive attention with the query |
-# | counted but not predicted | the first word of each sentence in the released code's perplexity |
 # | is the attention used? | ablation; attention is not explanation (Jain & Wallace 2019) |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
@@ -814,10 +816,10 @@ assert flattered < 0.95 * honest
 # 7. Why does the LSTM fail to copy? One suspicion is that the *gradient* does not reach back.
 #    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
 #    letter's loss arrives at earlier states.
-# 8. Lesson 12's models cut a state into one, two or three parts. With 2 million parameters, they
-#    have a perplexity of 117, 120 and 127, and a 4-gram with three parts and no attention 126.
-#    (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the size n of the word vectors of each
-#    model from `within_budget` (V = 10,000). What else than the parts could explain the order of
+# 8. Lesson 12's models cut a state into one, two or three parts. With 2 million parameters, their
+#    perplexities are 117, 120 and 127. A 4-gram, which has three parts and no attention, reaches
+#    126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the size n of the word vectors of each
+#    model from `within_budget` (V = 10,000). What, other than the parts, could explain the order of
 #    the perplexities?
 # 9. Question 8 needs a control. With 200,000 parameters and V = 2,000, one, two and three parts
 #    leave three different sizes n. Train the lesson's control, which has no parts, on the Bible

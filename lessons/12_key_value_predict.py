@@ -61,7 +61,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # So with one part, all four roles read the same numbers. With two parts, value and predict share a
 # part. In all three models, query and key share a part, so the query is the key k_t of the present
-# state. (Our class below has the number of its parts in `parts`. The library calls this number
+# state. (In our class below, `parts` is the number of parts. The library calls this number
 # `roles`.)
 #
 # | symbol | shape | what it is |
@@ -108,10 +108,12 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # first letter of one pair again. At this second *c*, the model should predict the letter that
 # followed the first *c*, which is *k*.
 #
-# So a state should be found by the letter read *before*, and should ask with the letter read *now*.
-# Both are in the key, which has the numbers (before, now, 1). The 1 serves as a bias. For the
-# letters we write c = 1, f = −1, and 0 for k, a or nothing. The value says what a later step needs
-# to know: (it is k, it is a, it is the first letter of a pair).
+# So the state after *k* should be found by the letter just before it, *c*, and the present state
+# should ask with the letter that it has just read, *c* again. In short: a state is found by the
+# letter *before*, and asks with the letter *now*. Both are in the key, which has the numbers
+# (before, now, 1). The 1 serves as a bias. For the letters we write c = 1, f = −1, and 0 for k, a
+# or nothing. The value says what a later step needs to know, in three numbers that are 1 for yes
+# and 0 for no: is it k? is it a? is it the first letter of a pair?
 
 # %%
 letters = ["c", "k", "f", "a"]
@@ -213,9 +215,9 @@ for name, (ours, array) in gradients.items():
 print("all four equal their central differences")
 
 # %% [markdown]
-# So far there was one step. In a whole text, every state asks once and predicts once, and it is
-# found and fetched by all later steps. With one part, k, v and p are the same numbers, and the four
-# terms are *added*:
+# So far we have looked at one step. In a whole text, every state asks once and predicts once, and
+# it is found and fetched by all later steps. With one part, k, v and p are the same numbers, and
+# the four terms are *added*:
 #
 #     dh_s =   Σ_i dz_si W_hᵀ    query: it asks, at step s
 #            + Σ_t dz_ts W_Yᵀ    key: later steps t find it
@@ -435,13 +437,13 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# Every model is an LSTM with one of the layers above on top, which we call its *reader*. The first
-# comparison is the paper's: *every part has 8 numbers*. So the state has 8 numbers with one part,
-# 16 with two, and 24 with three. Models are named after their cut, with a bar between two parts. In
-# *query, key | value, predict*, the first 8 numbers serve as query and key, and the last 8 as value
-# and prediction.
+# Every model is an LSTM. On top of it is one of the layers that you have just seen, which we call
+# its *reader*. The first comparison is the paper's: *every part has 8 numbers*. So the state has 8
+# numbers with one part, 16 with two, and 24 with three. Models are named after their cut, with a
+# bar between two parts. In *query, key | value, predict*, the first 8 numbers serve as query and
+# key, and the last 8 as value and prediction.
 #
-# But then models with more parts also have larger states. So there is a second control: *one vector
+# But then models with more parts also have larger states. So we need one more control: *one vector
 # of 16 numbers* for all four roles, on an LSTM of the same size as for two parts of 8. Guess before
 # you run: what share of the questions will this control answer right? (Choosing one of the five
 # second letters at random is right 20 % of the time.)
@@ -506,7 +508,8 @@ show(ax, "12_roles_or_room")
 # At first, the paper's idea seems to work: after 800 steps, the two models with separate parts are
 # far ahead of one vector of 8. (The first two models in the figure have no attention, and stay
 # below 20 %. Most answers are further back than the 4-gram can see. So both depend on what their
-# LSTM remembers, and it has not even learned to remember which five letters came second.)
+# LSTM remembers, and it has not even learned to remember which five letters were the second ones of
+# their pairs: guessing among those five would give 20 %.)
 #
 # But look at the last column. *One* vector of 16, with all roles mixed, is better than two parts of
 # 8, and even better than three. A state that is cut into more parts is also a longer state. So what
@@ -556,7 +559,7 @@ for pair in PAIRS:
     print(f"  {' · '.join(pair):<16}", ", ".join(f"{cosines[pair]:5.2f}" for cosines in at_the_end))
 accused = ("query", "predict")
 worst = np.mean([cosines[accused] for cosines in at_the_end])
-title = f"One pair of six disagrees: query and predict (−{-worst:.2f} at the end in 8 numbers)"
+title = f"One pair of six disagrees: query and predict (vector of 8: −{-worst:.2f} at the end)"
 show(draw_cosines(seen, accused, title), "12_conflict")
 
 # %% [markdown]
@@ -605,7 +608,7 @@ assert all((right[name] < right[together]).all() for name in separated)
 # value needs the letter that is read *now*, too, because a later step will fetch it as the answer.
 # The key needs the letter *before*. Predict needs nothing, because the answer comes with r. So
 # query and value can share a part, and the key should be in the other. Predict can join the key,
-# which it does not disturb. If this reason is right, the best cut of all is this cut by content:
+# which it does not disturb. If this argument is right, the best cut of all is this cut by content:
 # query and value in one part, key and predict in the other. Guess before you run: what share of the
 # questions will it answer right?
 
@@ -617,10 +620,10 @@ assert (right[by_content] > others.max(0)).all()
 print("with every seed, this cut answers more questions than any other cut above")
 
 # %% [markdown]
-# The reason predicted the result, and that is worth more than a reason that explains it afterwards.
-# It is also a refined form of the paper's idea. As a key, a state must contain one thing, and as a
-# value, another. In this task, a part for each of the two does help. (Three seeds are few. Question
-# 3 has ten, and one of them is an exception.)
+# The argument predicted the result, and that is worth more than an argument that explains it
+# afterwards. The argument is also a refined form of the paper's idea. As a key, a state must
+# contain one thing, and as a value, another. In this task, a part for each of the two does help.
+# (Three seeds are few. Question 3 has ten, and one of them is an exception.)
 #
 # ## Real text
 #
@@ -648,9 +651,10 @@ for name, seeds in WIKITEXT.items():
 # paper. But all three models with attention are worse than the LSTM and the 4-gram, which have
 # none. In these runs, separate parts help attention, but attention itself does not pay.
 #
-# Compare models only within a column. From seed 0 to seed 1, the perplexity of each model falls by
-# more than its interval is wide. The interval covers only the choice of the test text, not the
-# choice of the seed. (`results/claims.md` has the reason, other windows, and a verdict.)
+# Compare models only within a column. From seed 0 to seed 1, the perplexity of each model that was
+# run twice falls by more than the width of its interval. The interval covers only the choice of the
+# test text, not the choice of the seed. (`results/claims.md` explains why the two seeds differ so
+# much, and has the results for other windows and a verdict on the paper's claim.)
 
 # %% [markdown]
 # ## What others call it
@@ -693,9 +697,9 @@ for name, seeds in WIKITEXT.items():
 #    own. Did the vector of 8 have too few numbers, or was it only slow?
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
 #    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine of their G. First show that
-#    the mean cosine of two roles can be 0 while their overlap is 1: invent gradients for both roles
-#    in two states of 2 numbers. Then measure the overlaps in the trained vectors of 8 and 16. In 16
-#    numbers, which role shares hardly any direction with the others?
+#    the mean cosine of two roles can be 0 while their overlap is 1: take two states of 2 numbers
+#    each, and invent the gradients that both roles have in them. Then measure the overlaps in the
+#    trained vectors of 8 and 16. In the vector of 16, which role shares hardly any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict

@@ -94,7 +94,7 @@ boxes = {
 }
 arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
           ("h", "z"), ("z", "L"), ("L", "w", "gradient")]
-title = "Matrix products are blue; only the dashed loop needs one time step after another"
+title = "Matrix products are blue; only the dashed loop must go one time step at a time"
 show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 
 # %% [markdown]
@@ -492,7 +492,8 @@ class WordsAtOnce(WeightsAtOnce):
 
 
 check_same(WordsAtOnce, WeightsAtOnce)
-moved = 4 * T * 4 * V * H       # step t writes dzᵀ h, reads it and grads.S, writes grads.S; 4 bytes
+# 4 bytes · T steps · 4 passes over V · H numbers: write dzᵀ h, read it, read and write grads.S
+moved = 4 * T * 4 * V * H
 print(f"inside the loop, the sums moved {moved / 1e6:.0f} MB per training step")
 print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 
@@ -531,9 +532,10 @@ for n in (200, 50, 10, 5):
 
 # %% [markdown]
 # The line is crude, but it should roughly predict how far the speed falls from 200 rows to 10. The
-# surprise is five rows. On the machine where this was written (AMD EPYC, OpenBLAS with its SkylakeX
-# kernels), five rows were much *faster* than the line predicts, and faster than ten. That is
-# possible only if U is not packed for five rows.
+# surprise is five rows, but not on every machine. On the one where this was written (AMD EPYC,
+# OpenBLAS with its SkylakeX kernels), five rows were much *faster* than the line predicts, and
+# faster than ten. (If yours were slower, you will see why in a moment.) That is possible only if U
+# is not packed for five rows.
 #
 # ### A limit in OpenBLAS
 #
@@ -581,8 +583,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 #
 # Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last
 # columns get a separate product. Second, Uᵀ has 4H = 800 rows. Each of its panels would take 20 ·
-# 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel across its rows, into
-# parts, and add the products of the parts:
+# 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel between two rows, into an
+# upper and a lower part (a larger one into more parts), and add the products of the parts:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 
@@ -658,8 +660,8 @@ show(draw_panels(curves), "14_panels")
 # the same `Panels`, uses them only for sizes at which they help (`few_rows` in
 # `numpy_attention/products.py`).
 #
-# In the training step, change 4 is one line. How much time will it save? Remember that with H = 200
-# the products in the loop are little more than a tenth of all operations.
+# In the training step, change 4 is one line. How much time will it save? With H = 200, the products
+# in the loop are little more than a tenth of all operations (question 3 counts them).
 
 
 # %%
@@ -674,8 +676,8 @@ check_same(UInPanels, WordsAtOnce)
 # ## 5. One compiled loop for all gates
 #
 # What else takes time in the loop? Count what NumPy does for the gates. A single σ takes four
-# calls, for −a, exp, the sum with 1, and the division, and each call makes a new array. Forward and
-# backward, a time step makes some fifty calls, each for only B · H numbers.
+# calls, for −a, exp, the addition of 1, and the division, and each call makes a new array. Forward
+# and backward, a time step makes some fifty calls, each for only B · H numbers.
 #
 # A compiled loop, also called a kernel, does all of this for one number, and then for the next.
 # Intermediate results stay in the processor's registers, so they need no arrays. For each row of
@@ -726,7 +728,7 @@ check_same(CompiledGates, UInPanels)
 # arrays as large as z: for z + d, its maximum, the difference, e, its sum, p, the copy, and the
 # product with `scale`. These arrays are much larger than a core's cache, so each of them is written
 # to memory and read back. But a single row of z does fit. So the kernel `cross_entropy` takes one
-# row at a time, does all of this to it, and overwrites it with its gradient.
+# row at a time, does all of this to it, and overwrites the row with its gradient.
 
 
 # %%
@@ -802,7 +804,8 @@ print("the library's model gives the same loss and gradients")
 # The floor is the time of all products of a training step, and of nothing else. Each product y = x
 # W of the forward pass needs two more in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. To be as
 # fast as possible, the products of the floor use panels where the loop does, and write large
-# results into arrays that already exist.
+# results into arrays that already exist. (Where panels are slower than the plain product, the true
+# floor is a little lower.)
 
 
 # %%
