@@ -450,8 +450,9 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 #   length. In lesson 02, networks with an orthogonal U learnt more. If a name does not mention U, U
 #   is small.
 #
-# The loss reads only the last state: c in an LSTM, where the carousel ends, and h in Elman's
-# network, which has no c. `way_back` runs the backward pass and keeps the gradient of every state.
+# The loss reads only the last state. In an LSTM that is the last c, where the carousel ends.
+# Elman's network has no c, so there it is the last h. `way_back` runs the backward pass and keeps
+# the gradient of every state.
 
 # %% tags=["training"]
 NETWORKS = {                            # b_f (None in an Elman network), is U orthogonal?
@@ -531,8 +532,9 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
     print(f"{name:<22} keys recalled:", "   ".join(listed), flush=True)
 # Keys recalled with the seeds 8, 9 and 10. At n = 8, U small: Elman 0.29, 1.00, 0.25; LSTM,
 # b_f = 0: 0.51, 0.54, 0.53. At n = 8, U orthogonal: Elman 1.00, 1.00, 1.00; LSTM, b_f = 0: 1.00,
-# 0.76, 1.00. At n = 16, U orthogonal: Elman 0.26, 1.00, 1.00; LSTM, b_f = 0: 0.27, 0.25, 0.24;
-# b_f = 1: 0.27, 0.74, 0.24; b_f = 5: 1.00, 1.00, 1.00, and at n = 32 also 1.00, 1.00, 1.00.
+# 0.76, 1.00. At n = 16, U orthogonal in all four: Elman 0.26, 1.00, 1.00; LSTM, b_f = 0: 0.27,
+# 0.25, 0.24; b_f = 1: 0.27, 0.74, 0.24; b_f = 5: 1.00, 1.00, 1.00. At n = 32, U orthogonal,
+# b_f = 5: 1.00, 1.00, 1.00.
 
 # %% tags=["training"]
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
@@ -563,24 +565,26 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # |---|---|---|
 # | Elman, U small | 1 | 0 |
 # | LSTM, b_f = 0, U small | 0 | 0 |
-# | Elman, U orthogonal | 3 | 2 (not the figure's seed) |
+# | Elman, U orthogonal | 3 | 2 (it fails with the figure's seed) |
 # | LSTM, b_f = 0, U orthogonal | 2 | 0 |
 #
 # That settles your first guess. With all biases at 0, the LSTM is *no better* than Elman's network,
 # and with an orthogonal U it is worse.
 #
 # *The bias, with everything else equal.* With b_f = 5 the LSTM recalls keys over 32 symbols, which
-# no other network in the figure does. (If its U starts orthogonal too, all three seeds do. The
-# figure does not show this.) So the gates alone are not a cure. What helps is a forget gate that
-# starts open, as Gers et al. advised in 2000. (Question 5 repeats the figure with other seeds.)
+# no other network in the figure does. (In the figure its U is small. With b_f = 5 and an orthogonal
+# U, which the figure does not show, it recalls keys over 32 symbols with all three seeds.) So the
+# gates alone are not a cure. What helps is a forget gate that starts open, as Gers et al. advised
+# in 2000. (Question 5 repeats the figure with other seeds.)
 #
 # The lower number of a field is the share of the gradient that arrives, before training, at the
 # state that has just read the key. Does this share predict what is learnt? Among the LSTMs with a
 # small U it does: with a larger b_f, more of the gradient arrives, and larger distances are learnt.
 # But there are exceptions. Elman's network with a small U learns n = 4 although only 3.7e-03
 # arrives. (Training changes the weights, and this share with them.) And with b_f = 3, more than
-# half arrives at n = 32, but that network still guesses. It is not enough that the gradient of the
-# key arrives. It must also stand out among the gradients of the 32 symbols that do not matter.
+# half arrives at n = 32, but that network still guesses. So it is not enough that the gradient of
+# the key arrives. Perhaps it must also stand out among the gradients of the 32 symbols that do not
+# matter. (We have not tested that.)
 #
 # ## Dropout, but not along time
 #
@@ -594,8 +598,9 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 #     a softmax above it reads       D(h_t), and so does a second layer
 #
 # With one layer, what is stored about a word passes through D twice, once on the way in and once on
-# the way out, no matter how long it is stored. If D were applied to c at every step, it would pass
-# through D 32 times in 32 steps, until little of it was left. (Question 7 tries this.)
+# the way out, no matter how long it is stored. If D were applied to c at every step, the stored
+# word would pass through D 32 times in 32 steps, until little of the word was left. (Question 7
+# tries this.)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
@@ -607,9 +612,10 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 #
 # There is one trap. A word that occurs only once in the training text, or never, becomes `<unk>`,
 # unknown. This word is so frequent that it would be the easiest of all to guess, so the models only
-# read it, and never predict it. This removes far more words from the held-out text than from the
-# training text. The words that remain are common ones, easier to guess even for a model that only
-# counts words. So the held-out curve will begin *below* the training curve.
+# read it, and never predict it. So `<unk>` is left out of the perplexity, and that leaves out far
+# more words of the held-out text than of the training text. The words that remain are common ones,
+# easier to guess even for a model that only counts words. So the held-out curve will begin *below*
+# the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -617,8 +623,8 @@ vocabulary, ids, others = bible_words(10_000, 8_000)
 learn = known_words(ids)
 held_out = known_words(others)
 for name, text in (("training text", ids), ("held-out text", others)):
-    print(f"{name}: {(text == UNK).mean():.1%} of the words are <unk>; on the others, word counts "
-          f"have a perplexity of {count_perplexity(text, ids):.0f}")
+    print(f"{name}: {(text == UNK).mean():.1%} of the words are <unk>; on the others, a model "
+          f"that only counts words reaches a perplexity of {count_perplexity(text, ids):.0f}")
 
 
 # %% tags=["training"]
@@ -690,8 +696,9 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
 # %% [markdown]
 # Model B does. It was trained without dropout. But you can hardly tell, because neither model
 # recites the text. A model that predicts 59 % of the next words soon writes a wrong one, which
-# leads away from the text. From there, both go on in phrases of the Bible, and sound alike. Only a
-# text that neither has seen tells them apart.
+# leads away from the text. From there, both go on in phrases of the Bible, and sound alike. What
+# they write does not tell them apart; only a measurement does. On its training text, B is ahead. On
+# a text that neither has seen, A is.
 #
 # What helped in this lesson was a forget gate that starts open. Lesson 04 asks next: can fewer
 # gates, and no cell state, do the same?

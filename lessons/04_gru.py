@@ -84,8 +84,8 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
 #
 # ## The whole unit
 #
-# Now a network should find such gates itself. It has H units, and each gate is computed from x and
-# h. The candidate reads the past as well, but sometimes it should not: a unit that counts the
+# Now we want a network to find such gates by itself. It has H units, and each gate is computed from
+# x and h. The candidate reads the past as well, but sometimes it should not: a unit that counts the
 # letters of a word has to start again at a space. So there is a second gate, the **reset gate** r.
 # Where r = 0, the past is hidden from the candidate. ∘ multiplies element by element.
 #
@@ -271,8 +271,8 @@ report = caught(check, forgetful)
 # %% [markdown]
 # Only `input[3]`, the gradient of h, is wrong. The report names the line that adds up dh. That line
 # has two terms, but h is used four times: the gates read it too, and term (3) is missing. In
-# training nothing would crash. The last step would still add correct gradients to those of the
-# weights, and every earlier step would add slightly wrong ones.
+# training nothing would crash. The last step would still contribute correct gradients to the
+# weights, and every earlier step slightly wrong ones.
 #
 # ## Four conventions, two lines
 #
@@ -450,8 +450,8 @@ print(f"by counting pairs of letters: {bigram_bits(ids, held_out, V):.2f} bits")
 # bits with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# The GRU can. It has fewer parameters, and its result differs from the LSTM's by little more than
-# the results of two seeds differ.
+# It can. With fewer gates, no cell state and fewer parameters, the GRU is almost as good as the
+# LSTM. The gap is little more than what a change of the seed makes.
 #
 # ## Did it find your unit?
 #
@@ -505,8 +505,8 @@ show(draw_unit(book[verse], sign * states[verse, unit], z[verse], f"Unit {unit}:
 
 # %% [markdown]
 # That is your unit: it takes at the marks and keeps elsewhere. Models from five other seeds each
-# have one, too. Why? The loss asks only for the next letter, but to predict the closing mark, the
-# network must remember the opening one.
+# have a unit with a similar correlation. Why? The loss asks only for the next letter, but to
+# predict the closing mark, the network must remember the opening one.
 #
 # ## What is the reset gate worth?
 #
@@ -538,7 +538,8 @@ assert loud > 2 * quiet > 0
 # If U_n starts random, the reset gate seems to be worth almost half a bit. But if U_n starts at 0,
 # only about a fifth of that gain is left. (With three other seeds, at most a third is left.) So
 # most of the gain in the first column came from a quieter past. Only the rest comes from choosing
-# *when* to hide it. The first column alone would have credited the choice with both effects.
+# *when* to hide it. With the first column alone, we would have put the whole gain down to choosing
+# when to hide the past.
 #
 # You have now derived a cell that can hold what it has read. In lesson 05, one such network reads a
 # sentence, and a second one writes the translation.
@@ -550,7 +551,7 @@ assert loud > 2 * quiet > 0
 # |---|---|
 # | update gate z, share of the old state | z in Cho et al. and PyTorch; 1 − z in Bahdanau et al. |
 # | candidate n | new gate (PyTorch), candidate activation, h̃ |
-# | reset after, before | `reset_after=True`, `False` (Keras); versions 1 and 3 of the paper |
+# | reset after, before | `reset_after=True`, `reset_after=False` (Keras) |
 # | hold unit | latch; quote detection cell (Karpathy et al. 2015) |
 # | bits per letter | bits per character, BPC |
 #

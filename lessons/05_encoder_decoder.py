@@ -51,7 +51,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_j | (H,) | the encoder's state after word j |
 # | c | (H,) | the fixed vector, c = h_S |
 # | s_i | (H,) | the decoder's state when it writes word i |
-# | o_i, t_i | (2d,), (d,) | last layer before the output; t_i is the larger of each pair in o_i |
+# | o_i, t_i | (2d,), (d,) | last layer before the output; what maxout (see below) keeps of it |
 # | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | c enters the decoder through these three matrices |
 # | L | () | the loss, −Σ_i log P(y_i) |
 
@@ -123,7 +123,7 @@ print(f"  c = {c:.3f}   L = {L:.3f}")
 # How does L change with each state? We go from the last word to the first, and each use of a state
 # adds one term to its gradient. s_2 is used once, in the loss. s_1 is used twice, in the loss and
 # by s_2. But c is used *three* times, by s_2, s_1 and s_0, because every step of the decoder reads
-# it. With da_i = ds_i (1 − s_i²), the gradient before the tanh:
+# it. Let da_i = ds_i (1 − s_i²) be the gradient before the tanh. Then:
 #
 #     ds_2 = g_2
 #     ds_1 = g_1 + v da_2
@@ -203,8 +203,8 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # Our two passes take one source sentence and one target sentence, and the parameters of `model`,
 # the library's `EncoderDecoder`. Before you read the code:
 #
-# - The first argument of `gru` is a, what the input adds to gates and candidate. For the encoder it
-#   is E[x_j] W + b, for the decoder F[y_{i−1}] W + b + c C.
+# - The first argument of `gru`, called `a`, is what the input adds to the gates and the candidate:
+#   E[x_j] W + b in the encoder, and F[y_{i−1}] W + b + c C in the decoder.
 # - `gru_backward` is lesson 04's backward pass, line by line. Lesson 04's s is named m here,
 #   because s is the decoder's state.
 # - In `model`, E and F are `source_embedding.E` and `target_embedding.E`. U_o, V_o, C_o and b are
@@ -429,10 +429,10 @@ report = caught(check, overwriting)
 # where the report points.
 #
 # Do the later words reach the encoder at all, then? They do, by a detour. Their gradients come back
-# along the decoder's states to s_1, and from there they reach dc in two ways. One is C in the first
-# step, because the first word is the last to set dc. The other is s_0, through W_s. How much does
-# the detour carry? We let the target grow word by word, and measure how much dc changes with each
-# new word, without and with the bug.
+# along the decoder's states to s_1, and from there they reach dc in two ways. One is C in the
+# decoder's first step: the backward pass comes to the first word last, so nothing erases what that
+# word sets. The other is s_0, through W_s. How much does the detour carry? We let the target grow
+# word by word, and measure how much dc changes with each new word, without and with the bug.
 
 # %%
 def added_by_each(one_word):
@@ -505,8 +505,9 @@ print("computed, eleven steps: ×", np.array(factors))
 print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# So in eleven steps nearly everything is lost. In a sequence of twelve words, eleven steps lead
-# from `</s>` back to the second word, and the first gets even less.
+# So in eleven steps nearly everything is lost. A sequence of twelve words has thirteen states,
+# because of the `</s>`. So eleven steps back from the last state lead only to the second word, and
+# the first gets even less.
 #
 # Does this derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy: one with a fixed vector of 64 numbers, one with 32, and one with
@@ -623,9 +624,9 @@ show(figure, "05_gradient")
 # %% [markdown]
 # Each curve shows how the gradient is shared among the twelve positions. Before training everything
 # is as derived: with the fixed vector the first word gets very little, while with attention all
-# words get nearly the same. (The derivation's smallest factor is not in this curve: it belongs to
-# the step from `</s>` back to the last word.) But one epoch reverses the curve of the fixed vector!
-# The model has learnt two things.
+# words get nearly the same. (The first computed factor, × 0.57, has no place in this curve. It
+# belongs to the step from `</s>` back to the last word, and the curve begins at the last word.) But
+# one epoch reverses the curve of the fixed vector! The model has learnt two things.
 #
 # First, less is lost on the way back: half of dc reaches h_1. It is tempting to say that the update
 # gates carry it, as they were invented to do. Question 8 tests that.
@@ -635,7 +636,8 @@ show(figure, "05_gradient")
 # takes in the new word, and a full one keeps what it has. But a word that hardly enters the state
 # gets hardly any gradient either, and these are the late words. That is why the curve is reversed:
 # the gradient of the *state* still falls towards the first word, but that of the *word* does not.
-# (Attention's curve is also highest at the first word, because its encoder consists of GRUs, too.)
+# (Attention's curve is also highest at the first word. Its encoder consists of GRUs too, so its
+# gates can learn the same.)
 #
 # So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
 # not of one that has.
@@ -656,12 +658,13 @@ for length in (4, 8, 12):
 
 # %% [markdown]
 # All three copy four symbols. At eight symbols both fixed vectors begin correctly and go wrong
-# after five. At twelve the one with 32 numbers is wrong from the first symbol.
+# after five. At twelve the one with 64 numbers begins correctly again, but the one with 32 is wrong
+# from the first symbol.
 #
 # How often is a *whole* copy right? We can let the model write, and count. Or we can feed it the
 # true symbols, and see whether the true next symbol is the most likely each time. If it always is,
 # greedy search writes exactly the true symbols. Otherwise greedy search goes wrong at the first
-# place where it is not. So both ways must give the same count.
+# place where some other symbol is more likely. So both ways must give the same count.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -708,8 +711,8 @@ for name in SETTINGS:
     first_lost[name] = min(lost, default=LONGEST + 1)
     since = f"wrong from {min(lost)} symbols on" if lost else f"right up to {LONGEST} symbols"
     print(f"{name}: most copies are {since}")
-# with the seeds 0, 1, 2: from 8, 8, 8 and from 6, 6, 6 symbols on; whole copies of 6 to 8 symbols
-# with 32 numbers 14.9, 17.1, 18.3 %
+# with the seeds 0, 1, 2, on one machine, most copies are wrong from 8, 8, 8 symbols on (64 numbers)
+# and from 6, 6, 6 (32 numbers); of 6 to 8 symbols, 32 numbers copy 14.9, 17.1, 18.3 % whole
 assert first_lost["fixed vector, 32"] < first_lost["fixed vector, 64"] < first_lost["attention"]
 
 # %% tags=["training"]
@@ -750,18 +753,19 @@ figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", nc
 show(figure, "05_by_length")
 
 # %% [markdown]
-# **Claim.** With equal numbers of parameters and training steps, the fixed vector fails before
-# attention does, and it fails with length.
+# **Claim.** With nearly equal numbers of parameters and equal numbers of training steps, the fixed
+# vector fails at shorter lengths than attention does, and it fails more often the longer the
+# sequence is.
 #
 # **Evidence.** Compare with your guess: with 64 numbers most copies are wrong from 8 symbols on
 # (also with the seeds 1 and 2). Although ρ falls gently with length, the share of whole copies that
 # are right (left panel) falls off a cliff. ρ^(n+1) predicts that share within a few percentage
 # points, as if each symbol were lost independently.
 #
-# How much does the size of the vector matter? With 32 numbers, and as many parameters, most copies
-# are wrong from 6 symbols on. At 6 to 8 symbols about one whole copy in seven is right with 32
-# numbers, and every second one with 64. So size matters by itself, but twice the epochs help as
-# much as twice the numbers (question 3).
+# How much does the size of the vector matter? With 32 numbers, in a model with nearly as many
+# parameters as before, most copies are wrong from 6 symbols on. At 6 to 8 symbols about one whole
+# copy in seven is right with 32 numbers, and every second one with 64. So size matters by itself,
+# but twice the epochs help as much as twice the numbers (question 3).
 #
 # Attention makes almost no errors at any length that it was trained on. Bahdanau et al. (2015,
 # figure 2) found the same two shapes for sentences: without attention the curve falls with length,
@@ -775,7 +779,7 @@ show(figure, "05_by_length")
 #
 # To the right of the dotted line are lengths that did not occur in training. There attention makes
 # errors as well, and how many depends on the seed (question 7). The decoder computes where to
-# attend next from its state, and this state never had to count that far.
+# attend next from its state. Perhaps this state fails because it never had to count that far.
 #
 # And which part of a copy survives? The right panel shows that the beginning survives best,
 # although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being

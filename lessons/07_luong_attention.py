@@ -73,12 +73,12 @@ np.set_printoptions(precision=3, suppress=True)
 # | C, W_h | (N, K), (H, K) | parameters of the layer that makes s̃_t |
 # | W_a, U_a, v_a | | parameters of a score, with shapes that depend on the score |
 # | p, D | | centre of a window, and how far the window extends to each side |
-# | r | | what goes into a tanh: in the decoder's step, and in the prediction of p |
+# | r | | the sum inside a tanh, in the decoder's step and in the prediction of p |
 #
 # D is the window's letter in the paper, so the length of an annotation, which was D in lesson 06,
-# is N here. Some functions below are also the solutions of exercises, so their code uses the
-# letters of the exercises: `h` is s_t, and `dk` is dr. (In their texts, the exercises also write
-# m_s for h_j, and h̃_t for s̃_t.)
+# is N here. Some functions below double as solutions to exercises, so their code uses the letters
+# of the exercises: there `h` is the state s_t (not an annotation h_j), and `dk` is dr (not the
+# gradient of a key). (In their texts, the exercises also write m_s for h_j, and h̃_t for s̃_t.)
 #
 # The diagram shows the four lines. Its dashed arrow is input feeding, the last part of the
 # derivation.
@@ -167,14 +167,14 @@ def check_gradient(name, ours, loss, array):
 
 
 def check_intermediate(name, ours):
-    """The same for an intermediate: L moves it without moving what it was computed from."""
+    """The same for an intermediate: L adds `by` to it, and leaves what it comes from unchanged."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
 
 # %% [markdown]
-# Let u = c C + s W_h be the sum inside the tanh. Then s̃ = tanh(u), u itself, and c = α M give one
-# gradient each:
+# Let u = c C + s W_h be the sum inside the tanh. Then each of the three lines s̃ = tanh(u), u = c C
+# + s W_h and c = α M gives one gradient:
 #
 #     du = ds̃ ∘ (1 − s̃²)      dc = du Cᵀ      dα_j = h_j · dc
 #
@@ -302,8 +302,8 @@ print(check(concat, concat_backward, s, M, *concat_weights))
 # ### How a bug looks
 #
 # `averaged` is `concat_backward` with one wrong line, which takes a mean where a sum belongs. Do
-# not look for it in the code yet. Read in the report which gradients are right and which are wrong,
-# and infer the wrong line from that.
+# not look for it in the code yet. Read in the report which gradients are right and which are wrong.
+# Can you infer the wrong line from that, before the report names it?
 
 
 # %%
@@ -320,9 +320,9 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 # %% [markdown]
 # The gradients of `input[0]` (s) and `input[2]` (W_a) are wrong, and those of M, U_a and v_a are
 # right. The gradients of M and U_a are computed from da, so da must be right. The wrong line must
-# be one that only the gradients of s and W_a use, and that is `total`. Both are too small by the
-# same factor, the number of words, because a mean divides by it. But s was used with every word, so
-# its gradients must *add up*.
+# be one that only the gradients of s and W_a use, and that is `total`. Both wrong gradients are too
+# small by the same factor, the number of words, because a mean divides by it. But s was used with
+# every word, so its gradients must *add up*.
 #
 # ## Location: a score that reads no word
 #
@@ -490,7 +490,7 @@ show(figure, "07_pull")
 
 # %% [markdown]
 # Position 3 pulls hardest. Position 5 has a large dα too, but it is outside the window, has no
-# weight, and so cannot pull. Until here p was given. In the model it is computed from the state:
+# weight, and so cannot pull. So far p was given. In the model it is computed from the state:
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
@@ -569,7 +569,8 @@ print("local-p: context, weights and all gradients are equal to the library's")
 #
 # A gradient is the slope on one side of the jump and does not see the jump, but a central
 # difference measures across it. So the check needs a p for which no word is at an edge. For all
-# other p the weights are smooth. To see both, we move p to the right in small steps:
+# other p the weights are smooth. To see the jumps and the smooth stretches between them, we move p
+# to the right in small steps:
 
 # %%
 centres = np.linspace(1.201, 3.801, 1301)
@@ -591,7 +592,7 @@ for j in positions:
 for edge in (2, 3):
     ax.axvline(edge, color="0.7", linewidth=1, linestyle=":")
 ax.set(xlabel="p, the centre of the window (positions)", ylabel="weight α",
-       title=f"local-p: smooth, but at an edge the weights jump by {jumps.max():.2f} in all")
+       title=f"local-p: smooth, but at an edge the weights jump by {jumps.max():.2f} in total")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "07_edge")
 
@@ -606,8 +607,8 @@ show(ax, "07_edge")
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
 # At the start, s̃_0 = 0. (This decoder is lesson 02's **Elman cell**, which takes the tanh of one
-# sum. In practice it is a GRU or an LSTM.) In the backward pass s̃_t has two uses, its own word and
-# the next step, so it gets two terms:
+# sum. In practice one uses a GRU or an LSTM in its place.) In the backward pass s̃_t has two uses,
+# its own word and the next step, so it gets two terms:
 #
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ
 #
@@ -697,9 +698,10 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 #
 # ## The whole decoder next to the library's
 #
-# Is it the same decoder as the library's? `LuongTranslator` has one like ours, with any score and
-# window. `check_same_decoder` gives both the same parameters, and the same first state and
-# annotations for two sentences. It compares s̃, α and the gradients of all six parameters.
+# Is it the same decoder as the library's? The library's `LuongTranslator` contains a decoder like
+# ours, except that it accepts any score and window. `check_same_decoder` gives both the same
+# parameters, and the same first state and annotations for two sentences. It compares s̃, α and the
+# gradients of all six parameters.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
@@ -795,10 +797,11 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # An explanation is cheap as long as it *forbids* nothing. What does this one forbid? Let the
 # encoder read forward only. Then the annotation of *blue* cannot contain information about
 # *student*, which comes later. So if the explanation is right, location can no longer write the
-# noun while it attends to the adjective: it must move much of the weight to the noun or to later
-# words. For the adjective nothing has to move, because the annotation of *student* still contains
-# information about *blue*. Before you run the test, guess: for how many of the nouns will the
-# largest weight move to the noun?
+# noun while it attends to the adjective: it must move much of the weight to the noun, or to later
+# words, whose annotations were made after the encoder had read the noun. For the adjective nothing
+# has to move, because the annotation of *student* still contains information about *blue*. Before
+# you run the test, guess: for what share of the swapped nouns will the largest weight now be on the
+# noun itself?
 
 
 # %% tags=["training"]
@@ -856,10 +859,10 @@ show(figure, "07_forward_only")
 # Compare the rows of *étudiant* in the two heatmaps. The explanation has passed a test that it
 # could have failed: for most nouns the largest weight moved to the noun, and for the adjectives it
 # did not move. (Five seeds give the same result: question 7.) What about the nouns for which it did
-# not move? At least 0.41 of the weight is on the noun and later words, and the encoder had read the
-# noun when it made these annotations. With both directions this sum can be as small as 0.01. (Over
-# all links, not only swaps, location points *worse* with the forward-only encoder. Question 7
-# measures that, too.)
+# not move? There, too, at least 0.41 of the weight is on the noun and later words. The encoder had
+# read the noun by the time it made the annotations of all these words, so the explanation holds for
+# them as well. With both directions this sum can be as small as 0.01. (Over all links, not only
+# swaps, location points *worse* with the forward-only encoder. Question 7 measures that, too.)
 #
 # Remember two things. A heatmap that points at the wrong words does not prove that the translator
 # is bad. And a good translation does not prove that its heatmap shows how it was made. (Location
@@ -937,7 +940,7 @@ for name, perplexity in RECORDED.items():
 # ## Questions
 #
 # 1. Let the backward pass of each of the four scores return 0 for the state's gradient, as if the
-#    framework's `detach` had been called on the state. Which term is lost, and which gradients does
+#    state had been detached (`detach` in PyTorch). Which term is lost, and which gradients does
 #    the check call wrong? Then leave out only the term de M in local-p: which gradients are wrong
 #    there?
 # 2. Double s_t and all annotations. How do dot's weights change? Can general prevent that change?

@@ -69,8 +69,8 @@ np.set_printoptions(precision=3, suppress=True)
 # solutions of exercises, so their code writes E for e, like the exercises. In their texts, the
 # exercises also write h for `heads`, and d for the number of columns of q.)
 #
-# The first figure gives each of two words its three vectors, from random matrices, and compares
-# each query with each key. The second shows the whole computation.
+# In the first figure, random matrices turn each of two words into a query, a key and a value, and
+# each query is compared with each key. The second shows the whole computation.
 
 # %%
 x = np.array([[1.0, 0.2, -0.5, 0.4],
@@ -275,10 +275,10 @@ def undivided(dY, dA, cache):
 report = caught(check, undivided)
 
 # %% [markdown]
-# Only dv is right, because only its line does not contain the scale. For q and k the report names
+# Only dv is right, because its line is the only one without the scale. For q and k the report names
 # the wrong lines, calls the mistake a factor, and shows the wrong and the right value of one
-# element. Divide the wrong value by the right one. Do you recognize the quotient, given that
-# d_k = 6? It is √d_k, because the factor that is missing is `scale` = 1 / √d_k.
+# element. Divide the wrong value by the right one. Do you recognize the quotient, given that d_k =
+# 6? It is √d_k, because the factor that is missing is `scale` = 1 / √d_k.
 #
 # ## Why divide by √d_k?
 #
@@ -346,7 +346,7 @@ for number, (name, values) in enumerate(medians.items()):
               marker=plotting.MARKERS[number])
 ax.minorticks_off()
 ax.set(xlabel="d_k, the size of queries and keys", ylabel="median of ‖∂α/∂q‖",
-       title=f"Undivided: {ratio:.1f} times the gradient at d_k = 16, almost none at {WIDTHS[-1]}")
+       title=f"Not divided: {ratio:.1f} times as large at d_k = 16, almost 0 at {WIDTHS[-1]}")
 ax.set_xticks(WIDTHS, WIDTHS)
 ax.legend(loc="lower left")
 show(ax, "08_gradient")
@@ -402,11 +402,11 @@ print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
 # %% [markdown]
 # ## Many heads
 #
-# One softmax can attend to one thing at a time, or to an average of two. How can a layer attend to
-# several things at once? We cut q, k and v into `heads` blocks of d_k columns each; together they
-# have d = `heads` · d_k columns. Each block is a head, which attends by itself and divides by √d_k,
-# the root of its own number of columns. Then the results of the heads are put side by side again,
-# and W_o mixes them. First in code that is easy to read, with slices and a loop:
+# One softmax can pick out one thing at a time, or blend several into an average. How can a layer
+# attend to several things at once? We cut q, k and v into `heads` blocks of d_k columns each;
+# together they have d = `heads` · d_k columns. Each block is a head, which attends by itself and
+# divides by √d_k, the root of its own number of columns. Then the results of the heads are put side
+# by side again, and W_o mixes them. First in code that is easy to read, with slices and a loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -603,9 +603,9 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 #
 # (You may skip `create`. It rescales q and k so that the scores have a given variance w at the
 # start. The variances of q and k are measured on the untrained states of 500 pairs. For divided
-# scores, q · k / √d_k, each is set to √w, so the standard deviations are w to the power 1/4.
-# Undivided scores of the same q and k have d_k times the variance, so for them w is replaced by
-# w / d_k.)
+# scores, q · k / √d_k, the variance of q and the variance of k are each set to √w, so their
+# standard deviations are w to the power 1/4. Undivided scores of the same q and k have d_k times
+# the variance, so for them w is replaced by w / d_k.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -670,8 +670,9 @@ def trained_curve(name, seed):
     start = f"variance {variance_of_scores(translator):4.1f}, largest α {largest(translator):.2f}"
     curve = train(translator, seed)
     points = metrics.pointing_accuracy(translator.attend(test), test)
-    print(f"  {name:<24}  before: {start}; after: {largest(translator):.2f}, for "
-          f"{points:.0%} on the right word, perplexity {curve[-1]:.2f}", flush=True)
+    print(f"  {name:<24}  seed {seed}, before: {start}; after: largest α "
+          f"{largest(translator):.2f}, on the right word for {points:.0%} of the links, "
+          f"perplexity {curve[-1]:.2f}", flush=True)
     return curve
 
 
@@ -709,15 +710,15 @@ show(ax, "08_start")
 #
 # What is wrong with a large start, then? Compare the largest α before and after training. After
 # training it is close to 1 in all four models, because a translator *learns* a nearly one-hot
-# softmax on this task. But in the two models that start with variance 16 it is about 0.7 already
-# before training, on words that are random. These models must undo that before they can learn where
-# to attend.
+# softmax on this task. But in the two models that start with variance 16, the largest α is about
+# 0.7 even before training, and it falls on an arbitrary word. These models must undo that before
+# they can learn where to attend.
 #
-# Two questions remain, which you can answer by experiment. Is it the sharp start that does the
-# harm, or the larger matrices W_q and W_k, because they change more slowly (question 3)? And is the
-# start all that matters at d_k = 256, where the gradient does vanish (question 5)? One effect of
-# the division is certain: if q and k have variance 1, no weight is close to 1 at the start,
-# whatever d_k is.
+# Two questions remain, which you can answer by experiment. Does the harm come from the sharp start,
+# or from the larger matrices W_q and W_k, which change more slowly in proportion to their size
+# (question 3)? And is the start all that matters at d_k = 256, where the gradient does vanish
+# (question 5)? One effect of the division is certain: if q and k have variance 1, no weight is
+# close to 1 at the start, whatever d_k is.
 #
 # Should you always divide, then? In lesson 07's decoder, dot has no matrices W_q and W_k: the query
 # is the state itself. The package has records of this decoder with and without the division
@@ -757,7 +758,7 @@ for rows, mine in zip(by_library, weights.mean(1)):
 
 # %% tags=["training"]
 def negation(weights):
-    """The share of ne and pas with the largest weight on not."""
+    """The share of the target words ne and pas that have their largest weight on "not"."""
     hits = [rows[t, :-1].argmax() == j for rows, one in zip(weights, test)
             for j, t in phenomena(one)["negation"]]
     return np.mean(hits)
@@ -786,8 +787,8 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # *pas*, the right word is *not*. Head 1 nearly always has its largest weight there, head 2 only
 # about half of the time, and the other two hardly ever. In the mean of all four, the largest weight
 # is on *not* far less often than in head 1. So the mean hides what one head knows, and the mean is
-# what a heatmap of the layer shows. Look at the heads one by one, because which head it is depends
-# on the seed.
+# what a heatmap of the layer shows. So look at the heads one by one: which of them knows *not*
+# depends on the seed.
 
 # %% [markdown]
 # ## What others call it

@@ -699,7 +699,8 @@ for name, seeds in WIKITEXT.items():
 #    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine of their G. First show that
 #    the mean cosine of two roles can be 0 while their overlap is 1: take two states of 2 numbers
 #    each, and invent the gradients that both roles have in them. Then measure the overlaps in the
-#    trained vectors of 8 and 16. In the vector of 16, which role shares hardly any direction with the others?
+#    trained vectors of 8 and 16. In the vector of 16, which role shares hardly any direction with
+#    the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict

@@ -75,9 +75,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | symbol | shape | what it is |
 # |---|---|---|
 # | q | (Q,) | the query: the decoder's state |
-# | h_j, all of them H | (D,), (S, D) | annotations of the source words |
-# | k_j, all of them K | (Q,), (S, Q) | keys: the words' places on the map |
-# | u_j, all of them U | (Q,), (S, Q) | q − k_j: the way from the word to the query |
+# | h_j; as rows of H | (D,), (S, D) | annotations of the source words |
+# | k_j; as rows of K | (Q,), (S, Q) | keys: the words' places on the map |
+# | u_j; as rows of U | (Q,), (S, Q) | q − k_j: the way from the word to the query |
 # | d_j, e_j, α_j | | squared distance, score, weight |
 # | W, s | (D, Q), (1,) | parameters |
 
@@ -195,7 +195,7 @@ def L(e=0, d=0, U=0):
 
 
 def check_gradient(name, ours, loss, array):
-    """Compare our gradient of the array with the central difference of loss(), which reads it."""
+    """Compare our gradient of `array` with central differences of loss(), which reads it."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name:<3} {ours.ravel()}   central difference: {numeric.ravel()}")
@@ -267,11 +267,11 @@ for j, word in enumerate(words):
           f"{by_length[j]:.3f}")
 product = by_product * by_length
 assert np.allclose(product / product.sum(), alpha)
-print("this α times this factor, normalised, is the weight by nearness")
+print("for each word, α times factor, normalised over the words, is its weight by nearness")
 
 # %% [markdown]
-# So nearness is general with one more factor per word. The question is not whether distance works,
-# but what this factor adds to general.
+# So nearness is the score *general* with one more factor per word. The question is not whether
+# distance works, but what this factor adds to general.
 #
 # ## The class
 #
@@ -418,8 +418,8 @@ assert code == 0
 # We measure three things on the test sentences. The names are those of the output and the figure.
 #
 # - *exactly right*: the share of sentences that are translated without a single mistake
-# - *points right*: the share of sure links at which attention points, so the linked source word has
-#   the largest weight (`</s>` is not counted)
+# - *points right*: the share of sure links (pairs of words that the data marks as certain) for which
+#   attention gives the linked source word the largest weight (`</s>` is not counted)
 # - *largest weight*: the mean of the largest weight of each target word, which says how sharp the
 #   attention is
 #
@@ -506,7 +506,8 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # Explanations are cheap, but this one can be tested. By how much does the largest score usually
 # lead the second largest? And how large a lead would the bound allow? If the bound is what keeps
 # additive soft, the two numbers must be close to each other. Guess whether they are. (We compute
-# the difference of two scores from the weights: it is the logarithm of their ratio.)
+# the difference of two scores from their weights: it is the logarithm of the ratio of the two
+# weights.)
 
 
 # %% tags=["training"]
@@ -544,7 +545,7 @@ print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 
 # %% tags=["training"]
 def wins(what, one, other):
-    """With how many seeds the number of one score is above that of the other."""
+    """For how many seeds a measure is higher for one score than for the other."""
     pairs_of_seeds = zip(figures[what][one], figures[what][other])
     return sum(mine > theirs for mine, theirs in pairs_of_seeds)
 
@@ -560,14 +561,14 @@ exact = figures["exactly right"]
 between_seeds = max(max(numbers) - min(numbers) for numbers in exact.values())
 means = [np.mean(numbers) for numbers in exact.values()]
 orders = {tuple(np.argsort(one_each)) for one_each in itertools.product(*exact.values())}
-print(f"with only one seed for each score, {len(orders)} of the 6 orders are possible")
+print(f"exactly right: with one seed for each score, {len(orders)} of the 6 rankings can come out")
 print(f"exactly right: the means differ by {max(means) - min(means):.1%} at most, the seeds of one "
       f"score by up to {between_seeds:.1%}")
 assert max(means) - min(means) < between_seeds
 
 # %% [markdown]
 # The means of the three scores are closer together than the seeds of one score. So three seeds
-# cannot show which score translates best, and with only one seed you can report nearly any order.
+# cannot show which score translates best, and with only one seed you can report nearly any ranking.
 # In pointing, general is ahead of nearness with all three seeds. But three seeds are few: question
 # 7 adds three more.
 #
@@ -578,7 +579,7 @@ assert max(means) - min(means) < between_seeds
 
 # %% tags=["training"]
 def missed(translator):
-    """{target word: how often its largest weight, </s> not counted, is not on its sure link}"""
+    """{target word: how often its largest weight (without </s>) misses its linked word}"""
     found = Counter()
     for pair, rows in zip(test, translator.attend(test)):
         places = rows[:, :len(pair.source)].argmax(1)
@@ -608,7 +609,7 @@ figure, axes = plt.subplots(1, 2, figsize=(11.5, 5.4), layout="constrained")
 for name, ax in zip(("general", "nearness"), axes):
     rows = trained[name, 3].attend([pair])[0]
     right = sum(rows[j].argmax() == i for i, j in pair.sure)
-    title = f"{name}: {right} of {len(pair.sure)} links have the largest weight"
+    title = f"{name}: {right} of {len(pair.sure)} sure links have the largest weight of their row"
     plotting.attention_heatmap(rows, source_tokens=[*pair.source, "</s>"],
                                target_tokens=[*pair.target, "</s>"], gold=pair.sure,
                                possible=pair.possible, ax=ax, title=title)
@@ -618,10 +619,10 @@ show(figure, "13_attention")
 # %% [markdown]
 # In both models the full stop has most of its weight on `</s>`, which *points right* does not
 # count. What counts is the little weight that remains: general has it on the right word, and
-# nearness does not. The second habit is that of *ne*, which in nearness looks at *do*. This link is
-# marked as possible but not as sure, so it does not count either. Neither habit seems to hurt: seed
-# 3 translates best of nearness's three seeds. So a low share of links may come from a habit, and
-# not from a mistake.
+# nearness does not. That is one habit. The other is that of *ne*, which in nearness looks at *do*.
+# This link is marked as possible but not as sure, so it does not count either. Neither habit seems
+# to hurt: seed 3 translates best of nearness's three seeds. So a low share of links may come from a
+# habit, and not from a mistake.
 #
 # Most new mechanisms end like this one. It works: its gradients are right, it translates, and it
 # points at the right words. But it is not better than what we had. If that is the result, say so.
