@@ -418,7 +418,7 @@ assert code == 0
 # We measure three things on the test sentences. The names are those of the output and the figure.
 #
 # - *exactly right*: the share of sentences that are translated without a single mistake
-# - *points right*: the share of sure links (pairs of words that the data marks as certain) for which
+# - *points right*: the share of sure links (word pairs that the data marks as certain) for which
 #   attention gives the linked source word the largest weight (`</s>` is not counted)
 # - *largest weight*: the mean of the largest weight of each target word, which says how sharp the
 #   attention is
