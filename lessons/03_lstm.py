@@ -6,17 +6,17 @@
 #
 # **Needs:** lesson 02. **Time:** 50 minutes to read, 1 minute to run.
 #
-# Lesson 02's network forgot. After 32 symbols of noise it could not say which symbol had come
-# first. On its way back in time the gradient was multiplied by one matrix after another, and almost
-# nothing of it arrived. The famous cure is the **LSTM**, long short-term memory (Hochreiter &
-# Schmidhuber 1997). Its state has a second part, the **cell state**. Each step adds to the cell
-# state instead of rewriting it. **Gates** decide what enters the cell state, what stays in it and
-# what is shown.
+# Lesson 02's network forgot: after 32 symbols of noise it could not say which symbol had come
+# first. On its way back in time the gradient was multiplied by one matrix after another, until
+# almost nothing of it was left. The famous cure is the **LSTM**, long short-term memory (Hochreiter
+# & Schmidhuber 1997). Its state has a second part, the **cell state**, and each step adds to it
+# instead of rewriting it. **Gates** decide what enters the cell state, what stays in it and what is
+# shown.
 #
 # Make two guesses now. We take the LSTM's equations, start all biases at 0, and train it on lesson
 # 02's task. Will it do better than lesson 02's network, or worse? And at the end, two networks
-# continue a text of the Bible that one of them has learnt by heart. Can you tell which one from
-# what they write?
+# continue a text of the Bible that one of them has learnt by heart. Will you be able to tell which
+# one from what they write?
 #
 # (Helper functions are in `course.py`, `lstm_parts.py` and `recurrent_parts.py`, in the same
 # folder.)
@@ -133,10 +133,10 @@ print("h_1 =", h1)
 # ## Backward
 #
 # We begin with the gradients that arrive from outside the step. The layer above and the next step
-# read h_1. The sum of what they send back is the **upstream gradient** of h_1, which we call r. The
-# next step also reads c_1, and what it sends back is the upstream gradient of c_1, which we call s.
-# The loss L = r · h_1 + s · c_1 has exactly these upstream gradients. As in lesson 02, `L(i=…)` is
-# this loss with something added to i, so that we can measure the gradient of i.
+# both read h_1, and the sum of what they send back is its **upstream gradient**, which we call r.
+# The next step also reads c_1, and sends back s, the upstream gradient of c_1. The loss
+# L = r · h_1 + s · c_1 has exactly these upstream gradients. As in lesson 02, `L(i=…)` is this loss
+# with something added to i, so that we can measure the gradient of i.
 
 # %%
 r = np.array([1.0, -2.0])
@@ -203,7 +203,7 @@ check_gradient("dc_0", dc0, L, c0)
 # multiplies the value on its way forward and the gradient on its way back: **what keeps the value
 # keeps the gradient.**
 #
-# Next come σ and tanh, which have the derivatives σ (1 − σ) and 1 − tanh²:
+# Next come σ and tanh, with the derivatives σ (1 − σ) and 1 − tanh²:
 #
 #     da_i = di ∘ i ∘ (1 − i), likewise f and o          da_g = dg ∘ (1 − g²)
 #
@@ -224,17 +224,17 @@ check_gradient("dx", da @ W.T, L, x)
 check_gradient("dh_0", da @ U.T, L, h0)
 
 # %% [markdown]
-# So there are **two paths back in time**. Path (2) is the one that lesson 02's network (Elman's
-# network) has too: each step multiplies the gradient by a matrix and by slopes of σ and tanh. Path
-# (1) is new: along c, f is the only factor. If f = 1, the gradient is passed on unchanged, step
-# after step, so the inventors called this path the **constant error carousel**.
+# So there are **two paths back in time**. Lesson 02's network (Elman's network) has path (2) as
+# well: each step multiplies the gradient by a matrix and by slopes of σ and tanh. Path (1) is new:
+# along c, f is the only factor. If f = 1, the gradient is passed on unchanged, step after step, so
+# the inventors called this path the **constant error carousel**.
 #
 # ## Many steps
 #
-# T steps need nothing new. Each step runs the equations above on B sequences at once. The forward
-# pass takes the steps in order. The backward pass takes them in reverse, and each step hands dh and
-# dc to the step before it. In the code, `dys` holds the gradient that each h_t gets from the layer
-# above, and `dstate` holds the upstream gradients of the last h and c.
+# T steps need nothing new. Each of them runs the equations above on B sequences at once. The
+# forward pass takes the steps in order, the backward pass takes them in reverse, and each step
+# hands dh and dc to the step before it. In the code, `dys` holds the gradient that each h_t gets
+# from the layer above, and `dstate` the upstream gradients of the last h and c.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start lstm`.
 
@@ -299,8 +299,8 @@ class PlainLSTM(Module):
 # %% [markdown]
 # ## Check
 #
-# We check four steps of three sequences, with sizes that all differ. In the report, `input[0]` is
-# xs, `input[1][0]` is h_0 and `input[1][1]` is c_0.
+# We check four steps of three sequences, with all sizes different. In the report, `input[0]` is xs,
+# `input[1][0]` is h_0 and `input[1][1]` is c_0.
 
 # %%
 rng = np.random.default_rng(2)
@@ -324,7 +324,7 @@ print(check(create(PlainLSTM), xs))
 
 # %% [markdown]
 # The library's LSTM computes x W for all steps in one product, and the four gates of a step in one
-# compiled loop. But its numbers must be the same as ours.
+# compiled loop, but its numbers must be the same as ours.
 
 
 # %%
@@ -375,14 +375,14 @@ four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
 # With a single step, only `input[1][1]`, the gradient of c_0, is wrong. The report names the line
-# that computes it, and says what is missing there: a local derivative. (Which one? From
-# c_1 = f ∘ c_0 + …, it is f.) With four steps everything is wrong, because each step hands its
-# error to the step before it. So if a report ever says "right: none", **shorten the sequence**. And
-# check the gradient of the first state too: with a single step, no other gradient reveals this bug.
+# that computes it, and says what is missing there: a local derivative. It is f, because
+# c_1 = f ∘ c_0 + …. With four steps everything is wrong, because each step hands its error to the
+# step before it. So if a report ever says "right: none", **shorten the sequence**. And check the
+# gradient of the first state too: with a single step, no other gradient reveals this bug.
 #
 # ## A memory by hand
 #
-# How many steps can the carousel bridge? If the forget gate gets nothing from x and h, its bias b_f
+# How many steps can the carousel bridge? If x and h add nothing to a_f, the forget gate's bias b_f
 # decides: f = σ(b_f) at every step. After k steps, the share σ(b_f)^k of the value is left, and the
 # same share of the gradient arrives k steps back. Half is left after ln ½ / ln σ(b_f) steps:
 
@@ -396,7 +396,7 @@ for bias in (0, 1, 3, 5):
 # At b_f = 0 the forget gate halves the gradient at every step. Do you want to change your first
 # guess?
 #
-# A memory needs no training. One unit is enough, if we choose its weights. It reads pairs (value,
+# A memory needs no training: one unit is enough, if we choose its weights. It reads pairs (value,
 # flag). When the flag is 1, the unit stores the value, and keeps it until the next flag, whatever
 # values come in between:
 #
@@ -440,9 +440,9 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 #
 # ## How much of the gradient arrives
 #
-# How much of the gradient arrives in a whole network, where path (2) is open as well? We take
-# untrained networks of 32 units, which read the inputs of lesson 02's recall task. They differ in
-# three ways:
+# The memory has U = 0, which closes path (2). How much of the gradient arrives in a whole network,
+# with both paths open? We take untrained networks of 32 units, which read the inputs of lesson 02's
+# recall task. They differ in three ways:
 #
 # - The cell is Elman's or an LSTM.
 # - In the LSTM, the bias of the forget gates starts at b_f = 0, 1, 3 or 5.
@@ -507,17 +507,17 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orthogonal"]
 # predicts, σ(b_f)^k. Farther back they have more, because path (2) contributes too, and with
 # b_f = 5 the gradient even grows.
 #
-# But look at the order of the curves. Elman's network with an orthogonal U is *above* the LSTMs
-# with b_f = 0 and b_f = 1. Is the cell the cause, or the start of U? Compare networks that start
-# alike. With a small U, more arrives in the LSTM with b_f = 0 than in Elman's network. With an
-# orthogonal U, more arrives in Elman's network. So the start of U matters, and not only the cell.
+# But look at the order of the curves: Elman's network with an orthogonal U is *above* the LSTMs
+# with b_f = 0 and b_f = 1. Is that due to the cell, or to the start of U? Compare networks that
+# start alike. With a small U, more arrives in the LSTM with b_f = 0 than in Elman's network. With
+# an orthogonal U, it is the other way round. So which cell is ahead depends on how U starts.
 #
 # ## Recall
 #
-# If more of the gradient arrives, does a network also learn more? The task is lesson 02's: the
-# first symbol, the **key**, is one of four, and after n symbols of noise a question mark asks for
-# it. Guessing is right a quarter of the time. Each n gets a new network and 400 training steps. For
-# each of the seven networks, write down the largest n that you think it learns.
+# If more of the gradient arrives, does a network also learn more? The task is lesson 02's. The
+# first symbol, the **key**, is one of four, so guessing is right a quarter of the time. After n
+# symbols of noise a question mark asks for the key. Each n gets a new network and 400 training
+# steps. For each of the seven networks, write down the largest n that you think it learns.
 
 # %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
@@ -530,11 +530,15 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
     accuracy[name] = right
     listed = [f"n = {n}: {one:.2f}" for n, one in zip(DISTANCES, right)]
     print(f"{name:<22} keys recalled:", "   ".join(listed), flush=True)
-# Keys recalled with the seeds 8, 9 and 10. At n = 8, U small: Elman 0.29, 1.00, 0.25; LSTM,
-# b_f = 0: 0.51, 0.54, 0.53. At n = 8, U orthogonal: Elman 1.00, 1.00, 1.00; LSTM, b_f = 0: 1.00,
-# 0.76, 1.00. At n = 16, U orthogonal in all four: Elman 0.26, 1.00, 1.00; LSTM, b_f = 0: 0.27,
-# 0.25, 0.24; b_f = 1: 0.27, 0.74, 0.24; b_f = 5: 1.00, 1.00, 1.00. At n = 32, U orthogonal,
-# b_f = 5: 1.00, 1.00, 1.00.
+# Keys recalled with the seeds 8, 9, 10 (8 is the seed of the figure):
+#                                n = 8             n = 16            n = 32
+# Elman, U small                 0.29, 1.00, 0.25  0.24, 0.26, 0.23
+# LSTM, b_f = 0, U small         0.51, 0.54, 0.53  0.24, 0.24, 0.26
+# LSTM, b_f = 5, U small                                             1.00, 1.00, 1.00
+# Elman, U orthogonal            1.00, 1.00, 1.00  0.26, 1.00, 1.00
+# LSTM, b_f = 0, U orthogonal    1.00, 0.76, 1.00  0.27, 0.25, 0.24
+# LSTM, b_f = 1, U orthogonal                      0.27, 0.74, 0.24
+# LSTM, b_f = 5, U orthogonal                      1.00, 1.00, 1.00  1.00, 1.00, 1.00
 
 # %% tags=["training"]
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
@@ -549,58 +553,56 @@ assert learnt["LSTM, b_f = 0, U orth."] <= learnt["Elman, U orthogonal"]
 assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 
 # %% [markdown]
-# Each row of the figure is a network, and each column is a distance n. The upper number of a field,
-# and its colour, is the share of keys recalled. We call a distance learnt if this share is more
-# than 0.9. Let us compare networks that differ in one thing only.
+# Each row of the figure is a network, and each column is a distance n. The upper number in a box is
+# the share of keys recalled, and gives the box its colour. Above 0.9, we call the distance learnt.
+# Three comparisons tell the story, each between networks that differ in one thing only.
 #
 # *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys, and Elman's network with
-# an orthogonal U recalls all of them. It would be easy to call the LSTM worse. But with an
-# orthogonal U, the LSTM recalls all of them, too. So the start of U made the difference, not the
-# cell.
+# an orthogonal U recalls all of them. It would be easy to blame the LSTM. But give it an orthogonal
+# U, and it recalls all of them too. It was the start that made the difference, not the cell.
 #
-# *The cell, with equal starts.* The figure shows one seed. This table counts how many of three
-# seeds learn the distance:
+# *The cell.* Which cell learns more, if both start alike? One seed, as in the figure, is too few to
+# say. This table counts how many of three seeds learn the distance:
 #
 # | | n = 8 | n = 16 |
 # |---|---|---|
 # | Elman, U small | 1 | 0 |
 # | LSTM, b_f = 0, U small | 0 | 0 |
-# | Elman, U orthogonal | 3 | 2 (it fails with the figure's seed) |
+# | Elman, U orthogonal | 3 | 2 |
 # | LSTM, b_f = 0, U orthogonal | 2 | 0 |
 #
 # That settles your first guess. With all biases at 0, the LSTM is *no better* than Elman's network,
 # and with an orthogonal U it is worse.
 #
-# *The bias, with everything else equal.* With b_f = 5 the LSTM recalls keys over 32 symbols, which
-# no other network in the figure does. (In the figure its U is small. With b_f = 5 and an orthogonal
-# U, which the figure does not show, it recalls keys over 32 symbols with all three seeds.) So the
-# gates alone are not a cure. What helps is a forget gate that starts open, as Gers et al. advised
-# in 2000. (Question 5 repeats the figure with other seeds.)
+# *The bias.* With b_f = 5 instead of 0, the LSTM recalls keys over 32 symbols, which no other
+# network in the figure does. All three seeds learn this distance, whether U starts small or
+# orthogonal. So what cures forgetting is not that there are gates, but that the forget gate *starts
+# open*, as Gers et al. advised in 2000. (Question 5 repeats the figure with other seeds.)
 #
-# The lower number of a field is the share of the gradient that arrives, before training, at the
-# state that has just read the key. Does this share predict what is learnt? Among the LSTMs with a
-# small U it does: with a larger b_f, more of the gradient arrives, and larger distances are learnt.
-# But there are exceptions. Elman's network with a small U learns n = 4 although only 3.7e-03
-# arrives. (Training changes the weights, and this share with them.) And with b_f = 3, more than
-# half arrives at n = 32, but that network still guesses. So it is not enough that the gradient of
-# the key arrives. Perhaps it must also stand out among the gradients of the 32 symbols that do not
-# matter. (We have not tested that.)
+# The lower number in a box is the share of the gradient that arrives, before training, at the state
+# that has just read the key. Does this share predict what is learnt? Among the LSTMs with a small U
+# it does: the larger b_f is, the more of the gradient arrives, and the larger are the distances
+# learnt. But Elman's network with a small U learns n = 4 although only 3.7e-03 arrives at first.
+# Training changes the weights, and this share with them. And with b_f = 3, more than half arrives
+# at n = 32, but that network still guesses. So it is not enough that the gradient of the key
+# arrives. Perhaps it must also stand out among the gradients of the 32 symbols that do not matter,
+# but we have not tested that.
 #
 # ## Dropout, but not along time
 #
 # A network that remembers can learn its text by heart, word by word. This is **overfitting**, and
 # **dropout**, D, works against it (Srivastava et al. 2014). In training, D sets each number to zero
-# with probability p, so that a network cannot rely on any single unit. It divides the others by
-# 1 − p, which keeps the expected value of each. *Where* does dropout belong? On the connections
-# that lead upwards, from layer to layer, and on no others (Zaremba et al. 2014, section 3.2):
+# with probability p, so that a network cannot rely on any single unit, and divides the rest by
+# 1 − p, which keeps the expected value of each. *Where* does dropout belong? Only on the
+# connections that lead upwards, from layer to layer (Zaremba et al. 2014, section 3.2):
 #
 #     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
 #     a softmax above it reads       D(h_t), and so does a second layer
 #
 # With one layer, what is stored about a word passes through D twice, once on the way in and once on
 # the way out, no matter how long it is stored. If D were applied to c at every step, the stored
-# word would pass through D 32 times in 32 steps, until little of the word was left. (Question 7
-# tries this.)
+# word would pass through D 32 times in 32 steps, until little of it was left. (Question 7 tries
+# this.)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
@@ -611,11 +613,11 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # text and on other parts of the Bible, the held-out text.
 #
 # There is one trap. A word that occurs only once in the training text, or never, becomes `<unk>`,
-# unknown. This word is so frequent that it would be the easiest of all to guess, so the models only
-# read it, and never predict it. So `<unk>` is left out of the perplexity, and that leaves out far
-# more words of the held-out text than of the training text. The words that remain are common ones,
-# easier to guess even for a model that only counts words. So the held-out curve will begin *below*
-# the training curve.
+# unknown. `<unk>` is so frequent that it would be the easiest word of all to guess, so the models
+# only read it and never predict it, and the perplexity leaves it out. That removes far more words
+# from the held-out text than from the training text. The words that remain in it are common ones,
+# easier to guess even for a model that only counts words. This is why the held-out curve will begin
+# *below* the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -623,7 +625,7 @@ vocabulary, ids, others = bible_words(10_000, 8_000)
 learn = known_words(ids)
 held_out = known_words(others)
 for name, text in (("training text", ids), ("held-out text", others)):
-    print(f"{name}: {(text == UNK).mean():.1%} of the words are <unk>; on the others, a model "
+    print(f"{name}: {(text == UNK).mean():.1%} of the words are <unk>; on the rest, a model "
           f"that only counts words reaches a perplexity of {count_perplexity(text, ids):.0f}")
 
 
@@ -679,8 +681,8 @@ assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 # %% [markdown]
 # Without dropout (left), the held-out perplexity rises after four epochs, and ends at more than one
 # and a half times its best value. All the while, the model gets better on its own training text,
-# until it predicts 59 % of the next words. That is *by heart*: what it learnt after the fourth
-# epoch was this text, not English. With dropout (right), the model predicts only 45 % of its own
+# until it predicts 59 % of the next words. That is learning *by heart*: after the fourth epoch it
+# learnt this text, not English. With dropout (right), the model predicts only 45 % of its own
 # text, but more of the held-out text. The held-out perplexity falls lower, and then hardly rises.
 # (Question 6 repeats this with three seeds.)
 #
@@ -694,14 +696,14 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
     print(f"{name}: ", recite(models[p], vocabulary, ids[:5], 29))
 
 # %% [markdown]
-# Model B does. It was trained without dropout. But you can hardly tell, because neither model
-# recites the text. A model that predicts 59 % of the next words soon writes a wrong one, which
-# leads away from the text. From there, both go on in phrases of the Bible, and sound alike. What
-# they write does not tell them apart; only a measurement does. On its training text, B is ahead. On
-# a text that neither has seen, A is.
+# Model B does: it was trained without dropout. But you can hardly tell, because neither model
+# recites the text. Even a model that predicts 59 % of the next words soon writes a wrong one, which
+# leads away from the text. From there, both go on in phrases of the Bible, and sound alike. Only a
+# measurement tells them apart: B is ahead on its training text, and A on a text that neither has
+# seen.
 #
-# What helped in this lesson was a forget gate that starts open. Lesson 04 asks next: can fewer
-# gates, and no cell state, do the same?
+# What cured forgetting in this lesson was a forget gate that starts open. Can a cell with fewer
+# gates, and no cell state, do the same? That is the question of lesson 04.
 
 # %% [markdown]
 # ## What others call it
