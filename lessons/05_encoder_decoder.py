@@ -40,9 +40,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One vector
 #
-# Where do encoder and decoder meet? The source is x_1 … x_S and the target y_1 … y_T. Both end with
-# `</s>`, and y_0 is `<s>`, which the decoder reads before its first word. In the diagram, every
-# path from the encoder to the decoder leads through the box of c.
+# The source is x_1 … x_S and the target y_1 … y_T. Both end with `</s>`, and y_0 is `<s>`, which
+# the decoder reads before its first word. In the diagram, every path from the encoder to the
+# decoder leads through c.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -76,11 +76,11 @@ show(plotting.diagram(boxes, arrows, title="Everything that the source says goes
 # %% [markdown]
 # ## Forward
 #
-# What does the model compute? We begin with a version that is small enough for a pencil. Every
-# state is *one* number, and both networks have Elman's cell (lesson 02), with the recurrent weights
-# u and v. The source has three words, each already turned into a number x_j. The decoder writes two
-# words, and the loss is simply g_1 s_1 + g_2 s_2, with two given numbers g_1 and g_2. The number w
-# plays the role of the matrix W_s, and k that of C. (C_o comes later.)
+# We begin with a version that is small enough for a pencil. Every state is *one* number, and both
+# networks have Elman's cell (lesson 02), with the recurrent weights u and v. The source has three
+# words, each already turned into a number x_j. The decoder writes two words, and the loss is simply
+# g_1 s_1 + g_2 s_2, with two given numbers g_1 and g_2. The number w plays the role of the matrix
+# W_s, and k that of C. (C_o comes later.)
 #
 #     h_j = tanh(x_j + u h_{j−1})         h_0 = 0
 #     c   = h_3
@@ -121,9 +121,9 @@ print(f"  c = {c:.3f}   L = {L:.3f}")
 # ## Backward
 #
 # How does L change with each state? We go from the last word to the first, and each use of a state
-# adds one term to its gradient. s_2 is used once, in the loss. s_1 is used twice, in the loss and
-# by s_2. But c is used *three* times, by s_2, s_1 and s_0, because every step of the decoder reads
-# it. Let da_i = ds_i (1 − s_i²) be the gradient before the tanh. Then:
+# adds one term to its gradient. s_2 is used once, in the loss, and s_1 twice, in the loss and by
+# s_2. But c is used *three* times, by s_2, s_1 and s_0, because every step of the decoder reads it.
+# Let da_i = ds_i (1 − s_i²) be the gradient of the number inside the tanh. Then:
 #
 #     ds_2 = g_2
 #     ds_1 = g_1 + v da_2
@@ -181,11 +181,11 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 #
 # ## The whole model
 #
-# What changes when these numbers become vectors and matrices? The path of the gradient stays the
-# same, but two parts are new. The cell is lesson 04's GRU, and before the softmax there is one more
-# layer, the **deep output**, which combines the decoder's state, the previous word, and c. It ends
-# in **maxout**, which keeps the larger number of each pair. Like tanh, maxout makes the layer
-# nonlinear. Unlike tanh, it passes the whole gradient to the number that it keeps.
+# When these numbers become vectors and matrices, the path of the gradient stays the same, but two
+# parts are new. The cell is lesson 04's GRU, and before the softmax there is one more layer, the
+# **deep output**, which combines the decoder's state, the previous word, and c. It ends in
+# **maxout**, which keeps the larger number of each pair. Like tanh, maxout makes the layer
+# nonlinear, but unlike tanh, it passes the whole gradient to the number that it keeps.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
@@ -290,8 +290,8 @@ def read_out_backward(cache, model, grads):
 # the only connection between the two halves.
 #
 # The backward pass of one target word is a separate function, `word_backward`, so that we can plant
-# a bug in it later. It adds the gradients of the parameters to `grads`. It also receives dc, adds
-# the terms of its word, and hands the sum on to the word before.
+# a bug in it later. It adds the gradients of the parameters to `grads`, adds the terms of its word
+# to the dc that it receives, and hands the sum on to the word before.
 
 
 # %% tags=["plain"]
@@ -382,9 +382,9 @@ print(check(word_backward))
 # %% [markdown]
 # ## The same as the library
 #
-# Does the library compute the same? It works on batches, with compiled kernels. It treats the fixed
-# vector as an attention, one that always attends to the last word (`attention/fixed.py`). Lesson 06
-# will put another attention in its place.
+# The library works on batches, with compiled kernels. It treats the fixed vector as an attention
+# that always attends to the last word (`attention/fixed.py`), and lesson 06 will put another
+# attention in its place. But its loss and its gradients must be the same as ours.
 
 # %%
 L, cache = forward(source, target, model)
@@ -400,10 +400,9 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradient
 # %% [markdown]
 # ### How a bug looks
 #
-# How would you notice a mistake in dc? Every word uses c, so dc is a sum over the words. A common
-# mistake is to write `=` in place of `+=`: then each word *sets* dc and erases what was there. The
-# backward pass starts at the last word, so the terms of the later words are lost. Which gradients
-# will be correct even so?
+# Every word uses c, so dc is a sum over the words. A common mistake is to write `=` in place of
+# `+=`: then each word *sets* dc and erases what was there. The backward pass starts at the last
+# word, so the terms of the later words are lost. Which gradients will be correct even so?
 
 
 # %%
@@ -423,10 +422,9 @@ def overwriting(ds, dc, write, c, model, grads):
 report = caught(check, overwriting)
 
 # %% [markdown]
-# The gradients of all the decoder's parameters are correct, including W_s and b_s, because none of
-# them is computed from dc. The gradients of all the encoder's parameters are wrong, because every
-# one of them is computed from dc. So the mistake is in dc, where the two halves meet, and that is
-# where the report points.
+# All gradients of the decoder's parameters are correct, including W_s and b_s, because none of them
+# is computed from dc. All gradients of the encoder's parameters are wrong, because every one of
+# them is. So the mistake is in dc, where the two halves meet, and that is where the report points.
 #
 # Do the later words reach the encoder at all, then? They do, by a detour. Their gradients come back
 # along the decoder's states to s_1, and from there they reach dc in two ways. One is C in the
@@ -467,14 +465,15 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "05_heard")
 
 # %% [markdown]
-# Even with the bug, the first word counts fully. The later a word comes, the less it counts.
-# Nothing crashes and every shape is right, so without a check the model would just look like a
+# Even with the bug, the first word counts fully. The later a word comes, the less it counts. And
+# because nothing crashes and every shape is right, without a check the model would just look like a
 # mediocre idea.
 #
 # ## What reaches the first word
 #
-# How much of dc reaches the first word? We begin with a GRU that has not learnt anything. The
-# **Jacobian** of its step, the matrix of all derivatives of h' with respect to h, is
+# In the pencil model, most of dc was lost in two steps. How much is left after eleven, in a GRU
+# that has not learnt anything? The **Jacobian** of its step, the matrix of all derivatives of h'
+# with respect to h, is
 #
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
@@ -505,9 +504,9 @@ print("computed, eleven steps: ×", np.array(factors))
 print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# So in eleven steps nearly everything is lost. A sequence of twelve words has thirteen states,
-# because of the `</s>`. So eleven steps back from the last state lead only to the second word, and
-# the first gets even less.
+# So in eleven steps nearly everything is lost. And because of the `</s>`, a sequence of twelve
+# words has thirteen states. Eleven steps back from the last of them lead only to the second word,
+# and the first gets even less.
 #
 # Does this derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy: one with a fixed vector of 64 numbers, one with 32, and one with
@@ -588,7 +587,8 @@ for name in SETTINGS:
 before = norms["fixed vector, 64", "before training"]
 after = norms["fixed vector, 64", "after one epoch"]
 factors = before[:-1] / before[1:]
-print("fixed vector, 64, gradient of the first word to that of the last:")
+print("fixed vector, 64: the first word's gradient, compared with the last one's")
+# the computed × 0.57 is not among these factors: it is the step from </s> to the last word
 print(f"before training: 1 to {before[-1] / before[0]:.0f}; each step towards the first word × "
       f"{factors.min():.2f} to × {factors.max():.2f}")
 print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
@@ -624,9 +624,8 @@ show(figure, "05_gradient")
 # %% [markdown]
 # Each curve shows how the gradient is shared among the twelve positions. Before training everything
 # is as derived: with the fixed vector the first word gets very little, while with attention all
-# words get nearly the same. (The first computed factor, × 0.57, has no place in this curve. It
-# belongs to the step from `</s>` back to the last word, and the curve begins at the last word.) But
-# one epoch reverses the curve of the fixed vector! The model has learnt two things.
+# words get nearly the same. But one epoch reverses the curve of the fixed vector! The model has
+# learnt two things.
 #
 # First, less is lost on the way back: half of dc reaches h_1. It is tempting to say that the update
 # gates carry it, as they were invented to do. Question 8 tests that.
@@ -636,7 +635,7 @@ show(figure, "05_gradient")
 # takes in the new word, and a full one keeps what it has. But a word that hardly enters the state
 # gets hardly any gradient either, and these are the late words. That is why the curve is reversed:
 # the gradient of the *state* still falls towards the first word, but that of the *word* does not.
-# (Attention's curve is also highest at the first word. Its encoder consists of GRUs too, so its
+# (Attention's curve is also highest at the first word. Its encoder is made of GRUs too, so its
 # gates can learn the same.)
 #
 # So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
@@ -644,9 +643,9 @@ show(figure, "05_gradient")
 #
 # ## Failing with length
 #
-# At which length do copies fail? Here is what the three models write after four epochs, for the
-# first test sequence of 4, of 8 and of 12 symbols. They take the most likely symbol each time
-# (**greedy search**). Where do the copies go wrong?
+# Here is what the three models write after four epochs, for the first test sequence of 4, of 8 and
+# of 12 symbols. They take the most likely symbol each time (**greedy search**). Where do the copies
+# go wrong?
 
 # %% tags=["training"]
 for length in (4, 8, 12):
@@ -657,9 +656,9 @@ for length in (4, 8, 12):
         print(f"  {name:<17}", *[f"{symbol:>3}" for symbol in found.target])
 
 # %% [markdown]
-# All three copy four symbols. At eight symbols both fixed vectors begin correctly and go wrong
-# after five. At twelve the one with 64 numbers begins correctly again, but the one with 32 is wrong
-# from the first symbol.
+# Attention makes no mistake here. Both fixed vectors copy four symbols. At eight they begin
+# correctly, and go wrong after five. At twelve the one with 64 numbers begins correctly again, but
+# the one with 32 is wrong from the first symbol.
 #
 # How often is a *whole* copy right? We can let the model write, and count. Or we can feed it the
 # true symbols, and see whether the true next symbol is the most likely each time. If it always is,
@@ -757,33 +756,31 @@ show(figure, "05_by_length")
 # vector fails at shorter lengths than attention does, and it fails more often the longer the
 # sequence is.
 #
-# **Evidence.** Compare with your guess: with 64 numbers most copies are wrong from 8 symbols on
-# (also with the seeds 1 and 2). Although ρ falls gently with length, the share of whole copies that
-# are right (left panel) falls off a cliff. ρ^(n+1) predicts that share within a few percentage
-# points, as if each symbol were lost independently.
+# **Evidence.** Compare with your guess: with 64 numbers, most copies are wrong from 8 symbols on,
+# with each of three seeds. The share of whole copies that are right falls off a cliff (left panel),
+# although ρ, printed above, falls gently. ρ^(n+1) predicts it within a few percentage points, as if
+# each symbol were lost independently. A gentle slope, raised to the power n + 1, is a cliff.
 #
 # How much does the size of the vector matter? With 32 numbers, in a model with nearly as many
-# parameters as before, most copies are wrong from 6 symbols on. At 6 to 8 symbols about one whole
-# copy in seven is right with 32 numbers, and every second one with 64. So size matters by itself,
-# but twice the epochs help as much as twice the numbers (question 3).
+# parameters, most copies are wrong from 6 symbols on. So size matters by itself, but so does
+# training: twice the epochs help as much as twice the numbers (question 3).
 #
 # Attention makes almost no errors at any length that it was trained on. Bahdanau et al. (2015,
 # figure 2) found the same two shapes for sentences: without attention the curve falls with length,
-# and with attention it stays level.
+# and with attention it stays level. At lengths that did not occur in training, to the right of the
+# dotted line, attention fails too, and how often depends on the seed (question 7). The decoder
+# computes from its state where to attend next. Perhaps this state fails because it never had to
+# count that far.
+#
+# Now your second guess. When a copy fails, it is the beginning that survives best (right panel),
+# although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being
+# read first, or by being *written* first? Question 5 tries both.
 #
 # **Conjecture**, which no experiment in this lesson tests. Counted in bits, the vector has enough
 # room: fourteen symbols out of 20 are 14 · log₂ 20, some 61 bits, less than one for each of 64
 # numbers. But it must store all symbols in the same numbers without mixing them up, and find each
 # one again when its turn comes. With attention a symbol stays where it was read, and the decoder
 # only has to point at it.
-#
-# To the right of the dotted line are lengths that did not occur in training. There attention makes
-# errors as well, and how many depends on the seed (question 7). The decoder computes where to
-# attend next from its state. Perhaps this state fails because it never had to count that far.
-#
-# And which part of a copy survives? The right panel shows that the beginning survives best,
-# although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being
-# read first, or by being *written* first? See question 5.
 #
 # ## Attention, or the second direction?
 #
@@ -795,8 +792,8 @@ show(figure, "05_by_length")
 # The package has records of all four (`results/claims.md`; the recipes `clauses-fixed`,
 # `fixed-two-directions`, `additive-one-direction` and `clauses-additive`). The models have 3
 # million parameters and were trained for six epochs to translate clauses of at most 12 tokens from
-# English to Spanish. The figures are BLEU (100 is best), the mean of three seeds. Guess: how much
-# is a second direction worth, without attention and with it?
+# English to Spanish. Each score is the mean BLEU of three seeds (100 is best). Guess: how much is a
+# second direction worth, without attention and with it?
 
 # %% tags=["training"]
 RECORDED = {
@@ -809,10 +806,14 @@ for name, by_encoder in RECORDED.items():
           + ", ".join(f"{encoder} {bleu}" for encoder, bleu in by_encoder.items()))
 
 # %% [markdown]
-# The second direction is worth about one point of BLEU, without attention (0.2 to 1.5 for single
-# seeds) and with it. Attention is worth eight points with either encoder. So on these clauses it is
-# attention that helps most, and only now may we say so. (Sutskever's model gained from reading the
-# source in reverse. Our fixed vector gains nothing from it: the recipe `fixed-reversed`.)
+# A second direction is worth about one point of BLEU (0.2 to 1.5 for single seeds), with attention
+# or without. Attention is worth eight points, with either encoder. Sutskever's model gained from
+# reading the source in reverse, but our fixed vector gains nothing from that (the recipe
+# `fixed-reversed`). So on these clauses it is attention that helps most, and only now may we say
+# so.
+#
+# In this lesson attention was a box that we trained and measured. But how does its decoder know
+# where to look? Lesson 06 opens the box.
 
 # %% [markdown]
 # ## What others call it
