@@ -758,8 +758,9 @@ show(figure, "05_by_length")
 #
 # **Evidence.** Compare with your guess: with 64 numbers, most copies are wrong from 8 symbols on,
 # with each of three seeds. The share of whole copies that are right falls off a cliff (left panel),
-# although ρ, printed above, falls gently. ρ^(n+1) predicts it within a few percentage points, as if
-# each symbol were lost independently. A gentle slope, raised to the power n + 1, is a cliff.
+# although ρ, printed above, falls gently. ρ^(n+1) predicts this cliff within a few percentage
+# points, as if each symbol were lost independently. A gentle slope, raised to the power n + 1, is a
+# cliff.
 #
 # How much does the size of the vector matter? With 32 numbers, in a model with nearly as many
 # parameters, most copies are wrong from 6 symbols on. So size matters by itself, but so does
