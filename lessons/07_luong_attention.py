@@ -50,9 +50,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One target word
 #
-# What happens when the decoder writes one word? The encoder has left an annotation h_j for each of
-# S source words, and these are the rows of a matrix M. To write target word t, the decoder first
-# takes its step to state s_t, then computes four things:
+# The encoder has left an annotation h_j for each of S source words; they are the rows of a matrix
+# M. To write target word t, the decoder first takes its step to state s_t, then computes four
+# things:
 #
 #     e_t  = score(s_t, M)            (S,)   how useful is each word now?
 #     α_t  = softmax(e_t)             (S,)   weights: positive, they add up to 1
@@ -106,8 +106,8 @@ show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, a
 # %% [markdown]
 # ## Forward
 #
-# The simplest score is **dot**: e_j = s_t · h_j, without any parameters. Take three source words,
-# *the blue student*, with annotations of three numbers each. The decoder is about to write
+# The simplest score is **dot**: e_j = s_t · h_j, with no parameters at all. Take three source
+# words, *the blue student*, with annotations of three numbers each. The decoder is about to write
 # *étudiant*, "student". In the next cell, multiply s by the rows of M in your head: which word will
 # get the largest weight?
 
@@ -142,10 +142,9 @@ print("  c =", c, "  s̃ =", s_tilde)
 #
 # ## Backward
 #
-# Which gradients do the four lines pass back? In a model the **upstream gradient** ds̃ = ∂L/∂s̃
-# comes from the output layer. We take two numbers w instead, as if the loss were L = w · s̃. Then
-# we walk the four lines in reverse, and check every gradient with a central difference, as in
-# lesson 06.
+# In a model the **upstream gradient** ds̃ = ∂L/∂s̃ comes from the output layer. We take two numbers
+# w instead, as if the loss were L = w · s̃. Then we walk the four lines in reverse, and check every
+# gradient with a central difference, as in lesson 06.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -173,8 +172,8 @@ def check_intermediate(name, ours):
 
 
 # %% [markdown]
-# Let u = c C + s W_h be the sum inside the tanh. Then each of the three lines s̃ = tanh(u), u = c C
-# + s W_h and c = α M gives one gradient:
+# Let u = c C + s W_h be the sum inside the tanh. On the way back, the tanh, the sum and the average
+# c = α M give one gradient each:
 #
 #     du = ds̃ ∘ (1 − s̃²)      dc = du Cᵀ      dα_j = h_j · dc
 #
@@ -213,10 +212,10 @@ print("dot: every gradient is what the central difference measures")
 # %% [markdown]
 # ## General: one more line
 #
-# What if states and annotations use different coordinates? The score **general** puts a matrix W_a
-# between them: the query is no longer s_t itself but q = s_t W_a. From here on, each score is two
-# small functions, one for the forward and one for the backward pass. They stop at the scores e,
-# because softmax, context and s̃ stay as they are.
+# In dot, states and annotations have to share their coordinates. The score **general** lets them
+# differ: a matrix W_a between the two turns s_t into the query, q = s_t W_a. From here on, each
+# score is two small functions, one for the forward and one for the backward pass. They end at the
+# scores e, because softmax, context and s̃ stay as they are.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start general`.
@@ -224,7 +223,7 @@ print("dot: every gradient is what the central difference measures")
 #     q = s W_a             dq = de M
 #     e = M q               dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 #
-# The line of e is the same as in dot, with q in place of s. Only the line of q is new.
+# Only the line of q is new. The line of e is dot's, with q in place of s.
 
 
 # %%
@@ -274,10 +273,11 @@ print(check(general, general_backward, s, M, W_a))
 #
 #     e_j = v_a · tanh([s_t; h_j] W) = v_a · tanh(s_t W_a + h_j U_a)
 #
-# You know the right side already: **concat** is the additive attention of lesson 06. What differs
-# is the query, which is s_t instead of s_{t−1}.
+# You know the right side already: **concat** is the additive attention of lesson 06. Only the query
+# differs: it is s_t instead of s_{t−1}.
 #
-# > **Exercise.** Write its backward pass: `numpy-attention exercise start concat`.
+# > **Exercise.** You derived its backward pass in lesson 06. Can you still write it?
+# > `numpy-attention exercise start concat`.
 
 
 # %%
@@ -326,13 +326,13 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 #
 # ## Location: a score that reads no word
 #
-# Can a score do without the words? In **location** the scores are e = s_t W_a, where W_a has a
+# The fourth score is the odd one out. In **location** the scores are e = s_t W_a, where W_a has a
 # column for each *position*; a sentence of S words uses the first S columns. So the decoder chooses
 # a position from its state only, and fetches what is there without having read it. Because M does
 # not occur in this score, the score adds nothing to dM. The annotations still learn *what to say*,
 # as values, but not *when to be found*.
 #
-# > **Exercise.** Write its backward pass: `numpy-attention exercise start location`.
+# > **Exercise.** Its backward pass is short: `numpy-attention exercise start location`.
 
 
 # %%
@@ -355,10 +355,10 @@ print(check(location, location_backward, s, M, W_places))
 # %% [markdown]
 # ## The same as the library
 #
-# Do our scores compute what the library's compute? The library's classes share no code with ours:
-# they work on whole batches, and compute some products once for all steps. `check_same` (in
-# `luong_parts.py`, which you may skip) runs our version of a score and the library's, each from s
-# and M to the context and back. It compares the contexts, the weights and all gradients.
+# Now for a second opinion. The library's classes share no code with ours: they work on whole
+# batches, and compute some products once for all steps. `check_same` (in `luong_parts.py`, which
+# you may skip) runs our version of a score and the library's, each from s and M to the context and
+# back. It compares the contexts, the weights and all gradients.
 
 
 # %%
@@ -384,10 +384,10 @@ print("four scores: context, weights and all gradients are equal to the library'
 # ## Local-m: a window that runs along
 #
 # In a long sentence, most words are not needed just now. **Local attention** sees only a *window*:
-# the positions whose distance from a centre p is at most D. Where should the centre be? In
-# **local-m**, m for monotonic, it is p = t. So the window moves on by one position with each target
-# word, until its centre is the last position, where it stays. (From here on positions and target
-# words count from 0, as in the code.)
+# the positions at a distance of at most D from a centre p. In **local-m**, m for monotonic, the
+# centre is p = t. So the window moves on by one position with each target word, until its centre is
+# the last position, where it stays. (From here on positions and target words count from 0, as in
+# the code.)
 #
 # The backward pass needs nothing new. Outside the window α = 0, so de = α ∘ (dα − α · dα) is 0
 # there as well.
@@ -489,8 +489,8 @@ right.set(xlabel="position j", ylabel="pull to the right (− term of dp)",
 show(figure, "07_pull")
 
 # %% [markdown]
-# Position 3 pulls hardest. Position 5 has a large dα too, but it is outside the window, has no
-# weight, and so cannot pull. So far p was given. In the model it is computed from the state:
+# Position 3 pulls hardest. Position 5 has a large dα too, but it is outside the window: no weight,
+# no pull. So far p was given. In the model it is computed from the state:
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
@@ -568,9 +568,8 @@ print("local-p: context, weights and all gradients are equal to the library's")
 #   and the weight of the word that leaves drops to 0.
 #
 # A gradient is the slope on one side of the jump and does not see the jump, but a central
-# difference measures across it. So the check needs a p for which no word is at an edge. For all
-# other p the weights are smooth. To see the jumps and the smooth stretches between them, we move p
-# to the right in small steps:
+# difference measures across it. So the check needs a p for which no word is at an edge. To see the
+# jumps, and the smooth stretches between them, we move p to the right in small steps:
 
 # %%
 centres = np.linspace(1.201, 3.801, 1301)
@@ -597,12 +596,15 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "07_edge")
 
 # %% [markdown]
+# Between whole numbers the curves are smooth. At 2 and 3, the dotted lines, they jump, and no
+# gradient warns of it.
+#
 # ## Input feeding, and the loop over words
 #
-# How does the decoder know what it has translated already? It should not translate a word twice,
-# nor leave one out. But s_{t+1} does not know where the decoder attended for word t, because α_t
-# was computed *after* the step to s_t, and nothing of it goes into the next step. So **input
-# feeding** sends s̃_t into the next step, through a matrix F:
+# A translator should not translate a word twice, nor leave one out. But so far s_{t+1} does not
+# know where the decoder attended for word t, because α_t was computed *after* the step to s_t, and
+# nothing of it goes into the next step. So **input feeding** sends s̃_t into that step, through a
+# matrix F:
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
@@ -698,10 +700,9 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 #
 # ## The whole decoder next to the library's
 #
-# Is it the same decoder as the library's? The library's `LuongTranslator` contains a decoder like
-# ours, except that it accepts any score and window. `check_same_decoder` gives both the same
-# parameters, and the same first state and annotations for two sentences. It compares s̃, α and the
-# gradients of all six parameters.
+# The library's `LuongTranslator` contains a decoder like ours, except that it accepts any score and
+# window. `check_same_decoder` gives both the same parameters, and the same first state and
+# annotations for two sentences. It compares s̃, α and the gradients of all six parameters.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
@@ -714,8 +715,8 @@ print("the decoder: s̃, weights and all parameter gradients are equal to the li
 # translations and the alignment of their words. The word order differs: French puts most adjectives
 # after the noun, and *ne … pas* around the verb. We train one model with dot and one with location,
 # which chooses a position before it sees the word there. Both have GRUs and a bidirectional
-# encoder, and neither has input feeding. How good will the translations of location be? And how
-# often will its largest weight be on the right word?
+# encoder, and neither has input feeding. How good will location's translations be? And how often
+# will its largest weight be on the right word?
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -748,7 +749,8 @@ def measure(name, translator):
     return exact, weights
 
 
-print(f"\n{len(pairs):,} sentence pairs, {EPOCHS} epochs each; {len(test)} held-out sentences:")
+print(f"\ntrained for {EPOCHS} epochs on {len(pairs):,} sentence pairs, "
+      f"measured on {len(test)} held-out sentences:")
 dot_exact, dot_weights = measure("dot", train())
 location = train(attention="location", longest=24)
 location_exact, location_weights = measure("location", location)
@@ -789,19 +791,26 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 #
 # Location translates well, and yet it points at the right word hardly more often than the diagonal
 # does. Look at its heatmap, in the rows of *étudiant* and *bleu*; the white frames mark the right
-# words. Location writes *étudiant bleu* in the right order while it attends to *blue* first, then
-# to *student*. How can it write *étudiant* while it attends to *blue*? Here is an explanation: the
-# encoder reads in both directions, so the annotation of *blue* also contains information about its
-# neighbour *student*, and a weight that is one position off is near enough.
+# words. Location attends to *blue* first and to *student* second, but it writes *étudiant bleu*, in
+# the right order. How can it write *étudiant* while it attends to *blue*?
 #
-# An explanation is cheap as long as it *forbids* nothing. What does this one forbid? Let the
-# encoder read forward only. Then the annotation of *blue* cannot contain information about
-# *student*, which comes later. So if the explanation is right, location can no longer write the
-# noun while it attends to the adjective: it must move much of the weight to the noun, or to later
-# words, whose annotations were made after the encoder had read the noun. For the adjective nothing
-# has to move, because the annotation of *student* still contains information about *blue*. Before
-# you run the test, guess: for what share of the swapped nouns will the largest weight now be on the
-# noun itself?
+# Here is an explanation. The encoder reads in both directions, so the annotation of *blue* also
+# contains information about its neighbour *student*. A weight that is one position off is near
+# enough.
+#
+# An explanation is cheap as long as it *forbids* nothing. Ours does forbid something, once the
+# encoder reads forward only. Such an encoder has not read *student* yet when it makes the
+# annotation of *blue*. So if the explanation is right:
+#
+# - *Nouns.* Location can no longer write *étudiant* while it attends to *blue*. It must move much
+#   of the weight to *student*, or to later words, because their annotations are made after the
+#   encoder has read *student*.
+# - *Adjectives.* Nothing has to move, because the annotation of *student* still contains
+#   information about *blue*.
+#
+# If location still translates the nouns while their weight stays on the adjectives, the explanation
+# is wrong. Before you run the test, guess: for what share of the swapped nouns will the largest
+# weight now be on the noun itself?
 
 
 # %% tags=["training"]
@@ -856,18 +865,21 @@ draw(forward_weights, f"forward only: right for {nouns:.0%} of swapped nouns", a
 show(figure, "07_forward_only")
 
 # %% [markdown]
-# Compare the rows of *étudiant* in the two heatmaps. The explanation has passed a test that it
-# could have failed: for most nouns the largest weight moved to the noun, and for the adjectives it
-# did not move. (Five seeds give the same result: question 7.) What about the nouns for which it did
-# not move? There, too, at least 0.41 of the weight is on the noun and later words. The encoder had
-# read the noun by the time it made the annotations of all these words, so the explanation holds for
-# them as well. With both directions this sum can be as small as 0.01. (Over all links, not only
-# swaps, location points *worse* with the forward-only encoder. Question 7 measures that, too.)
+# Compare the rows of *étudiant* in the two heatmaps. For most swapped nouns the largest weight has
+# moved to the noun, while the adjectives still do without it. The explanation has passed a test
+# that it could have failed. (Five seeds give the same result: question 7.)
 #
-# Remember two things. A heatmap that points at the wrong words does not prove that the translator
-# is bad. And a good translation does not prove that its heatmap shows how it was made. (Location
-# also translates worse with the forward-only encoder, but that proves little. Dot does too, because
-# a word is easier to translate if you know what follows it.)
+# What about the other nouns? Even there, at least 0.41 of the weight is on the noun and later
+# words; with both directions this sum can be as small as 0.01. The encoder had read the noun by the
+# time it made all these annotations, so the explanation holds for them as well. (Over all links,
+# not only swaps, location points *worse* with the forward-only encoder. Question 7 measures that,
+# too.)
+#
+# Location also translates worse with the forward-only encoder, but that proves little. Dot does
+# too, because a word is easier to translate if you know what follows it.
+#
+# So remember two things. A heatmap that points at the wrong words does not prove that the
+# translator is bad. And a good translation does not prove that its heatmap shows how it was made.
 #
 # ## Real text
 #
@@ -894,8 +906,7 @@ for name, perplexity in RECORDED.items():
 # the spread of seeds, and `concat` is a little better than both. Input feeding costs a little, in
 # models of this size. Three rows are worse by about a point: location, which sees only positions;
 # `general` in local-p, which sees only a window; and `concat` with a query that has not read the
-# previous word. So the choice of the query can matter more than the choice among the scores that
-# read the words.
+# previous word. So what the query has read can matter more than how it is compared with the words.
 
 # %% [markdown]
 # ## What others call it
