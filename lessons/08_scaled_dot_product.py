@@ -7,15 +7,15 @@
 # **Needs:** lesson 07. **Time:** 50 minutes to read, about a minute to run.
 #
 # In lesson 07 the same annotation was both key and value, and the target words attended one after
-# another. Vaswani et al. (2017) separate the roles: three matrices make the **queries**, the
-# **keys** and the **values**. All queries attend at once. The scores are divided by √d_k, where d_k
-# is the length of a key. And several such attentions, called **heads**, work in parallel.
-# Transformers are made of these heads (lesson 09).
+# another. Vaswani et al. (2017) separate the roles: one matrix makes the **queries**, one the
+# **keys** and one the **values**. All queries attend at once, and their scores are divided by √d_k,
+# where d_k is the length of a key. Several such attentions, called **heads**, work in parallel.
+# Transformers are built from these heads (lesson 09).
 #
 # You will compute this attention for two words, derive its backward pass, and meet a bug that no
-# gradient check can see. You will also test an often repeated claim, that *without the division,
-# the gradient vanishes*. There is a case in which the gradient is three times as large without the
-# division, and yet the model without it falls behind. What holds that model back?
+# gradient check can see. You will also test a popular claim: *without the division, the gradient
+# vanishes*. In one case, leaving out the division makes the gradient three times as *large*, and
+# yet the model falls behind. What holds it back?
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -45,13 +45,13 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## Three roles
 #
-# Why three kinds of vectors? Using a dictionary involves three things: the word that you look up,
+# Why three kinds of vectors? Looking up a word in a dictionary involves three things: your word,
 # the headwords, and their explanations. In attention they are the query, the keys and the values.
 #
 # Let the matrix X have a row for each target word, and M a row for each source word. Attention from
 # one sequence to another, as in lessons 06 and 07, is **cross-attention**. If M is X, the words of
-# a sequence attend to each other, and this is **self-attention**. In the table q, k and v are
-# matrices with a row for each word. Later, q · k is the dot product of one row of q with one of k.
+# a sequence attend to each other: **self-attention**. In the table q, k and v are matrices with a
+# row for each word. Later, q · k is the dot product of one row of q with one of k.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -65,9 +65,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_o, b_o | (d_v, O), (O,) | parameters of one more layer on top: Y W_o + b_o |
 # | `heads` | | number of heads, **h** in the paper |
 #
-# (The paper writes Q, K and V for the matrices q, k and v. Some functions below are also the
-# solutions of exercises, so their code writes E for e, like the exercises. In their texts, the
-# exercises also write h for `heads`, and d for the number of columns of q.)
+# (The paper writes Q, K and V for q, k and v. Functions below that solve an exercise share its E
+# for e. The texts of the exercises also write h for `heads`, and d for the number of columns of q.)
 #
 # In the first figure, random matrices turn each of two words into a query, a key and a value, and
 # each query is compared with each key. The second shows the whole computation.
@@ -111,8 +110,8 @@ show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and v
 # %% [markdown]
 # ## Forward
 #
-# For now we leave out the matrices W, and write down q, k and v ourselves. There are three source
-# words, *the blue student*. Each has a key of d_k = 2 numbers and a value of three. The target word
+# For now we leave out the matrices W, and write down q, k and v ourselves. The three source words,
+# *the blue student*, each have a key of d_k = 2 numbers and a value of three. The target word
 # *étudiant* has the query (0.3, 1.6). Compare it with the keys in the code: which weight will be
 # the largest?
 
@@ -137,8 +136,8 @@ print("  étudiant finds", alpha @ v)
 # %% [markdown]
 # *student* has the largest weight, because its key is the most similar to the query. Now add a
 # second target word, *bleu*. Its weights do not depend on what *étudiant* has found, so it need not
-# wait. The two queries become the rows of a matrix, and two matrix products serve both of them at
-# once: one for the scores, and one for what is found.
+# wait. The two queries become the rows of a matrix, and two matrix products serve both at once: one
+# gives the scores, the other what each query finds.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -148,21 +147,21 @@ A = softmax(e)                      # (T, S)
 Y = A @ v                           # (T, d_v)
 print("A =", A[0], A[1], sep="\n  ")
 assert np.allclose(e[0], one_e) and np.allclose(Y[0], alpha @ v)
-print("row 0 is the same as for étudiant by itself")
+print("row 0 equals the weights computed for étudiant by itself")
 
 # %% [markdown]
 # ## Backward
 #
-# Given the **upstream gradient** dY, we walk the three lines in reverse. Each line is either a
-# matrix product or lesson 06's softmax, applied to each row:
+# Given the **upstream gradient** dY, we walk through the three lines in reverse. Each line is
+# either a matrix product or lesson 06's softmax, applied to each row:
 #
 #     Y = A v             dv = Aᵀ dY          dA = dY vᵀ
 #     A = softmax(e)      de = A ∘ (dA − rowsum(A ∘ dA))
 #     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
 # The forward pass multiplies the scores by 1 / √d_k, so the backward pass multiplies by it, too. To
-# check the gradients we need a loss whose gradient is dY, and take the sum of dY ∘ Y (∘ multiplies
-# element by element). As in lesson 07, `L(A=d)` is the loss when d is added to A.
+# check the gradients, we need a loss whose gradient is dY: the sum of dY ∘ Y (∘ multiplies element
+# by element). As in lesson 07, `L(A=d)` is the loss when d is added to A.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.
@@ -199,10 +198,10 @@ check_gradient("dk", dk, L, k)
 check_gradient("dv", dv, L, v)
 
 # %% [markdown]
-# How does this work for a batch? The same lines are right with any number of axes in front: the
-# queries of B sentences are q (B, T, d_k). `swapaxes(-1, -2)` transposes the last two axes and
-# leaves the others as they are. The mask `visible` is False where a query must not attend. There
-# the score is −∞, so the weight is exactly 0.
+# How does this work for a batch? The same lines hold with any number of axes in front: the queries
+# of B sentences are q (B, T, d_k). `swapaxes(-1, -2)` transposes the last two axes and leaves the
+# others as they are. Where a query must not attend, the mask `visible` is False, the score is −∞,
+# and so the weight is exactly 0.
 
 
 # %%
@@ -257,8 +256,8 @@ print("attention over queries, keys and values: outputs and gradients equal the 
 # %% [markdown]
 # ### How a bug looks
 #
-# The division is easily forgotten in the backward pass, as it is in `undivided`. Which of the three
-# gradients dq, dk and dv will be right?
+# In the backward pass, the division is easily forgotten, as it is in `undivided`. Which of the
+# three gradients dq, dk and dv will be right?
 
 
 # %%
@@ -275,27 +274,27 @@ def undivided(dY, dA, cache):
 report = caught(check, undivided)
 
 # %% [markdown]
-# Only dv is right, because its line is the only one without the scale. For q and k the report names
-# the wrong lines, calls the mistake a factor, and shows the wrong and the right value of one
-# element. Divide the wrong value by the right one. Do you recognize the quotient, given that d_k =
-# 6? It is √d_k, because the factor that is missing is `scale` = 1 / √d_k.
+# Only dv is right: its line has no scale to forget. For q and k the report names the wrong lines,
+# calls the mistake a factor, and shows the wrong and the right value of one element. Divide the
+# wrong value by the right one. Do you recognize the quotient, given that d_k = 6? It is √d_k,
+# because the missing factor is `scale` = 1 / √d_k.
 #
 # ## Why divide by √d_k?
 #
-# What is the division for? The paper's argument assumes that all components of q and k are
-# independent, with mean 0 and variance 1. Then the variance of a score depends on the number of
+# The paper argues from the size of the scores. Suppose that all components of q and k are
+# independent, with mean 0 and variance 1. Then the variance of a score grows with the number of
 # components:
 #
 #     q_i k_i              mean 0, variance (mean of q_i²) (mean of k_i²) = 1
 #     q · k = Σ_i q_i k_i  mean 0, variance d_k: variances of independent numbers add up
 #     q · k / √d_k         mean 0, variance 1, whatever d_k is
 #
-# The scores q · k have the standard deviation √d_k, so with a large d_k they are far apart, and the
-# largest gets nearly all of the weight. But where A is near 0 or 1, the slope of the softmax is
+# The scores q · k have a standard deviation of √d_k, so with a large d_k they are far apart, and
+# the largest gets nearly all of the weight. But where A is near 0 or 1, the slope of the softmax is
 # near 0. The paper *suspects* that this makes gradients extremely small. Does it? We draw 2,000
 # random queries with ten random keys each, and measure the size of the matrix ∂α/∂q, which carries
 # gradients from the weights back to the query. Its size is the norm ‖∂α/∂q‖, the root of the sum of
-# squares.
+# its squared elements.
 
 
 # %%
@@ -319,16 +318,16 @@ for d_k in WIDTHS:
     for name, divided in (("q · k", False), ("q · k / √d_k", True)):
         variance, top, norms = gradient_to_query(d_k, divided)
         medians[name].append(np.median(norms))
-        print(f"  d_k = {d_k:<5} {name:<12} variance {variance:7.1f}  largest α {top:.2f}  "
+        print(f"  d_k = {d_k:<5} {name:<12} variance {variance:7.1f}  mean largest α {top:.2f}  "
               f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
 
 # %% [markdown]
-# Without the division the variance is close to d_k, as the argument says. With the division every
-# column is nearly constant. The surprise is in the medians without the division. As d_k rises from
-# 1 to 16, the median gradient does not fall: it *grows*. The slope of the softmax does fall, but it
-# is multiplied by the keys, and the length of a key is about √d_k. So the paper's suspicion is
-# right for large d_k only: there the median vanishes. (The mean does not vanish, because of a few
-# queries whose two largest scores are almost equal. Their gradients are very large.)
+# Without the division the variance is close to d_k, as the argument says. With it, every column is
+# nearly constant. The surprise is in the medians without the division: as d_k rises from 1 to 16,
+# the median gradient does not fall, but *grows*. The slope of the softmax does fall, but it is
+# multiplied by the keys, and a key's length is about √d_k. So the paper's suspicion is right only
+# for large d_k, where the median does vanish. (The mean does not, because in a few queries the two
+# largest scores are almost equal, and these have very large gradients.)
 
 # %%
 plain_medians = np.array(medians["q · k"])
@@ -353,23 +352,21 @@ show(ax, "08_gradient")
 
 # %% [markdown]
 # So here is a puzzle. At d_k = 16 the median gradient is three times as large without the division.
-# If the division did nothing except prevent a vanishing gradient, a model with d_k = 16 would not
-# need it. Does such a model need it? Write down what you expect. We first build the whole layer,
-# and then train it with and without the division.
+# If the division only kept gradients from vanishing, a model with d_k = 16 could do without it. Can
+# it? Write down what you expect. We first build the whole layer, and then train it both ways.
 #
 # ## One head, with its matrices
 #
-# Until here q, k and v were given. The layer computes them from X and M; we take one sentence
-# first. The forward pass is the table of symbols, line by line. The backward pass goes through each
-# matrix as in lesson 01. X was used once, for q. M was used twice, for k and for v, so its gradient
-# is a sum of two:
+# So far, q, k and v were given. The layer computes them from X and M, at first for one sentence.
+# The forward pass is the table of symbols, line by line. The backward pass goes through each matrix
+# as in lesson 01. X is used once, for q, but M twice, for k and for v, so dM is a sum of two terms:
 #
 #     q = X W_q + b_q     dW_q = Xᵀ dq      db_q = Σ_t dq_t      dX = dq W_qᵀ
 #     k = M W_k           dW_k = Mᵀ dk                           dM = dk W_kᵀ
 #     v = M W_v + b_v     dW_v = Mᵀ dv      db_v = Σ_j dv_j      dM += dv W_vᵀ
 #
 # Keys have no bias, because a bias b_k would add the same number, q · b_k, to all scores of a
-# query, and the softmax would not change. (The paper's layer has no biases at all.)
+# query, and leave the softmax unchanged. (The paper's layer has no biases at all.)
 
 
 # %%
@@ -406,7 +403,8 @@ print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
 # attend to several things at once? We cut q, k and v into `heads` blocks of d_k columns each;
 # together they have d = `heads` · d_k columns. Each block is a head, which attends by itself and
 # divides by √d_k, the root of its own number of columns. Then the results of the heads are put side
-# by side again, and W_o mixes them. First in code that is easy to read, with slices and a loop:
+# by side again, and W_o mixes them. Here it is in code that is easy to read, with slices and a
+# loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -421,7 +419,7 @@ by_loop = np.concatenate(parts, 1) @ W_o + b_o  # (T, O)
 library = MultiHeadAttention(W_q, b_q, W_k, W_v, b_v, W_o, b_o, ScaledDotProductAttention(), 3)
 known, _, _ = library.forward(X[None], M[None], np.ones((1, 4, 5), bool))
 assert np.allclose(by_loop, known[0])
-print("three heads by slices: the library's output")
+print("three heads by slices: the output equals the library's")
 
 # %% [markdown]
 # A loop over heads is slow. One batched product computes them all if the axis of heads comes
@@ -439,10 +437,10 @@ for number, head_columns in enumerate(heads[0]):
 
 # %% [markdown]
 # Each head has its two columns of *both* words. In the layer below, `split` does this, and `join`
-# is the reverse. Splitting only moves numbers to other places, so its backward pass moves the
-# gradients back, and this is what `join` does. In the same way, the backward pass of `join` is
-# `split`. Here is the whole layer, for a batch. Besides its output it returns the mean of the
-# heads' weights, and `dweights` is the gradient of a loss that reads this mean.
+# reverses it. Each is the other's backward pass, because both only move numbers to other places,
+# and the gradients must move back. Here is the whole layer, for a batch. Besides its output, it
+# returns the mean of the heads' weights; `dweights` is the gradient of the loss with respect to
+# this mean.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start multi-head`.
@@ -451,7 +449,7 @@ for number, head_columns in enumerate(heads[0]):
 # %% tags=["plain"]
 @dataclass(eq=False)
 class PlainMultiHead(Module):
-    """Multi-head attention; the fields are those of the library's."""
+    """Multi-head attention, with the same fields as the library's layer."""
 
     W_q: Array  # (d_model, d), d = heads · d_k
     b_q: Array  # (d,)
@@ -562,10 +560,10 @@ for layer, title, ax in ((plain, "with the transpose: a head has two columns", a
 show(figure, "08_split")
 
 # %% [markdown]
-# The gradient check passes, although head 0 has only numbers of word 1, and head 1 has numbers of
-# both. What finds this bug is a *law*, a statement that must be true for all inputs. Here is one:
-# if no query may see a source word, then changing that word changes no output. `leak` changes such
-# a word, and measures how far the outputs move.
+# The gradient check passes, although head 0 has only numbers from word 1, and head 1 has numbers
+# from both. What finds this bug is a *law*, a statement that must be true for all inputs. Here is
+# one: if no query may see a source word, then changing that word changes no output. `leak` changes
+# such a word, and measures how far the outputs move.
 
 
 # %%
@@ -585,21 +583,22 @@ print(f"changing a hidden word moves the outputs by {leak(plain):.2f}; with scra
 assert leak(plain) == 0 and leak(scrambled) > 0.01
 
 # %% [markdown]
+# The correct layer keeps the word hidden; the scrambled one leaks it.
+#
 # ## With and without the division
 #
 # Back to the puzzle: does a model with d_k = 16 need the division? We give lesson 07's translator
 # one head with d_k = 16, and train it on `grammar-en-fr` with and without the division. The paper's
 # argument assumes that q and k have variance 1. In a Transformer, layer norm keeps them near that
-# (lesson 09). Our translator has no layer norm, so we measure q and k before training, and rescale
-# W_q and W_k.
+# (lesson 09). Our translator has no layer norm, so we measure their variances before training, and
+# rescale W_q and W_k to make them 1.
 #
-# Two things differ between these two models. One is whether the scores are divided *during*
-# training. The other is their variance *at the start* of training: about 1 with the division, and
-# about 16 without. To separate the two, we train two more models, with W_q and W_k rescaled once
-# more. In one the scores are not divided but start with variance 1; in the other they are divided
-# but start with variance 16. If the division matters, the two divided models will behave alike. If
-# the start matters, the two models that start with variance 1 will behave alike. Which do you
-# expect?
+# But these two models differ in two ways: in whether the scores are divided *during* training, and
+# in their variance *at the start*, which is about 1 with the division and about 16 without. To
+# separate these causes, we train two more models, with W_q and W_k rescaled once more. In one, the
+# scores are not divided but start with variance 1; in the other, they are divided but start with
+# variance 16. If the division matters, the two divided models will behave alike. If the start
+# matters, the two models that start with variance 1 will behave alike. Which do you expect?
 #
 # (You may skip `create`. It rescales q and k so that the scores have a given variance w at the
 # start. The variances of q and k are measured on the untrained states of 500 pairs. For divided
@@ -644,7 +643,7 @@ def train(translator, seed):
 
 
 def variance_of_scores(translator):
-    """The variance of the scores of all target words with all words of their sources."""
+    """The variance of the scores between all target words and all words of their sources."""
     layer = translator.model.attention
     X, M, of_targets, of_sources = states(translator, pairs[:500])
     e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2)
@@ -661,32 +660,35 @@ MODELS = {
     "not divided, variance 16": dict(divided=False, variance=16),
 }
 SEEDS = (1, 2)
-# seeds 1 to 5 on one machine, divided: variance 1 ends at 1.15 to 1.46, variance 16 at 2.12 to 2.95
+# On one machine, seeds 1 to 5 of the divided models end with a perplexity of 1.15 to 1.46 (variance
+# 1 at the start) and of 2.12 to 2.95 (variance 16).
 
 
 def trained_curve(name, seed):
-    """Train one of the models, print; → the perplexity of each epoch."""
+    """Train one of the models and print a row of the table; → the perplexity of each epoch."""
     translator = create(seed, **MODELS[name])
-    start = f"variance {variance_of_scores(translator):4.1f}, largest α {largest(translator):.2f}"
+    start = f"{variance_of_scores(translator):10.1f} {largest(translator):10.2f}"
     curve = train(translator, seed)
     points = metrics.pointing_accuracy(translator.attend(test), test)
-    print(f"  {name:<24}  seed {seed}, before: {start}; after: largest α "
-          f"{largest(translator):.2f}, on the right word for {points:.0%} of the links, "
-          f"perplexity {curve[-1]:.2f}", flush=True)
+    print(f"  {name:<24} {seed:>4}{start} {largest(translator):12.2f} {points:11.0%} "
+          f"{curve[-1]:11.2f}", flush=True)
     return curve
 
 
 # %% tags=["training"]
-print(f"\n{len(pairs):,} sentence pairs, {EPOCHS} epochs, seeds {SEEDS}")
+print(f"\n{len(pairs):,} sentence pairs, {EPOCHS} epochs. Largest α: its mean over target words. "
+      "Right word:\nthe share of the links for which the largest α is on the right word.\n"
+      f"{'':33}{' before training ':-^19}{'':4}{' after training ':-^33}\n"
+      f"{'':27}seed  variance  largest α    largest α  right word  perplexity")
 curves = {}
 for name in MODELS:
     curves[name] = np.array([trained_curve(name, seed) for seed in SEEDS])      # (seeds, epochs)
 ends = np.array([curves[name][:, -1] for name in MODELS])                       # (models, seeds)
 soft = ends[[0, 2]]
 sharp = ends[[1, 3]]
-print("Perplexity after training, divided or not:")
-print(f"  variance 1 at the start:  {soft.min():.2f} to {soft.max():.2f}")
-print(f"  variance 16 at the start: {sharp.min():.2f} to {sharp.max():.2f}")
+print("Training perplexity after the last epoch, lowest to highest of four runs each:")
+print(f"  starting with variance 1, divided or not:  {soft.min():.2f} to {soft.max():.2f}")
+print(f"  starting with variance 16, divided or not: {sharp.min():.2f} to {sharp.max():.2f}")
 assert soft.max() < sharp.min()
 
 # %% tags=["training"]
@@ -703,46 +705,46 @@ ax.legend()
 show(ax, "08_start")
 
 # %% [markdown]
-# The two models that start with variance 1 behave alike: if the scores *begin* small, a model
-# trains as well without the division as with it. The two models that start with variance 16 are
-# alike, too, but far behind. So the start makes the difference. A vanishing gradient hardly
-# explains it at d_k = 16, where the random queries had a *larger* gradient without the division.
+# The start decides. If the scores *begin* small, a model trains as well without the division as
+# with it. If they begin large, the model falls far behind, and dividing them during training does
+# not save it. A vanishing gradient hardly explains this: at d_k = 16, the random queries had a
+# *larger* gradient without the division.
 #
-# What is wrong with a large start, then? Compare the largest α before and after training. After
-# training it is close to 1 in all four models, because a translator *learns* a nearly one-hot
-# softmax on this task. But in the two models that start with variance 16, the largest α is about
-# 0.7 even before training, and it falls on an arbitrary word. These models must undo that before
-# they can learn where to attend.
+# What is wrong with a large start, then? Compare the largest α before and after training.
+# Afterwards it is close to 1 in all four models: this task *rewards* a nearly one-hot softmax, so
+# being sure is not a fault in itself. But in the two models that start with variance 16, the
+# largest α is about 0.7 even before training, and it falls on an arbitrary word. They must unlearn
+# these random choices before they can learn where to attend. So the division earns its place at the
+# start: if q and k have variance 1, it keeps a model from being sure before it has learned
+# anything, whatever d_k is.
 #
-# Two questions remain, which you can answer by experiment. Does the harm come from the sharp start,
-# or from the larger matrices W_q and W_k, which change more slowly in proportion to their size
-# (question 3)? And is the start all that matters at d_k = 256, where the gradient does vanish
-# (question 5)? One effect of the division is certain: if q and k have variance 1, no weight is
-# close to 1 at the start, whatever d_k is.
+# Is that the whole story? You can find out by experiment. Does the harm really come from the sharp
+# start, or from the larger matrices W_q and W_k, which change more slowly in proportion to their
+# size (question 3)? And is the start all that matters at d_k = 256, where the gradient does vanish
+# (question 5)?
 #
-# Should you always divide, then? In lesson 07's decoder, dot has no matrices W_q and W_k: the query
-# is the state itself. The package has records of this decoder with and without the division
-# (`results/claims.md`, recipes `clauses-scaled-dot` and `clauses-dot`). There a state is 120
-# numbers between −1 and 1. The models were trained for six epochs of 75,000 clauses of the Bible,
-# with three seeds each:
+# Should you always divide, then? Lesson 07's score *dot* has no matrices W_q and W_k: the query is
+# the decoder's state itself, 120 numbers between −1 and 1. The package has records of such a
+# decoder with and without the division (`results/claims.md`, recipes `clauses-scaled-dot` and
+# `clauses-dot`). It was trained for six epochs on 75,000 clauses of the Bible, with three seeds
+# each:
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
-print("\nrecorded, one head of 120, states as queries and keys: test perplexity (lower is better)")
+print("\nrecorded test perplexity (lower is better), with dot of states of 120 numbers:")
 for name, perplexity in RECORDED.items():
     print(f"  {name:<11} {perplexity:.2f}")
 
 # %% [markdown]
-# In that decoder the division makes the model worse. Perhaps its scores begin small enough without
-# the division; their variance before training would tell.
+# In that decoder, the division makes the model *worse*. Perhaps its scores begin small enough
+# without it. So do not divide out of habit: measure the variance of the scores before training.
 #
 # ## What the heads attend to
 #
-# Does each head learn to point at the right word? We train the same task once more, with four heads
-# of 16 numbers each. The loss does not ask any single head to point at the right word, since it
-# depends only on the sum of what all four contribute. The library's layer returns only the mean of
-# the heads' weights, so we give its trained parameters to our layer, which returns the weights of
-# each head.
+# Does each head learn to point at the right word? We train on the same task once more, with four
+# heads of 16 numbers each. The loss does not ask this of any single head, since it depends only on
+# the sum of what all four contribute. The library's layer returns only the mean of the heads'
+# weights, so we give its trained parameters to our layer, which shows the weights of each head.
 
 # %% tags=["training"]
 translator = create(1, size=64, heads=4)
@@ -786,9 +788,8 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # Compare the titles of the heatmaps with the last line of the output. When the model writes *ne* or
 # *pas*, the right word is *not*. Head 1 nearly always has its largest weight there, head 2 only
 # about half of the time, and the other two hardly ever. In the mean of all four, the largest weight
-# is on *not* far less often than in head 1. So the mean hides what one head knows, and the mean is
-# what a heatmap of the layer shows. So look at the heads one by one: which of them knows *not*
-# depends on the seed.
+# is on *not* far less often than in head 1. A heatmap of the layer shows this mean, and so it hides
+# what one head knows. Look at the heads one by one: which of them knows *not* depends on the seed.
 
 # %% [markdown]
 # ## What others call it
@@ -830,7 +831,7 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 #
 # 1. Keys have no bias, because b_k would change no weight. What does the queries' bias b_q do? Can
 #    it be left out, too?
-# 2. Show that the scores of one head are those of lesson 07's general. Which W_a do they have?
+# 2. Show that the scores of one head have the form of lesson 07's *general*. What is their W_a?
 #    Which matrices W_a are not possible in this way?
 # 3. Multiply W_q and W_k by two each, and divide all scores by four, so that W_q and W_k are large
 #    but the scores still start with variance 1. Does the model train like those that start with
@@ -839,7 +840,7 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # 5. Repeat the four models with d_k = 256, variances 1 and 256. Does only the start matter?
 # 6. Test two more laws. If a target word changes, the outputs of the other target words stay the
 #    same. And if the source words and the columns of `visible` are put into another order together,
-#    the outputs stay the same. Which of the two find the scrambled layer?
+#    the outputs stay the same. Which of the two finds the bug in the scrambled layer?
 # 7. Change W_q, b_q and W_k of a head so that no output changes. How many numbers can you choose
 #    freely?
 # 8. Do four heads of 16 translate better than one of 64? Train for three epochs, with five seeds.

@@ -8,12 +8,12 @@
 #
 # A trained translator gives you the probability of each possible next word, given the words written
 # so far. Which *sentence* should it write? With a vocabulary of V words there are V^T sentences of
-# T words, too many to score them all. Choosing one of them is called decoding. There are two ways:
-# search for a probable sentence, or sample one. This lesson searches first, and samples afterwards.
+# T words, too many to score them all. Choosing one of them is called decoding. You can search for a
+# probable sentence, or sample one; this lesson does both, in that order.
 #
 # Decoding changes no parameters, so it needs no gradient check. What can go wrong is the
 # bookkeeping, and it goes wrong silently, because a search with a bug still writes words. We will
-# plant such a bug. One wrong word in the code of a beam search will mix up the model's states, and
+# plant such a bug: one wrong word in the code of a beam search will mix up the model's states, and
 # the search will claim probabilities that the model never gave. Guess now: does BLEU find that bug?
 
 # %%
@@ -58,14 +58,13 @@ np.set_printoptions(precision=3, suppress=True)
 # | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
 # A *prefix* is the beginning of a translation. A prefix that has ended is a **hypothesis**. The
-# translation in the corpus is the **reference translation**. Our corpus will be the Bible, so we
-# also call it "the book".
+# translation in the corpus is the **reference translation**. Our corpus will be the Bible, "the
+# book" for short.
 #
-# To begin, here is a translator so small that you can read all of it. It translates *the old house*
-# into Spanish, and it consists of one dictionary. For each prefix, the dictionary gives the
-# possible next words and their p. (After a prefix that is not listed, `</s>` has p = 1.) The first
-# word, *el* or *la*, is nearly a coin toss. After *la*, the model is fairly sure how to go on.
-# After *el*, it is not.
+# To begin, here is a translator so small that you can read all of it: one dictionary, which
+# translates *the old house* into Spanish. For each prefix, it gives the possible next words and
+# their p. (After a prefix that is not listed, `</s>` has p = 1.) The first word, *el* or *la*, is
+# nearly a coin toss. After *la*, the model is fairly sure how to go on. After *el*, it is not.
 
 # %%
 words = ["<pad>", "<s>", "</s>", "<unk>",
@@ -130,9 +129,9 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
 # ## A beam of two, by hand
 #
 # How can a search leave itself a way back? **Beam search** keeps several prefixes instead of one.
-# With a width of two, the first step keeps *el* with 0.55 (row 0) and *la* with 0.45 (row 1). Any
-# of the V words can follow each of the two, which gives 2 · V longer prefixes. The p of each of
-# them is a product. Which two products are the largest?
+# With a width of two, the first step keeps *el* with 0.55 (row 0) and *la* with 0.45 (row 1). Each
+# can be followed by any of the V words, and the p of each of the 2 · V longer prefixes is a
+# product. Which two products are the largest?
 
 # %%
 kept = [(BOS, words.index("el")), (BOS, words.index("la"))]
@@ -144,20 +143,20 @@ for place in order:
     row, id = divmod(int(place), len(words))
     print(f"  {products[row, id]:.3f}  {text(kept[row])} {words[id]:<9} from row {row}")
 rows = [int(place) // len(words) for place in order[:2]]
-print("the two that are kept come from the rows", rows)
+print("the two that are kept come from rows", rows)
 assert rows == [1, 0]
 
 # %% [markdown]
-# *la casa* has overtaken *el viejo*. The new leader comes from row 1, the prefix that was behind
-# one step ago, and the second comes from row 0. We say that the prefixes have *crossed*. The model
-# has one state per row, so the states must cross, too.
+# *la casa* has overtaken *el viejo*. The new leader comes from row 1, which was behind one step
+# ago, and the second from row 0: the prefixes have *crossed*. The model has one state per row, so
+# the states must cross, too.
 #
 # > **Exercise.** Put the states into the new order, for several sentences at once:
 # > `numpy-attention exercise start reorder-states`.
 #
-# A prefix that writes `</s>` has *ended*. It is set aside, and its slot stays empty. For example,
-# once one of five prefixes has ended, the next step keeps only four. When all have ended, the most
-# probable of them wins. As a diagram, one step looks like this:
+# A prefix that writes `</s>` has *ended*. It is set aside, and its slot stays empty: once one of
+# five prefixes has ended, the next step keeps only four. When all five have ended, the most
+# probable one wins. As a diagram, one step looks like this:
 
 # %%
 boxes = {
@@ -179,12 +178,12 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: extend ever
 # %% [markdown]
 # ## Both searches in full
 #
-# What does a search look like in code? It calls two methods of a model. `start` reads the source
-# and returns the first state. `next` takes the last word of each prefix, one per row, and the
-# state. It returns log p of the next word, the attention weights (which we do not need), and the
-# new state. When prefixes cross, `take` puts the rows of a state into the new order. The class
-# `Small` turns a function like `p_of_house` into such a model. Its state is just the list of all
-# words written so far.
+# In code, a search calls two methods of a model. `start` reads the source and returns the first
+# state. `next` takes the state and the last word of each prefix, one per row. It returns log p of
+# every possible next word, the attention weights (which we do not need), and the new state. When
+# prefixes cross, `take` puts the rows of a state into the new order. The class `Small` turns a
+# function like `p_of_house` into such a model. Its state is just the list of all words written so
+# far.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -202,7 +201,7 @@ class Written:
 
 
 class Small:
-    """A translator that gets p (V,) from a function of all words written so far."""
+    """A translator whose next-word probabilities p (V,) are a function of all words so far."""
 
     def __init__(self, p):
         self.p = p
@@ -223,7 +222,7 @@ source = pair_batch([[4]], [[4]]).source        # any source (S, 1): this model 
 
 # %% [markdown]
 # A `Prefix` holds its ids, the log p of each word, and the row of the prefix that it extends. A
-# prefix that reaches a length limit counts as ended, even without `</s>`. Otherwise a search might
+# prefix that reaches a length limit counts as ended, even without `</s>`; otherwise a search might
 # never stop.
 
 
@@ -301,18 +300,16 @@ assert text(plain_beam(house, source, 2)[0].ids) == "la casa vieja </s>"
 # %% [markdown]
 # ## Three laws
 #
-# How would you notice a mistake in these lines? Not by looking at translations, because a wrong
-# search can write good sentences, too. But a correct search obeys three laws, which a program can
-# test:
+# One more slot was enough to find *la casa vieja*. But how would you notice a mistake in this code?
+# Not by reading translations, because a wrong search can write good sentences, too. A correct
+# search, however, obeys three laws that a program can test:
 #
 # 1. **A beam of width 1 is greedy search.** Both write the same sentence.
 # 2. **The claims of a search are the model's own.** A search returns a sentence and claims a log p
-#    for each of its words. Feed this sentence to the model, word by word. The model must give each
-#    word the log p that the search claimed.
+#    for each of its words. Feed this sentence to the model, word by word: it must give each word
+#    the log p that the search claimed.
 # 3. **A beam with room for everything finds the best sentence.** If the beam has a slot for every
 #    possible sentence, it drops nothing.
-#
-# To test the third law, we need translators so small that we can list all their sentences.
 
 
 # %%
@@ -343,9 +340,9 @@ def room_for_all_finds_the_best(search, model, source):
 
 
 # %% [markdown]
-# The house is only one such translator. To have many, we draw 60 at random. Each knows three words,
-# writes sentences of one to three words, and has a new random p after each prefix. So each can
-# write 3 + 9 + 27 = 39 sentences.
+# Law 3 can be tested only on translators so small that we can list all their sentences. The house
+# is one; we draw 60 more at random. Each knows three words, writes sentences of one to three words,
+# and has a new random p after each prefix. So each can write 3 + 9 + 27 = 39 sentences.
 
 
 # %%
@@ -377,15 +374,15 @@ def kept_laws(search):
     return [first, second, third]
 
 
-print(f"the correct search obeys the laws in {kept_laws(plain_beam)} of {len(randoms)} translators")
+print(f"of {len(randoms)} translators, the correct search obeys laws 1, 2 and 3 in "
+      f"{kept_laws(plain_beam)}")
 assert kept_laws(plain_beam) == [len(randoms)] * 3
 
 # %% [markdown]
 # ### What bugs look like
 #
-# Do these laws catch bugs? Here are four bugs, each in one line. For each of them, `with_bug`
-# replaces a piece of the code of `plain_beam` by a wrong one. Which law will catch which bug? A
-# hint: one of the four bugs obeys all three laws.
+# Do these laws catch bugs? Here are four, each a change to one line of `plain_beam`, made by
+# `with_bug`. Which law will catch which bug? A hint: one of the four obeys all three laws.
 
 # %%
 bugs = {
@@ -399,7 +396,7 @@ bugs = {
 }
 
 # %%
-print(f"obeyed, of {len(randoms)} translators: {'law 1':>7}{'law 2':>8}{'law 3':>8}")
+print(f"obeyed in how many of {len(randoms)}:{'law 1':>9}{'law 2':>8}{'law 3':>8}")
 for name, search in bugs.items():
     held = kept_laws(search)
     print(f"  {name:<24}" + "".join(f"{number:>8}" for number in held), flush=True)
@@ -409,9 +406,9 @@ for name, search in bugs.items():
 # No law catches everything. All four bugs obey law 1, because with only one slot there is nothing
 # to mix up. *Rows put in order* breaks the other two laws. *Ended ones dropped* and *the worst
 # first* make true claims, but about the wrong sentences, so only law 3 catches them. *The past not
-# counted* ranks prefixes by their last word only. It obeys even law 3, because a beam with room for
-# everything drops no prefix, however it ranks them. Question 2 asks for a law that catches this
-# bug.
+# counted* ranks prefixes by their last word only, yet it obeys even law 3, because a beam with room
+# for everything drops no prefix, however badly it ranks them. Question 2 asks for a law that
+# catches this bug.
 #
 # Does law 2 also lead you to the wrong line? Let *rows put in order* translate the house, and
 # compare what it claims with the model's own p:
@@ -432,21 +429,21 @@ report_claims(bugs["rows put in order"], house, 2)
 # %% [markdown]
 # The claims for *la* and *casa* are true, and the first false claim is the one for `</s>`. So the
 # third call of `next` did not predict what follows *la casa*. Its input, *casa*, was right, so its
-# state must have been wrong. That state was chosen by the lines with `rows` and `take`. By hand we
-# found the rows [1, 0]. The bug sorts them into [0, 1], so *casa* went to the state of *el*. The
-# model then predicted what follows *el casa*, a prefix that the search never wrote, and its answer
-# was `</s>`.
+# state must have been wrong, and the state is chosen in the lines with `rows` and `take`. Law 2 has
+# led us to the bug. By hand we found the rows [1, 0]; the bug sorts them into [0, 1], and pairs
+# *casa* with the state of *el*. The model then predicted what follows *el casa*, a prefix that the
+# search never wrote, and its answer was `</s>`.
 #
 # ### Is a wider beam always at least as good?
 #
 # A beam with room for everything is at least as good as any other, by law 3. But what if we add
-# just one slot? Guess, then count how often a beam with one more slot finds a *less* probable
-# sentence. We count first for the 60 translators above, then for 60 larger ones, which know eight
-# words and write sentences of up to five.
+# just one slot? How often will the wider beam find a *less* probable sentence? Guess, then count,
+# first for the 60 translators above, then for 60 larger ones, which know eight words and write
+# sentences of up to five.
 
 # %%
 larger = [random_translator(seed, known=8, longest=5) for seed in range(60)]
-for name, translators in (("those above", randoms), ("larger ones", larger)):
+for name, translators in (("the 60 above", randoms), ("60 larger ones", larger)):
     totals = np.array([[plain_beam(one, source, width)[0].total for width in range(1, 7)]
                        for one in translators])
     worse = np.diff(totals) < -1e-9                                 # (translators, 5)
@@ -459,11 +456,10 @@ for name, translators in (("those above", randoms), ("larger ones", larger)):
 #
 # ## A trained translator to search with
 #
-# How do the correct search and the bugs behave with a trained model? We train RNNsearch (lesson 06)
-# for three epochs on clauses of the Bible with up to seven tokens, from English to Spanish. We test
-# only on clauses in which the model knows every word, on both sides, because no search can make up
-# for unknown words. First we check that our two searches find the same sentences as the library's,
-# word for word.
+# Now for a real model: RNNsearch (lesson 06), trained for three epochs on clauses of the Bible with
+# up to seven tokens, from English to Spanish. We test only on clauses in which the model knows
+# every word, on both sides, because no search can make up for unknown words. First we check that
+# our two searches find the same sentences as the library's, word for word.
 
 # %% tags=["training"]
 SEED = 1
@@ -505,7 +501,7 @@ print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all of gr
 # %% [markdown]
 # ## Does BLEU find it?
 #
-# Here is the question from the beginning. We let two of the four bugs translate all test clauses:
+# Back to the question from the beginning. We let two of the four bugs translate all test clauses:
 # *rows put in order*, which mixes up the states, and *the past not counted*. Guess for each of
 # them: is its BLEU below greedy's, between greedy's and the correct beam's, or above both?
 
@@ -587,23 +583,23 @@ for n in np.argsort(-gain)[:3]:
 of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
                     for one, target in zip(alone, gold)])
 print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}, beam 5 "
-      f"{of_beam.mean():.2f}\nthe book's translation is more probable than both of the others in  "
+      f"{of_beam.mean():.2f}\nthe book's translation is more probable than both of the others in "
       f"{(of_book > np.maximum(of_greedy, of_beam) + 1e-3).sum()} of {len(test)} clauses")
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So when the beam does not find the book's translation, it is nearly always a **model error**: the
-# model prefers another sentence. It is rarely a **search error**: the model prefers the book's
-# translation, but the search misses it. A better search would only find sentences that the model
-# likes even more. To come closer to the book, the model must change, not the search.
+# So when the beam misses the book's translation, this is nearly always a **model error**: the model
+# prefers another sentence. A **search error**, in which the model prefers the book's translation
+# but the search fails to find it, is rare. A better search would only find sentences that the model
+# likes even more. To come closer to the book, improve the model, not the search.
 #
 # ## One beam, drawn as a tree
 #
-# What does a whole beam look like? Of all clauses that beam 5 translates exactly as the book does,
-# we draw the one where its log p beats greedy's most. The tree grows from left to right. The number
-# on each line is the log p of the word that the line leads to. Thick lines lead to the winner.
-# Green boxes are prefixes that have ended, with their totals. White boxes with dotted lines are
-# prefixes that were kept for one step and then dropped. Now follow greedy, which takes the largest
+# What does a whole beam look like? Among the clauses that beam 5 translates exactly as the book
+# does, we draw the one where it gains most log p over greedy. The tree grows from left to right.
+# The number on each line is the log p of the word that the line leads to. Thick lines lead to the
+# winner. Green boxes are prefixes that have ended, with their totals. White boxes with dotted lines
+# are prefixes that were kept for one step and then dropped. Follow greedy, which takes the largest
 # number at each step. Does the beam drop greedy's sentence on the way, or keep it to the end?
 
 # %% tags=["training"]
@@ -623,13 +619,13 @@ print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join
 
 # %% [markdown]
 # At some step, the winner takes a word that is less probable than greedy's word, and the later
-# words make up for it. That is what the beam is for: it keeps a prefix that is behind until it can
-# overtake. This ends the part on searching.
+# words make up for it. That is what the beam is for: it keeps a prefix that is behind until that
+# prefix can overtake.
 #
 # ## Sampling
 #
-# A search writes the same sentence every time. How do we get *different* ones? We sample each word,
-# from p or from a changed distribution q. Three knobs change it:
+# A search writes the same sentence every time. To get *different* ones, we sample each word, from p
+# or from a changed distribution q. Three knobs change it:
 #
 #     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: the most probable word
 #                                                         τ = 1: the model's own p; τ → ∞: any word
@@ -637,20 +633,29 @@ print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join
 #     nucleus          the most probable words, until their p add up to top_p or more
 #                      (Holtzman et al. 2020, section 3.1)
 #
-# What does temperature do to the choice? The higher it is, the more it should spread the choice
-# over the words. We measure the spread by the entropy H = −Σ q log q, and derive how it changes
-# with τ. Let β = 1/τ and Z = Σ exp(β l), so that log q = β l − log Z. We write ⟨l⟩ for the mean of
-# l, which is Σ q l. Step by step:
+# A higher temperature should spread the choice more evenly over the words. Does it always? The
+# entropy H = −Σ q log q measures the spread, so the question is the sign of ∂H/∂τ.
+#
+# The inverse β = 1/τ is easier to work with. Let Z = Σ exp(β l), so that log q = β l − log Z, and
+# write ⟨…⟩ for a mean over q, such as ⟨l⟩ = Σ q l. First, what does β do to log Z and to q?
 #
 #     ∂log Z/∂β = Σ l exp(β l) / Z = ⟨l⟩
 #     ∂q_v/∂β   = q_v ∂log q_v/∂β = q_v (l_v − ⟨l⟩)
+#
+# When β rises, words whose l is above the mean become more probable, the others less. So the mean
+# of l rises, too, and its slope is a variance:
+#
 #     ∂⟨l⟩/∂β   = Σ q (l − ⟨l⟩) l = ⟨l²⟩ − ⟨l⟩² = Var(l)
+#
+# Now insert log q into the entropy, and differentiate. The two ⟨l⟩ cancel, and only the variance is
+# left:
+#
 #     H         = −Σ q (β l − log Z) = log Z − β ⟨l⟩
 #     ∂H/∂β     = ⟨l⟩ − ⟨l⟩ − β Var(l) = −β Var(l)
 #     ∂H/∂τ     = ∂H/∂β · (−1/τ²) = Var(l) / τ³
 #
-# A variance is never negative, so a higher temperature does spread the choice. (Only if all p are
-# equal does it change nothing.) Let us compare the derivative with central differences:
+# A variance is never negative, so a higher temperature always spreads the choice. (If all p are
+# equal, it changes nothing.) Central differences confirm the formula:
 
 # %%
 logs = np.log([0.6, 0.3, 0.1])        # l, of each word
@@ -680,8 +685,8 @@ for value in (0.5, 1.0, 2.0):
           f"by central differences {numeric[0]:.6f}")
 
 # %% [markdown]
-# The other two knobs cut off improbable words. The function `cut` applies all three knobs: first
-# the temperature, then top-k, and then the nucleus of the words that top-k has left.
+# The other two knobs cut off improbable words. The function `cut` applies all three: first the
+# temperature, then top-k, and then the nucleus of the words that top-k has left.
 #
 # > **Exercise.** Write both cuts: `numpy-attention exercise start sampling-cut`.
 
@@ -702,9 +707,9 @@ ways = {"τ = 1": {}, "τ = 0.5": {"temperature": 0.5}, "top-k 3": {"top_k": 3},
         "nucleus 0.7": {"top_p": 0.7}}
 
 # %% [markdown]
-# Is our `cut` right? The library's `choose` samples one word. With each setting in `ways`, we
-# sample 10,000 times from eight words, and compare the share of each word with our q. No share may
-# be off by more than five standard deviations.
+# Is our `cut` right? With each setting in `ways`, we sample 10,000 times from eight words with the
+# library's `choose`, and compare the share of each word with our q. No share may be off by more
+# than five standard deviations.
 
 # %%
 DRAWS = 10_000
@@ -721,9 +726,9 @@ for name, how in ways.items():
 # ## What sampling chooses from
 #
 # How do top-k and nucleus differ? Both keep the most probable words, but not equally many. We
-# compare them on the first word of two test clauses. For one clause, the model is nearly sure of
-# the first word (of all clauses, the one with entropy nearest to 0.6). For the other, it is in
-# doubt (entropy nearest to 3). How many words will top-k 3 and nucleus 0.7 keep in each case?
+# compare them on the first word of two test clauses. For one of them, the model is nearly sure of
+# this word (of all clauses, the entropy is nearest to 0.6). For the other, it is in doubt (nearest
+# to 3). How many words will top-k 3 and nucleus 0.7 keep in each case?
 
 # %% tags=["training"]
 starts = []
@@ -777,10 +782,10 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # chance of a bad word. The other three settings give up some variety for better translations.
 #
 # But look at the column of log p. The book's mean is close to that of samples at τ = 1, and far
-# from that of the two searches. Suppose that a model is well **calibrated**, that is, as uncertain
-# as it has reason to be. Then the reference translation looks to the model like one more sample.
-# The most probable sentence (the **mode**), for which a search looks, is not a typical one. So if
-# you want one good translation, search. If you want many different ones, sample.
+# from that of either search. This is what we expect if the model is well **calibrated**, that is,
+# as uncertain as it has reason to be: to such a model, the reference translation looks like one
+# more sample. A search looks for the most probable sentence instead (the **mode**), which is not a
+# typical one. So if you want one good translation, search. If you want many different ones, sample.
 
 # %% [markdown]
 # ## What others call it
