@@ -576,8 +576,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # products.
 #
 # Making the panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
-# products, because it cannot know that U will be the same next time. We know that it will, until the
-# update, so we make its panels once per training step.
+# products, because it cannot know that U will be the same next time. We know that it will until
+# the update, so we make its panels once per training step.
 #
 # Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last
 # columns get a separate product. Second, Uᵀ has 4H = 800 rows. Each of its panels would take 20 ·
@@ -881,8 +881,8 @@ runs["the library's own"] = run_of_library()
 versions = list(runs)
 
 # %% [markdown]
-# To see what takes time in the last version besides its products, its kernels run by themselves in
-# the same rounds: those of the softmax, of the update, and of the gates (for all time steps).
+# To see what else takes time in the last version, we also run its kernels by themselves, in the
+# same rounds: those of the softmax, of the update, and of the gates (for all time steps).
 
 # %% tags=["training"]
 parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
