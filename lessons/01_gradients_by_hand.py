@@ -227,10 +227,11 @@ assert np.allclose(dE, measured, atol=1e-8)
 # > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
 #
 # Here is the whole model in plain NumPy. (From now on, every lesson has such a cell, and it is
-# marked `plain`.) `Module` turns the array fields into parameters, and `model.zeros_like()` returns
-# a *gradient model*: another Bigram, in which W holds ∂L/∂W. The argument dloss of `backward` is
-# the derivative of the final loss with respect to L. It is 1 if L is the final loss. Since a loss
-# may use the same model twice, `backward` *adds* to `grads`.
+# marked `plain`.) The base class `Module` does the bookkeeping. It turns the array fields into
+# parameters, and gives their gradients a place: `model.zeros_like()` returns a *gradient model*,
+# another Bigram, in which W holds ∂L/∂W. Since a loss may use the same model twice, `backward`
+# *adds* to it. The argument dloss is the derivative of the final loss with respect to L, so it is 1
+# if L is the final loss.
 
 
 # %% tags=["plain"]
@@ -326,22 +327,21 @@ for name, array in tiny.named_parameters():
     assert error < 1e-6
 
 # %% [markdown]
-# All three gradients are right. The library's `gradcheck` does the same for any Module, with two
-# refinements. It takes a difference of four points, which has an error of only O(ε⁴). And the
-# **upstream gradient**, the one that arrives from later layers (here dloss), is drawn at random,
-# one number for each output. The errors are relative: the error of each element of a gradient is
-# divided by the size of that element (or by a thousandth of the largest element, if that is more).
-# This relative error must be below 1e-6.
+# All three gradients are right. You need not write this loop again: the library's `gradcheck` does
+# the same for any Module, and a little better. It takes a difference of four points, with an error
+# of only O(ε⁴). And it draws the **upstream gradient**, the one that arrives from later layers
+# (here dloss), at random, one number for each output. To pass, each element must have a relative
+# error below 1e-6: its error divided by its size (or by a thousandth of the largest element, if
+# that is more).
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
-# Does the library compute the same? It has the Bigram in two parts: `Embedding` looks up rows, and
-# `Output` computes the scores and the loss. Inside Output, the matrix W is an Embedding called
-# `words`, so one matrix can serve both ends (question 5). The method `loss_and_grad` returns two
-# things: the sum of all −log p, and the gradient of this sum with respect to the rows. Only the
-# gradient is multiplied by a given factor, here 1/N.
+# Does the library compute the same? It splits the Bigram in two: `Embedding` looks up the rows h,
+# and `Output` computes the scores and the loss. Inside Output, our W is an Embedding called
+# `words`, so one matrix can serve both ends (question 5). Output returns the sum of all −log p, and
+# we divide it by N ourselves. Its gradients are multiplied by a factor that we choose, here 1/N.
 
 # %%
 embedding = Embedding(tiny.E)

@@ -364,21 +364,21 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # ## Two tools for training
 #
-# What else do we need for training? Two tools, which later lessons use too.
+# A gradient may be right, and the step along it still wrong: much too long, or too long for some
+# parameters and too short for others. Later lessons use both remedies.
 #
-# **Clipping** (Pascanu et al. 2013). Now and then a gradient is a hundred times longer than usual,
-# and a single step along it can spoil what was learnt. So we take the norm of the *whole* gradient,
-# of all parameters together. If it is above a limit, the gradient is scaled down to that limit and
-# keeps its direction.
+# **Clipping** (Pascanu et al. 2013) is for the first. Now and then a gradient is a hundred times
+# longer than usual, and a single step along it can spoil what was learnt. So we take the norm of
+# the *whole* gradient, of all parameters together. If it is above a limit, the gradient is scaled
+# down to that limit and keeps its direction.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
 #
-# **Adam** (Kingma & Ba 2015). A learning rate that suits some parameters is too large or too small
-# for others. So Adam keeps two running means for each element x of the parameters: m, the mean of
-# its gradient g, and v, the mean of g². It moves x against the gradient, by the rate times m / √v.
-# While g keeps its sign, this quotient is about 1 or −1, whatever the size of g. If the sign keeps
-# changing, m is small, and so is the step. (In the formulas, β₁ is usually 0.9 and β₂ is 0.999. The
-# tiny ε prevents 0 / 0.)
+# **Adam** (Kingma & Ba 2015) is for the second. For each element x of the parameters, it keeps two
+# running means: m, the mean of its gradient g, and v, the mean of g². It moves x against the
+# gradient, by the rate times m / √v. While g keeps its sign, this quotient is about 1 or −1,
+# whatever the size of g. If the sign keeps changing, m is small, and so is the step. (In the
+# formulas, β₁ is usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)
 #
 #     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
 #     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
@@ -387,8 +387,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # > **Exercise.** Write it yourself: `numpy-attention exercise start adam`.
 #
 # Why the hats? Both means begin at 0, so at first both are too small: after one step m is 0.1 g,
-# and v is 0.001 g². They are not too small by the same factor, so m / √v is not 1. Guess what it is
-# after one step. In the code below the gradient is always 5.
+# and v is 0.001 g². The factors differ, so m / √v is not 1. Guess what it is. In the code below the
+# gradient is always 5.
 
 # %%
 m = 0.0
@@ -402,8 +402,8 @@ for t in range(1, 4):
     print(f"step {t}: without the hats {plain_step:.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
 
 # %% [markdown]
-# Without the hats, the first steps would be several times too long, just when the model knows
-# least.
+# After one step the quotient is 3.16, and it goes on growing. So without the hats, the first steps
+# would be several times too long, just when the model knows least.
 #
 # ## A model of letters
 #

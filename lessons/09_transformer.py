@@ -8,9 +8,10 @@
 #
 # Does a translator that has the heads of lesson 08 still need recurrence? Vaswani et al. (2017)
 # showed that it does not. In their Transformer every word attends to every other word
-# (**self-attention**), so no word has to wait for the word before it. But recurrence also did two
-# other jobs: it kept the words in order, and it hid the words that were still to come. In a
-# Transformer, positional encodings do the first job, and a mask does the second.
+# (**self-attention**), so no word has to wait for the word before it. But recurrence also kept the
+# words in order, and hid the words that were still to come. Two new devices take over these jobs:
+# positional encodings and a mask. Two more, residual connections and the norm, keep a deep stack of
+# layers in working order.
 #
 # Guess now: which bug lets a decoder read the answer during training, while every gradient check
 # passes?
@@ -42,7 +43,7 @@ np.set_printoptions(precision=3, suppress=True)
 # **d_model**) with one row per word. We call this matrix the stream. Each part f of a layer reads
 # the stream and *adds* its result to it: x + f(x). This is a **residual connection** (or **skip
 # connection**). It has two advantages: f does not have to reproduce what x already contains, and
-# the gradient has a path around f. There are two kinds of parts, which alternate:
+# the gradient has a path around f. There are two kinds of parts:
 #
 # - *Heads* carry information from word to word. Each output is a weighted sum over words.
 # - *Feed-forward* parts read one word at a time. Thanks to their max(0, …) they can compute what no
@@ -124,7 +125,7 @@ print("x̂ =", x_hat_of(x))
 # %% [markdown]
 # ## Backward
 #
-# No. When x_1 rises, the mean and s move, too. How much does each of them move? The derivative of
+# It does not. When x_1 rises, the mean and s move, too. How much does each move? The derivative of
 # the mean is ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε.
 # Here [i = j] is 1 if i = j, and otherwise 0:
 #
@@ -160,9 +161,9 @@ print("dx =", dx, "  by central differences:", numeric)
 print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
 
 # %% [markdown]
-# So x̂_1 rises by only 0.175 δ, not by δ / 2. In a sentence, each row is normalized by itself. Then
-# two learnt vectors, g and b, rescale and shift the columns, so the model is free to choose other
-# scales and means.
+# So x̂_1 rises by only 0.175 δ, not by δ / 2. When x is a whole sentence, each row is normalized by
+# itself. Then two learnt vectors, g and b, rescale and shift the columns, so the model is free to
+# choose other scales and means.
 
 
 # %%
@@ -207,8 +208,8 @@ print(check(norm, x))
 # %% [markdown]
 # ### How a bug looks
 #
-# The usual mistake in this backward pass is to treat s as a constant, so that the third path is
-# forgotten. Which of the three gradients dx, dg and db will be wrong?
+# The usual mistake in this backward pass is to treat s as a constant, and so to forget the third
+# path. Which of the three gradients dx, dg and db will be wrong?
 
 
 # %%
@@ -226,10 +227,9 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx is wrong, which the report calls `input[0]`. Since dg and db are right, dy and x̂, from
-# which they are computed, must be right, too. So the mistake is in the last line. The report calls
-# that line "a part of the Jacobian", which is the matrix of all ∂x̂_j/∂x_i. Of its three terms, one
-# is missing.
+# Only dx is wrong; the report calls it `input[0]`. Since dg and db are right, so are dy and x̂, from
+# which they are computed. That leaves the last line. The report calls it "a part of the Jacobian"
+# (the matrix of all ∂x̂_j/∂x_i): one of its three terms is missing.
 #
 # ## The heads again, one at a time
 #
@@ -239,8 +239,8 @@ report = caught(check, Stiff(norm.g, norm.b), x)
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# Each head therefore adds a term of its own to the stream, and we can write the heads one at a
-# time. Here is one head for one sentence. `visible` (T, S) is True where a query may see a key.
+# So each head adds its own term to the stream, and we can write the heads one at a time. Here is
+# one head for one sentence. `visible` (T, S) is True where a query may see a key.
 
 
 # %%
@@ -331,12 +331,11 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 # %% [markdown]
 # ## A whole encoder layer
 #
-# Now we write the feed-forward part, and build an encoder layer from all the parts. As in the
+# Only the feed-forward part is missing; then all the parts become an encoder layer. As in the
 # paper, the norm comes *after* each sum. `backward` goes through the lines of `forward` from the
-# last to the first, so read the two next to each other. Note two things. First, a sum x + f(x)
-# passes its gradient (`dsum`) to both of its terms, x and f(x). Second, x provides the queries and
-# also the keys and values, so the heads return two gradients of x: dx_q from the queries, and dx_kv
-# from the keys and values.
+# last to the first, so read the two side by side. A sum x + f(x) passes its gradient (`dsum`) to
+# both of its terms, x and f(x). And since x provides the queries as well as the keys and values,
+# the heads return two gradients of x: dx_q from the queries, and dx_kv from the keys and values.
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
@@ -405,16 +404,16 @@ check_same_encoder(layer, x)
 print("one layer: its output, dx and the gradients of all its parameters equal the library's")
 
 # %% [markdown]
-# To go through this layer line by line and see every array, run `numpy-attention step 9`.
+# To see every array of this layer, line by line, run `numpy-attention step 9`.
 #
 # ### What the residual connection is for
 #
 # What goes wrong without residual connections? The layer becomes y = LN(heads(x, x)), z =
 # LN(FF(y)). We send twenty random words through six untrained layers, and measure after each layer
-# how different the words still are. To do this, we subtract the mean of the twenty words from each
-# word. The mean square of the numbers is now smaller than before, and we compute what share of it
-# is left. It is 0 if all twenty words are the same, and 1 if their mean is 0. Guess how this share
-# changes from layer to layer, with residual connections and without.
+# how different the words still are: we subtract the mean of the twenty words from each word, and
+# compute what share of the mean square of the numbers is left. It is 0 if all twenty words are the
+# same, and 1 if their mean is 0. Guess how this share changes from layer to layer, with residual
+# connections and without.
 
 
 # %%
@@ -447,7 +446,7 @@ for name, residual in (("with", 1), ("without", 0)):
 # **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is an average of the
 # same twenty values, so the outputs differ less than the inputs did. In the next layer, similar
 # words have similar queries, so their averages differ even less. With residual connections the
-# differences shrink, too, but far more slowly. So residual connections also keep the words
+# differences shrink, too, but far more slowly. That is their third advantage: they keep the words
 # distinct.
 #
 # ## Positions
@@ -503,7 +502,7 @@ for p in (2, 50):
 # %% [markdown]
 # R is the same for all p, so moving by three positions is a linear map. W_q and W_k can learn this
 # map, and a query can then ask for "the word three before me". The product of two encodings is
-# simple, too. It depends only on the distance: PE(p) · PE(p + offset) = Σ_i cos(ω_i offset). (It
+# simple, too: it depends only on the distance, PE(p) · PE(p + offset) = Σ_i cos(ω_i offset). (It
 # does not show which of the two positions comes first, because cos is symmetric. But W_q and W_k
 # can learn to tell before from after.) The left panel of the figure shows PE with one column per
 # position. The right panel shows these products for two positions p.
@@ -516,11 +515,11 @@ show(positions_picture(PE), "09_positions")
 # %% [markdown]
 # ## The decoder layer
 #
-# What does a decoder layer have that an encoder layer does not? Two things. The first is a second
-# set of heads, which reads the encoder's output M. Its queries come from the target, its keys and
-# values from the source. This is **cross-attention**.
+# What does a decoder layer have that an encoder layer does not? Two things. One is another set of
+# heads, which reads the encoder's output M. Its queries come from the target, its keys and values
+# from the source. This is **cross-attention**.
 #
-# The second is a mask. In training, the decoder gets all target words at once (**teacher
+# The other is a mask. In training, the decoder gets all target words at once (**teacher
 # forcing**), but its output at position t has to predict word t + 1. So the query at t must not see
 # any position after t, only positions j ≤ t. The **causal mask**, a triangle of ones, makes sure of
 # that. (The backward pass needs nothing new, so question 3 leaves it to you.)
@@ -558,11 +557,11 @@ print("the decoder layer: its output equals the library's")
 # %% [markdown]
 # ### What no gradient check sees
 #
-# Here is the bug from the beginning. Suppose that the triangle is one place too wide, j ≤ t + 1, or
-# that it is left out. The backward pass is still the derivative of the forward pass, so the
-# gradient check passes. But the forward pass computes the wrong function. As in lesson 08, a *law*
-# catches this bug: no word may change an earlier output. So we change one word j at a time, and see
-# which outputs move.
+# Here is the bug that you were asked to guess. Suppose that the triangle is one place too wide, j ≤
+# t + 1, or that it is left out. The backward pass is still the derivative of the forward pass, so
+# the gradient check passes. But the forward pass computes the wrong function. As in lesson 08, a
+# *law* catches this bug: no word may change an earlier output. So we change one word j at a time,
+# and see which outputs move.
 
 
 # %%
@@ -596,14 +595,14 @@ for name, mask in masks.items():
 # too wide, the layer reads *cow* to predict *cow*, a word that will not exist yet when the model
 # translates. Test this law for every decoder that you build.
 #
-# ## Writing word by word
+# ### The law saves work: the KV cache
 #
-# How much work is it to translate word by word? The decoder writes a word, appends it to its input,
-# and goes on. If it computes everything again for every word, then by the end of T words, 1 + 2 + …
-# + T rows have gone through each weight matrix. But by the law above, a new word does not change
-# any earlier output, so the keys and values of earlier words stay the same in every layer. If we
-# keep them (a **KV cache**), each new word costs only one row. Decoding has no backward pass, so
-# the test is again a law: the outputs computed word by word must equal those computed all at once.
+# A trained decoder writes a word, appends it to its input, and goes on. If it computes everything
+# again for every word, then by the end of T words, 1 + 2 + … + T rows have gone through each weight
+# matrix. But by the law, a new word does not change any earlier output, so the keys and values of
+# earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word costs
+# only one row. To test the cache, we need another law, because decoding has no backward pass: the
+# outputs computed word by word must equal those computed all at once.
 #
 # > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 
@@ -632,22 +631,24 @@ assert np.allclose(word_by_word(head, words), at_once)
 print(f"word by word equals all at once, with 10 rows through W_k instead of {sum(range(11))}")
 
 # %% [markdown]
-# ## The norm: before or after?
-#
-# One choice is left: where to put the norm. The paper computes LN(x + f(x)), which is called
-# **post-norm**. Most later models put the norm *before* each part instead, x + f(LN(x)), and one
-# more LN after the last layer. This is called **pre-norm**. It makes the gradients near the output
-# smaller at the start of training, so that training does not need a **warm-up**, in which the
-# learning rate begins small and rises (Xiong et al. 2020). Our model below is post-norm and has a
-# warm-up: as in the paper (equation 3), the rate first rises and then falls like 1 / √step.
-# Question 5 trains both kinds of model, with warm-up and without.
-#
 # ## A small Transformer
 #
-# How well does a small Transformer translate? We train one on 8,000 artificial sentence pairs, the
-# `grammar-en-fr` of lessons 07 and 08. It has two layers in the encoder and two in the decoder,
-# four heads, d_model = 64, post-norm, and the paper's schedule of learning rates. (`smoothing` is
-# the paper's **label smoothing**, the subject of question 8.)
+# Now all the parts are there, and one choice is left: does the norm come before a part, or after
+# it? The paper computes LN(x + f(x)), which is called **post-norm**. Near the output, its gradients
+# are large at the start of training, and steps of full size can break the model. So it needs a
+# **warm-up**: the learning rate begins small and rises. Most later models are **pre-norm**. They
+# compute x + f(LN(x)), with one more LN after the last layer. Their gradients near the output are
+# smaller, and they train without a warm-up (Xiong et al. 2020). Question 5 trains both kinds, with
+# warm-up and without. One of these four models learns no more than how frequent words are.
+#
+# Ours is post-norm, with two layers in the encoder and two in the decoder, four heads, and d_model
+# = 64. As in the paper (equation 3), the learning rate first rises, and then falls like 1 / √step.
+# (`smoothing` is the paper's **label smoothing**, the subject of question 8.) We train the model on
+# 8,000 artificial sentence pairs, the `grammar-en-fr` of lessons 07 and 08.
+#
+# Can it translate without recurrence? A recurrent network with the dot score of lesson 07 learnt
+# from the same pairs, and got 99.5% of the held-out sentences exactly right. Guess the
+# Transformer's share.
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -665,25 +666,25 @@ written = [one.target for one in translator.translate([pair.source for pair in t
 exact = metrics.exact_match(written, [pair.target for pair in test])
 print(f"exactly right: {exact:.0%} of the held-out sentences")
 print(*test[shown].source, "→", *written[shown], "  reference:", *test[shown].target)
-# For comparison, on the same task and pairs, the share of held-out sentences exactly right:
-#   a GRU with lesson 07's dot    99.5% after 5 epochs (seed 1)
-#   this Transformer              80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)
+print("recorded on the same pairs, the share of held-out sentences that are exactly right:")
+print("  a GRU with lesson 07's dot   99.5% after 5 epochs (seed 1)")
+print("  this Transformer             80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)")
 
 # %% [markdown]
-# The comment in the last cell gives a comparison: a recurrent network with the dot score of lesson
-# 07 gets 99.5% of these sentences right. So with only 8,000 short pairs, the Transformer is not
-# ahead. Its advantage is that in training no word has to wait for another.
+# It can: most of its translations are exactly right. But it has not caught up with the recurrent
+# network even after eight epochs, so with only 8,000 short pairs, recurrence still translates
+# better. The Transformer's advantage lies elsewhere: in training, no word has to wait for another.
 #
 # ## What each head attends to
 #
-# Does each head of cross-attention point at the word that is being translated? To find out, we
-# count for what share of the target words a head's largest weight is on the right source word.
-# Guess this share for the heads of layer 1, and for those of layer 2.
+# Does each head of cross-attention point at the word that is being translated? We measure for what
+# share of the target words a head's largest weight is on the right source word. Guess this share
+# for the heads of layer 1, and for those of layer 2.
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # of each layer (B, h, T, S); (B, T, S)
 right = [share for layer_of_it in weights for share in largest_on(linked, layer_of_it)]
-print("largest weight on the right word, layer 1, then layer 2: "
+print("share of words with the largest weight on the right word, layer 1, then layer 2:\n  "
       + ", ".join(f"{one:.0%}" for one in right))
 assert max(right[:4]) < min(right[4:])
 its_heads = [head for layer_of_it in weights for head in layer_of_it[shown]]
@@ -691,9 +692,9 @@ title = "Cross-attention: in layer 2 the largest weight is mostly on the right w
 show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
-# In layer 2, the largest weight of every head is mostly on the word that is being translated. In
-# layer 1, it is there for less than half of the target words. But where a head attends does not
-# show what it is *for*. To find that out, question 6 removes the heads one by one.
+# In layer 2, every head points at the word that is being translated, most of the time. In layer 1,
+# no head comes close. But where a head attends does not show what it is *for*. Question 6 removes
+# the heads one by one, with a surprising result.
 
 # %% [markdown]
 # ## What others call it

@@ -136,9 +136,8 @@ def gates_backward(dh, dc, kept):
 # %% [markdown]
 # ## Backward
 #
-# How many products does the recurrence need? It is one loop forward in time and one loop backward.
-# Count the matrix products in each: a time step makes two in the forward loop, and four in the
-# backward loop, because both factors of each product need a gradient.
+# How many matrix products does the recurrence need? A time step makes two in the forward loop, and
+# four in the backward loop, because both factors of each product need a gradient.
 
 
 # %% tags=["plain"]
@@ -327,9 +326,8 @@ def check_same(kind, before):
 # more, but uses each number 400 times.
 #
 # Predict before you run: per row, how much faster is a product of 1,000 rows than a product of 20?
-# The backward pass multiplies by Uᵀ, so there is a second question. `U.T` is only a *view*, which
-# reads U column by column. Is a product with this view slower than one with a copy of Uᵀ, an array
-# that has its own memory?
+# The backward pass multiplies by Uᵀ, and `U.T` is only a *view*, which reads U column by column. Is
+# a product with this view slower than one with a copy of Uᵀ, an array that has its own memory?
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -578,8 +576,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # products.
 #
 # Making the panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
-# products, because it cannot know that U will be the same next time. We know that U does not change
-# within a training step, so we make its panels only once.
+# products, because it cannot know that U will be the same next time. We know that it will until
+# the update, so we make its panels once per training step.
 #
 # Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last
 # columns get a separate product. Second, Uᵀ has 4H = 800 rows. Each of its panels would take 20 ·
@@ -660,8 +658,8 @@ show(draw_panels(curves), "14_panels")
 # the same `Panels`, uses them only for sizes at which they help (`few_rows` in
 # `numpy_attention/products.py`).
 #
-# In the training step, change 4 is one line. How much time will it save? With H = 200, the products
-# in the loop are little more than a tenth of all operations (question 3 counts them).
+# In the training step, change 4 is one line. How much can it save? With H = 200, the products in
+# the loop are little more than a tenth of all operations (question 3 counts them).
 
 
 # %%
@@ -675,9 +673,9 @@ check_same(UInPanels, WordsAtOnce)
 # %% [markdown]
 # ## 5. One compiled loop for all gates
 #
-# What else takes time in the loop? Count what NumPy does for the gates. A single σ takes four
-# calls, for −a, exp, the addition of 1, and the division, and each call makes a new array. Forward
-# and backward, a time step makes some fifty calls, each for only B · H numbers.
+# What else is in the loop? Only the gates. Their arithmetic is simple, but in NumPy it is costly. A
+# single σ takes four calls, for −a, exp, the addition of 1, and the division, and each call makes a
+# new array. Forward and backward, a time step makes some fifty calls, each for only B · H numbers.
 #
 # A compiled loop, also called a kernel, does all of this for one number, and then for the next.
 # Intermediate results stay in the processor's registers, so they need no arrays. For each row of
@@ -724,11 +722,12 @@ check_same(CompiledGates, UInPanels)
 # %% [markdown]
 # ## 6. Softmax and loss in one pass
 #
-# How often does the softmax go through memory? `softmax_loss` makes one pass after another over
-# arrays as large as z: for z + d, its maximum, the difference, e, its sum, p, the copy, and the
-# product with `scale`. These arrays are much larger than a core's cache, so each of them is written
-# to memory and read back. But a single row of z does fit. So the kernel `cross_entropy` takes one
-# row at a time, does all of this to it, and overwrites the row with its gradient.
+# Outside the loop there are few calls, but large arrays, and what costs time is the trip to memory
+# and back. `softmax_loss` makes one pass after another over arrays
+# as large as z: for z + d, its maximum, the difference, e, its sum, p, the copy, and the product
+# with `scale`. Such an array is much larger than a core's cache, but a single row of z does fit. So
+# the kernel `cross_entropy` takes one row at a time, does all of this to it, and overwrites the row
+# with its gradient.
 
 
 # %%
@@ -744,10 +743,13 @@ check_same(OnePassSoftmax, CompiledGates)
 # %% [markdown]
 # ## 7. One pass for the update
 #
-# How often does the update go through memory? It sets the gradient g to 0, squares it into a new
-# array, adds up the squares, makes a clipped copy, makes another copy times the rate, and subtracts
-# that copy from the weights w. But once the norm is known, one pass is enough: it reads w and g,
-# writes w, and leaves 0 in g for the next update. Clipping only changes the rate.
+# The update makes the same needless trips, with arrays even larger than z. It sets the gradient g
+# to 0, squares it into a new array, adds up the squares, makes a clipped copy, makes another copy
+# times the rate, and subtracts that copy from the weights w. But once the norm is known, one pass
+# is enough: it reads w and g, writes w, and leaves 0 in g for the next update. Clipping only
+# changes the rate.
+#
+# Does change 7 save more than change 6, or less? Count the passes, and guess.
 
 
 # %%
@@ -772,8 +774,8 @@ print(check(OnePassUpdate))
 # ## The library, and the floor
 #
 # How close is our last version, number 7, to the library and to the floor? The library's
-# `LanguageModel` has all seven changes. It can be given our weights, because it has the same six
-# arrays under other names:
+# `LanguageModel` has all seven changes. It takes our weights, because it has the same six arrays
+# under other names:
 
 
 # %%
@@ -833,10 +835,11 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# What does each change save? Our eight versions, the library's model and the floor run in turns.
-# The output says how many times as fast each version is as the previous one. It gives the median
-# over the rounds, and in brackets the range of the middle half of the rounds. If that range
-# contains 1, the run cannot tell the two versions apart, and the bar is grey.
+# We have made seven changes, and have not timed a single training step. Take out your guesses. Our
+# eight versions, the library's model and the floor run in turns. For each version, the output says
+# how many times as fast it is as the previous one: the median over the rounds, and in brackets the
+# range of the middle half of the rounds. If that range contains 1, the run cannot tell the two
+# versions apart, and the bar is grey.
 
 
 # %% tags=["training"]
@@ -878,9 +881,8 @@ runs["the library's own"] = run_of_library()
 versions = list(runs)
 
 # %% [markdown]
-# Besides its products, what takes time in the last version? To find out, its kernels run by
-# themselves in the same rounds: those of the softmax, of the update, and of the gates (for all time
-# steps).
+# To see what else takes time in the last version, we also run its kernels by themselves, in the
+# same rounds: those of the softmax, of the update, and of the gates (for all time steps).
 
 # %% tags=["training"]
 parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
@@ -911,11 +913,11 @@ title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the 
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# Compare this with your guesses. On the machine where this was written, with OpenBLAS's SkylakeX
+# How good were your guesses? On the machine where this was written, with OpenBLAS's SkylakeX
 # kernels, the first version took less than three times as long as its products, not ten times,
 # because BLAS did much of the work from the start. One change, number 3 (all words at once), saved
-# about as much as all the others together. Each of the others saved about a tenth of the time or
-# less, and change 1 hardly anything.
+# about as much as all the others together, and it is seven lines of NumPy. Each of the others saved
+# about a tenth of the time or less, and change 1 hardly anything.
 #
 # These savings are those of *this* model, which has a large output layer. In a larger model, the
 # loop counts for more: with H = 1,024 and ten texts, the panels by themselves saved more than a

@@ -97,9 +97,9 @@ def panel_rates(size, seconds, few):
         curves[name] = {n: rate(seconds[name, n], n, 4 * size**2) for n in few}
         print(f"H = {size}, {name}, rows: GFLOP/s   ", listed(curves[name]))
     for n in (10, 20):
-        print(f"H = {size}, {n} rows: panels are",
-              ratio(seconds["h @ panels", n], seconds["h @ U", n]), "times as fast for U,",
-              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "times as fast for U.T")
+        print(f"H = {size}, {n} rows, speed with panels ÷ speed without:",
+              ratio(seconds["h @ panels", n], seconds["h @ U", n]), "for U,",
+              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "for U.T")
     return curves
 
 
@@ -218,9 +218,9 @@ def draw_panels(curves):
     """draw_rates for each {H: rates}, next to each other on one scale; → Figure."""
     figure, axes = plt.subplots(1, len(curves), figsize=(11, 4), layout="constrained", sharey=True)
     for ax, (size, rates) in zip(axes, curves.items()):
-        gain = rates["h @ panels"][10] / rates["h @ U"][10]
-        draw_rates(rates, f"H = {size:,}: at 10 rows, panels are {gain:.1f} times as fast for U",
-                   "rows of the product", ax)
+        gain = rates["h @ panels"][10] / rates["h @ U"][10] - 1
+        draw_rates(rates, f"H = {size:,}, 10 rows: panels make h @ U {abs(gain):.0%} "
+                   + ("faster" if gain > 0 else "slower"), "rows of the product", ax)
     highest = max(max(curve.values()) for rates in curves.values() for curve in rates.values())
     axes[0].set_ylim(0, 1.05 * highest)         # of all axes, which share it
     return figure

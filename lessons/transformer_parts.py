@@ -120,7 +120,8 @@ def heads_picture(weights, right, pair, title):
     target = [*pair.target, "</s>"]
     figure, axes = plt.subplots(2, 4, figsize=(17, 9), layout="constrained")
     for number, ax in enumerate(axes.flat):
-        share = f"layer {number // 4 + 1}, head {number % 4 + 1}: right for {right[number]:.0%}"
+        share = (f"layer {number // 4 + 1}, head {number % 4 + 1}: "
+                 f"right for {right[number]:.0%} of words")
         rows = weights[number][:len(target), :len(source)]
         plotting.attention_heatmap(rows, source_tokens=source, target_tokens=target,
                                    gold=pair.sure, ax=ax, title=share, bar=number == 7)
