@@ -672,8 +672,8 @@ bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 assert bible_ablation.cost("no context").more.low > 0.04
 assert abs(against_control.mean) < 0.04
 assert bible_ablation.cost("equal weights").more.mean < 0.03
-panels = {"copying letters: it chooses": copy_ablation,
-          "the Bible: it averages (axis 70 times finer)": bible_ablation}
+panels = {"copying letters: attention chooses": copy_ablation,
+          "the Bible: attention averages (axis 70 times finer)": bible_ablation}
 title = ("How much each model depends on its attention: equal weights cost "
          f"{copy_ablation.cost('equal weights').more.mean:.2f} nats in copying, "
          f"{bible_ablation.cost('equal weights').more.mean:.3f} in the Bible")
