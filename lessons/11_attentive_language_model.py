@@ -14,8 +14,8 @@
 #
 # Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
 # states* decides which of them to read again. You will derive this mechanism. Then you will train
-# two versions of it to copy letters, and an LSTM with the same number of parameters. Guess now how
-# many of the ten letters the LSTM gets right.
+# two versions of it, and an LSTM with as many parameters, to copy letters. Guess now how many of
+# the ten letters the LSTM gets right.
 #
 # On letters, attention wins easily. On a second text, the Bible, the result is sobering, and it
 # leads to a question that is asked too rarely: *does the model use its attention?* On the way, you
@@ -96,14 +96,14 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 #
 # Let us compute one prediction with numbers that are small enough to follow. The memory has three
 # states, one for each symbol of the text *f g ·*, and each state has three numbers. The first
-# number says which letter was read: 1 for f, −1 for g, 0 for the dot. The other two numbers say at
-# which place the letter was: (1, 0) for the first place, (0, 1) for the second. The dot has no
-# place, so its two numbers are 0.
+# number says which letter was read: 1 for f, −1 for g, 0 for the dot. The other two numbers give
+# the position of the letter: (1, 0) for the first position, (0, 1) for the second. They are 0 for
+# the dot, which is not a letter.
 #
-# The present state is h_t = (0, 1, 0): it asks for the letter at the first place. W_q turns it into
-# the query (0, −3). When the query is added to the three keys, every score falls. But the score of
-# *g*, the letter at the *second* position, falls the most, because the query cancels the number by
-# which its key is found. Which state will have the largest weight?
+# The present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it
+# into the query (0, −3). Adding this query to the three keys lowers every score. But it lowers the
+# score of *g*, the letter in the *second* position, the most, because it cancels the number by
+# which the key of *g* is found. Which state will have the largest weight?
 
 
 # %%
@@ -115,10 +115,10 @@ def softmax(e, visible=True):
 
 
 read = ["f", "g", "·"]
-M = np.array([[1.0, 1.0, 0.0],      # f, at the first place
-              [-1.0, 0.0, 1.0],     # g, at the second
+M = np.array([[1.0, 1.0, 0.0],      # f, in the first position
+              [-1.0, 0.0, 1.0],     # g, in the second
               [0.0, 0.0, 0.0]])     # a dot
-h_t = np.array([0.0, 1.0, 0.0])     # asks for the first
+h_t = np.array([0.0, 1.0, 0.0])     # asks for the letter in the first
 W_s = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
 W_q = np.array([[0.0, 0.0], [0.0, -3.0], [-3.0, 0.0]])
 v = np.array([3.0, 3.0])
@@ -131,14 +131,15 @@ e = x @ v                           # (S,)
 alpha = softmax(e)                  # (S,)
 c = alpha @ M                       # (H,)
 print("the query is", q)
-for sign, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
-    print(f"  {sign}  key {one_k}  tanh(key + query) {one_x}  e = {one_e:5.2f}  α = {weight:.2f}")
+for symbol, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
+    print(f"  {symbol}  key {one_k}  tanh(key + query) {one_x}  e = {one_e:5.2f}  "
+          f"α = {weight:.2f}")
 print("the context is", c)
 
 # %% [markdown]
 # The f has by far the largest weight. Look at the first number of the context, 0.761. With all
-# weight on f it would be 1, and with all weight on g it would be −1, so the model has found the f.
-# What happens if another state asks for the second letter? And what if both states ask with
+# weight on f it would be 1, and with all weight on g it would be −1, so the model has fetched the
+# f. What happens if another state asks for the second letter? And what if both states ask with
 # *single*, which has no query?
 
 
@@ -176,8 +177,8 @@ print("y =", y)
 # What is the gradient of each parameter and of each state? The layer above hands us the **upstream
 # gradient** dy = ∂L/∂y. In this example the loss is L = w · y, where w is a fixed vector of two
 # numbers, so dy = w. We go through the four lines in reverse and compare each result with a central
-# difference. For this purpose the function L can add an array to any intermediate result. For
-# example, `L(c=…)` is the loss after the array has been added to c.
+# difference. For this purpose, the function L can add an array to any intermediate result: `L(c=…)`
+# is the loss after the array has been added to c.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -187,15 +188,15 @@ def L(a=0, c=0, alpha=0, e=0, z=0):
     """The loss w · y, after the given arrays have been added to the intermediate results."""
     hidden = np.tanh(M @ W_s + h_t @ W_q + z)
     weights = softmax(hidden @ v + e) + alpha
-    found = weights @ M + c
-    return w @ np.tanh(h_t @ W_x + found @ W_r + b + a)
+    fetched = weights @ M + c
+    return w @ np.tanh(h_t @ W_x + fetched @ W_r + b + a)
 
 
 def check_gradient(name, ours, loss, array):
     """Compare our gradient with the central difference of loss(), which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
-    print(f"  {name:<7} {ours.ravel()}   as measured: {numeric.ravel()}")
+    print(f"  {name:<7} {ours.ravel()}   central difference: {numeric.ravel()}")
 
 
 def moved(name, ours):
@@ -230,10 +231,11 @@ moved("z", dz)
 # %% [markdown]
 # ### Four roles
 #
-# What does each state receive? The present state h_t is used twice: it **predicts** (in a) and it
-# **asks** (its query is q). Each earlier state h_s is used twice, too: it is **found** (by its key
-# k_s) and it is **fetched** (as a value, in c). These are the four *roles* of a state. In a single
-# step, h_t has two of them and h_s has the other two, and each role adds one term to the gradient:
+# What is the gradient of a state? The present state h_t is used twice: it **predicts** (in a), and
+# it **asks** (its query is q). Each earlier state h_s is used twice, too: it is **found** (by its
+# key k_s), and it is **fetched** (as a value, in c). These are the four *roles* of a state. In a
+# single step, h_t has two of them and h_s has the other two. Each role adds one term to the
+# gradient:
 #
 #     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
 #     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is fetched    with dk_s = dz_s
@@ -262,7 +264,7 @@ print("one step: every gradient equals its central difference")
 # The scores become a matrix, with a row for each step t that asks and a column for each state s.
 # Step t may see only the states before it. As a matrix, this rule is a triangle of ones below the
 # diagonal, the **causal mask**: visible_ts = (s < t). The first word has no past, so the first row
-# of the mask has no ones, and the first step's weights and context are 0.
+# of the mask is all zeros, and the first step's weights and context are 0.
 #
 # In a whole text, each state has all four roles, but at different steps. For example, h_3 predicts
 # and asks at step 3, and is found and fetched at steps 4, 5, 6, … So two terms of the gradient of
@@ -357,11 +359,12 @@ def one_by_one(reader, states):
     memory = []
     ys = []
     for now in states:
-        found = np.zeros_like(now)
+        fetched = np.zeros_like(now)
         if memory:
             past = np.array(memory)
-            found = softmax(np.tanh(past @ reader.W_s + now @ reader.W_q) @ reader.v) @ past
-        ys.append(np.tanh(now @ reader.W_x + found @ reader.W_r + reader.b))
+            e = np.tanh(past @ reader.W_s + now @ reader.W_q) @ reader.v
+            fetched = softmax(e) @ past
+        ys.append(np.tanh(now @ reader.W_x + fetched @ reader.W_r + reader.b))
         memory.append(now)
     return np.array(ys)
 
@@ -382,7 +385,7 @@ def check(reader):
 print(check(plain))
 
 # %% [markdown]
-# Third, compare with the library's layer, which shares no code with ours.
+# The third check is against the library's layer, which shares no code with ours.
 
 # %%
 W_s, W_q, v, W_x, W_r, b = arrays
@@ -419,9 +422,9 @@ report = caught(check, LastRoles(*arrays))
 # The report names the line: it *assigns* where it should add, and so it loses the two terms before
 # it, "it predicts" and "it asks".
 #
-# Why does the report say that 0 was found? The element that it shows, [5, …], belongs to the state
+# Why is the wrong value in the report exactly 0? It is element [5, …], so it belongs to the state
 # of the last step. No later step looks back at that state, so it is neither found nor fetched. The
-# only terms that it has are the two that are lost.
+# only two terms that it should have are the two that were lost.
 #
 # ## What no gradient check sees
 #
@@ -459,9 +462,9 @@ for name, reader in HISTORY_READOUTS.items():
 
 # %% [markdown]
 # All gradients are right in all three layers, so test the *forward* pass instead. Which output
-# depends on which state? The function `influence` changes the state of one step s at a time and
-# records which outputs change. In the figure, each column is a state, each row is an output, and
-# blue means that the output changed.
+# depends on which state? The function `influence` changes one state at a time and records which
+# outputs change. In the figure, each column is a state, each row is an output, and blue means that
+# the output changed.
 
 
 # %%
@@ -498,11 +501,11 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # In the middle, each output depends on all states, even on later ones. On the right, each output
 # depends only on its own state. The traced layer computes y = tanh(h W_x + b): one tanh layer, and
 # no past at all. Yet it *trains*, and well. A falling loss does not prove that the equations are
-# those of the paper. (One sign to look for in your own runs is a parameter whose gradient is
+# those of the paper. (One symptom to look for in your own runs is a parameter whose gradient is
 # exactly 0.)
 #
-# The traced layer is still useful. It is the same model without attention, and that is what we need
-# as a **control**, the model with which attention is compared. In the tables below, the control is
+# The traced layer is still useful. It is the same model without attention, which makes it the right
+# **control**, the model with which attention is compared. In what is printed below, the control is
 # called *tanh layer*.
 #
 # ## Ten letters, twenty dots
@@ -513,8 +516,9 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # predicted, so chance is one in eight.
 #
 # To know which letter is due, the LSTM only has to count the steps since the arrow. So h_t can ask
-# for the right place. All models are trained on the same 400 batches of 32 sequences. Each may have
-# 20,000 parameters. Attention needs some of them, so the models with attention have smaller states.
+# for the right position. All models are trained on the same 400 batches of 32 sequences. Each may
+# have 20,000 parameters. Attention needs some of them, so the models with attention have smaller
+# states.
 #
 # Write down four guesses, one for each model: the LSTM, the LSTM with a tanh layer (the control),
 # single, and combined.
@@ -559,19 +563,19 @@ assert right["tanh layer"] < 0.5
 # %% tags=["training"]
 batch = COPY_TEST.batch(0)
 figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
-figure.suptitle("combined asks for one place after another; single answers every question alike")
+figure.suptitle("combined asks for one position after another; single answers every question alike")
 for name, ax, vmax in (("combined", axes[0], 1), ("single", axes[1], 0.2)):
     title = f"{name}: {right[name]:.0%} of the letters right (colour scale ends at {vmax})"
     draw_copy(copiers[name], batch, ax, title, vmax)
 show(figure, "11_copying")
 weights, _ = copiers["combined"].weights(batch)         # (T, B, S)
-places = np.arange(10)[:, None]                         # letter n was read at step n
-on_it = (weights[-10:].argmax(2) == places).mean()
-print(f"combined: the largest weight is on the letter to predict for {on_it:.1%} of the letters")
+positions = np.arange(10)[:, None]                      # letter n was read at step n
+on_it = (weights[-10:].argmax(2) == positions).mean()
+print(f"combined: for {on_it:.1%} of the letters, the largest weight is on the letter to predict")
 assert on_it > 0.95
 
 # %% [markdown]
-# *combined* draws a diagonal, because at each step it asks for the next place. *single* draws
+# *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
 # stripes: every row has its weight on the same few columns. The reason is that e_s does not depend
 # on the step t that asks. From row to row, only the denominator of the softmax can change, because
 # later rows see more states. Every step therefore gets nearly the same context, a mixture of many
@@ -597,7 +601,7 @@ assert on_it > 0.95
 # interval. Now guess: which of the five changes will cost *combined* almost nothing?
 
 # %% tags=["training"]
-print("\nwhat a change of the attention costs, extra nats per letter (95 % interval):")
+print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
 copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
 largest = weights[-10:].max(2)
 print(f"the largest weight of a row is {largest.mean():.2f} on average, between "
@@ -668,9 +672,9 @@ bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 assert bible_ablation.cost("no context").more.low > 0.04
 assert abs(against_control.mean) < 0.04
 assert bible_ablation.cost("equal weights").more.mean < 0.03
-panels = {"copying letters: it chooses": copy_ablation,
-          "the Bible: it averages (axis 70 times finer)": bible_ablation}
-title = ("How much the model depends on its attention: equal weights cost "
+panels = {"copying letters: attention chooses": copy_ablation,
+          "the Bible: attention averages (axis 70 times finer)": bible_ablation}
+title = ("How much each model depends on its attention: equal weights cost "
          f"{copy_ablation.cost('equal weights').more.mean:.2f} nats in copying, "
          f"{bible_ablation.cost('equal weights').more.mean:.3f} in the Bible")
 show(draw_costs(panels, (1, 70), title), "11_ablation")
@@ -684,9 +688,9 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # almost as much as no context, so the model does use the past of *this* verse. **Hard** weights
 # cost even more, because one state cannot replace the mean of all.
 #
-# (The verdict printed above is "unused", but equal weights cost 0.010, just at the threshold, which
-# is the dotted line. With another seed the verdict is "used" (question 4). Read the number, not the
-# verdict.)
+# (The verdict printed above is "unused", but it was close: equal weights cost 0.010, and the
+# threshold, the dotted line, is 0.01. With another seed the verdict is "used" (question 4). Read
+# the number, not the verdict.)
 #
 # Is the cost of *no context* what attention is worth here? No! The control never had a context, and
 # it predicts no worse than combined. A model that was trained with a context relies on it, and
@@ -700,18 +704,18 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # compare with the package's records (test perplexities, from `results/claims.md`). There are three
 # sets of runs:
 #
-# - *Bible*: as running text, in chunks of 35 words, with models ten times as large; 4 epochs, one
-#   seed (the recipes `bible-lstm`, `bible-readout` and `bible-combined`).
-# - *Penn Treebank*: the paper's own protocol, sentence by sentence; 13 epochs, the mean of two
-#   seeds (`sentences-lstm`, `sentences-no-context` and `sentences-combined`).
-# - *Penn Treebank, 2 × 650*: only the LSTM, the paper's baseline at its published size of 2 × 650
-#   units, on running text; 39 epochs, one seed (`zaremba-medium-tied`). It took six hours on one
-#   core.
+# - *Bible*: models ten times as large as those above, on running text in chunks of 35 words; 4
+#   epochs, one seed (the recipes `bible-lstm`, `bible-readout` and `bible-combined`).
+# - *Penn Treebank, 2 × 200*: small models of 2 layers of 200 units, trained sentence by sentence,
+#   as in the paper; 13 epochs, the mean of two seeds (`sentences-lstm`, `sentences-no-context` and
+#   `sentences-combined`).
+# - *Penn Treebank, 2 × 650*: a large LSTM, the paper's baseline, on running text; 39 epochs, one
+#   seed (`zaremba-medium-tied`). It took six hours on one core.
 
 # %% tags=["training"]
 LONGER = {
     "Bible": {"LSTM": 46.74, "tanh layer": 43.78, "combined": 43.25},
-    "Penn Treebank": {"LSTM": 108.94, "tanh layer": 106.46, "combined": 110.14},
+    "Penn Treebank, 2 × 200": {"LSTM": 108.94, "tanh layer": 106.46, "combined": 110.14},
     "Penn Treebank, 2 × 650": {"LSTM": 77.17},      # 75.96 in the paper
 }
 for text, recorded in LONGER.items():
@@ -719,34 +723,32 @@ for text, recorded in LONGER.items():
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# On the Bible, the order changes with more training: combined has the lowest perplexity, 43.25. On
-# the Penn Treebank, in the paper's own protocol, combined loses to the LSTM with both seeds: its
-# mean is 110.14, and the LSTM's is 108.94.
+# On the Bible, the order changes with more training: combined has the lowest perplexity, 43.25. But
+# the control shows where the gain comes from. It adds only a tanh layer, which reads no past, and
+# is already three points of perplexity better than the LSTM. Combined is only half a point better
+# than the control. Without a control, attention would have got all the credit.
 #
-# Without the control, attention would have got all the credit for the Bible. The control shows
-# where the gain comes from. It adds only a tanh layer, which reads no past, and is already three
-# points of perplexity better than the LSTM. Combined is only half a point better than the control.
-# In the paper's protocol, combined loses not only to the LSTM but also to the control, which has
-# 106.46.
+# On the Penn Treebank, the small combined model, with 110.14, loses to the small LSTM (108.94), and
+# even to the control (106.46).
 #
 # Two caveats about these records:
 #
-# - The Bible has one seed. On the Penn Treebank, all differences between the three models are
-#   smaller than the width of their confidence intervals, so the order is undecided.
+# - The Bible has one seed. On the Penn Treebank, all differences between the three small models are
+#   smaller than the width of their confidence intervals, so their order is undecided.
 # - Other things matter more than attention. The large LSTM reaches 77.17, about as good as the
-#   75.96 of the paper. It is thirty points better than the LSTM that we trained in the paper's
-#   protocol (108.94). Together, these thirty points come from five times as many parameters, from
-#   dropout, and from a state that is carried over from sentence to sentence. The gaps between the
-#   models of this lesson are at most four points.
+#   75.96 of the paper, and thirty points better than the small LSTM. These thirty points come from
+#   five times as many parameters, dropout, longer training, and a state that is carried over from
+#   sentence to sentence. Between models of the same size and training, no gap in this lesson is
+#   larger than four points.
 #
 # ## One more silent fault
 #
-# Can a bug also be in the measurement? The traced model had lost its attention, and nothing
-# reported it. A second silent fault is in the counting of words: in the paper's released code, the
-# **first word of each sentence is counted but not predicted**. It adds nothing to the loss, but the
-# loss is divided by one word more, so the perplexity is too low. One law catches this fault. A
-# model that knows nothing gives each word the probability p = 1/V, so it must have a perplexity of
-# V. The code below counts the words of the Bible in both ways.
+# Can a bug also be in the measurement? Tracing was one silent fault of the paper's released code.
+# Another is in its counting: the **first word of each sentence is counted but not predicted**. This
+# word adds nothing to the loss, but the loss is divided by one word more, so the perplexity is too
+# low. A simple test catches this fault. A model that knows nothing gives each word the probability
+# p = 1/V, so it must have a perplexity of V. The code below counts the words of the Bible in both
+# ways.
 
 # %% tags=["training"]
 total, first, words = measured["LSTM"]
@@ -762,7 +764,7 @@ assert flattered < 0.95 * honest
 
 # %% [markdown]
 # Counted in the wrong way, a model that knows nothing does better than V = 2,000, which is
-# impossible. And the LSTM seems to gain more than the whole gap between our three models, although
+# impossible. And the LSTM seems to gain more than the whole gap between our three models, though
 # not a single prediction has changed.
 #
 # Before you believe a number, ask four questions:
@@ -789,7 +791,7 @@ assert flattered < 0.95 * honest
 # | from the package | what it is |
 # |---|---|
 # | `analysis` | ablations, and intervals for differences between models |
-# | `plotting` | diagrams, heatmaps, what a change of the attention costs |
+# | `plotting` | diagrams, heatmaps, what each change of the attention costs |
 # | `Combined` | the library's score with a query |
 # | `Single` | its score without one |
 # | `KeyValueReadout` | its layer from states to what the output layer reads |

@@ -76,7 +76,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer |
 #
 # The letters are those of this paper. W_Y, W_h, w and r are what lesson 11 calls W_s, W_q, v and c.
-# And M is not the memory, as it was there, but the score's hidden layer. There is no bias b.
+# M is the score's hidden layer, not the memory of lesson 11. There is no bias b.
 
 # %%
 boxes = {
@@ -108,40 +108,41 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # first letter of one pair again. At this second *c*, the model should predict the letter that
 # followed the first *c*, which is *k*.
 #
-# So the state after *k* should be found by the letter just before it, *c*, and the present state
-# should ask with the letter that it has just read, *c* again. In short: a state is found by the
-# letter *before*, and asks with the letter *now*. Both are in the key, which has the numbers
-# (before, now, 1). The 1 serves as a bias. For the letters we write c = 1, f = −1, and 0 for k, a
-# or nothing. The value says what a later step needs to know, in three numbers that are 1 for yes
-# and 0 for no: is it k? is it a? is it the first letter of a pair?
+# How can it find the *k*? The present state has just read a *c*. So it looks for an earlier state
+# that had a *c* just *before* it. Each key must therefore hold two letters: the letter *before*, by
+# which the state is found, and the letter *now*, with which it asks. In a key, c is written as 1, f
+# as −1, and whatever is never asked about (k, a or nothing) as 0. The key of *k*, for example, is
+# (1, 0, 1): *c* before, *k* now, and a last number that is always 1 and serves as a bias. The value
+# says what a later step needs to know, in three numbers that are 1 for yes and 0 for no: is the
+# letter k? is it a? is it the first letter of a pair?
 
 # %%
 letters = ["c", "k", "f", "a"]
-K = np.array([[0., 1, 1],           # c: before nothing, now c
-              [1, 0, 1],            # k: before c, now k
-              [0, -1, 1],           # f: before k, now f
-              [-1, 0, 1]])          # a: before f, now a
+K = np.array([[0., 1, 1],           # the key of c, with nothing before it: (before, now, 1)
+              [1, 0, 1],            # the key of k, after c
+              [0, -1, 1],           # f, after k
+              [-1, 0, 1]])          # a, after f
 V = np.array([[0., 0, 1],           # c: the first letter of a pair
               [1, 0, 0],            # k
               [0, 0, 1],            # f: the first letter of a pair
               [0, 1, 0]])           # a
-k_t = np.array([0., 1, 1])          # the second c: before a, now c
+k_t = np.array([0., 1, 1])          # the second c, after a
 p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 
 # %% [markdown]
 # The score should be large where *before* in the earlier key k_i equals *now* in the present key
 # k_t. How can a tanh layer detect that two numbers are *equal*? W_Y reads *before* from k_i, W_h
 # reads *now* from k_t, and the layer adds them: s = before + now. If both numbers are 1 or −1, then
-# s is 2 or −2 where they are equal, and 0 where they are opposite. If one of them is 0, s is 1 or
-# −1. Two units are enough to tell these cases apart, because tanh(s − 1) + tanh(−s − 1) is largest
-# where s is 2 or −2. (So in this example M has two columns, not n.) Which state will get the
-# largest weight?
+# s is 2 or −2 where they are equal, and 0 where they are opposite. If only one of them is 0, s is 1
+# or −1. Two units are enough to tell these cases apart, because tanh(s − 1) + tanh(−s − 1) is
+# largest where s is 2 or −2. (So in this example M has two columns, not n.) Which state will get
+# the largest weight?
 
 # %%
 for s in (-2, -1, 0, 1, 2):
     print(f"  s = {s:2}   tanh(s − 1) + tanh(−s − 1) = {np.tanh(s - 1) + np.tanh(-s - 1):.2f}")
-W_Y = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads before
-W_h = np.array([[0., 0], [1, -1], [-0.5, -0.5]])    # reads now
+W_Y = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
+W_h = np.array([[0., 0], [1, -1], [-0.5, -0.5]])    # reads "now"
 w = np.array([2., 2])
 W_r = np.array([[2., -1], [-1, 2], [0, 0.5]])
 W_x = np.array([[0.3, 0], [0, 0.3], [0.1, -0.2]])
@@ -380,14 +381,14 @@ class PlainNGram(Module):
     W: Array  # (H, O): W¹ … W^{N−1}, stacked
     order: int = 4
 
-    def terms(self):
+    def parts_by_delay(self):
         """[(how many steps later it is read, its columns)] for each part."""
         n = len(self.W) // (self.order - 1)
         return [(late, slice(late * n, late * n + n)) for late in range(self.order - 1)]
 
     def forward(self, h):
         a = np.zeros((len(h), self.W.shape[1]), h.dtype)
-        for late, part in self.terms():
+        for late, part in self.parts_by_delay():
             a[late:] += h[:len(h) - late, part] @ self.W[part]
         y = np.tanh(a)
         return y, (h, y)
@@ -396,7 +397,7 @@ class PlainNGram(Module):
         h, y = cache
         da = dy * (1 - y**2)
         dh = np.zeros_like(h)
-        for late, part in self.terms():
+        for late, part in self.parts_by_delay():
             grads.W[part] += h[:len(h) - late, part].T @ da[late:]
             dh[:len(h) - late, part] = da[late:] @ self.W[part].T
         return dh
@@ -408,8 +409,8 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 # %% [markdown]
 # ## The same as the library
 #
-# Do our classes compute the same as the library's layers? Those take a batch of texts, and ours
-# take one text, so `check_same` gives ours one text of the batch at a time.
+# Do our classes compute the same as the library's layers? The library takes a batch of texts, so
+# `check_same` gives our classes one text of the batch at a time.
 
 # %%
 W_Y, W_h, w, W_r, W_x = weights
@@ -425,8 +426,8 @@ print("one, two and three parts, and the 4-gram: outputs and gradients equal the
 #
 # Do separate parts help? The task is that of the example above, but longer. A sequence begins with
 # five pairs of letters: ten different letters out of 50. Then come three questions. Each one
-# repeats the first letter of a pair, and the model must predict the second. It predicts nothing
-# else. The pairs are new in every sequence, so they cannot be memorized.
+# repeats the first letter of a pair, and the model must predict the second. Nothing else is
+# predicted. The pairs are new in every sequence, so they cannot be memorized.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -437,7 +438,7 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# Every model is an LSTM. On top of it is one of the layers that you have just seen, which we call
+# Every model is an LSTM with one of the layers that you have just seen on top. We call this layer
 # its *reader*. The first comparison is the paper's: *every part has 8 numbers*. So the state has 8
 # numbers with one part, 16 with two, and 24 with three. Models are named after their cut, with a
 # bar between two parts. In *query, key | value, predict*, the first 8 numbers serve as query and
@@ -500,16 +501,15 @@ ax.set_xticks(range(len(right)), [name.replace(" | ", "\n| ") for name in right]
 ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five second letters")
 ax.legend(loc="upper left")
 ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104),
-       title=f"Separate parts of 8 beat one vector of 8 ({100 * small.mean():.0f} %), "
-             f"one vector of 16 beats them all ({100 * right['one vector of 16'].mean():.0f} %)")
+       title=f"Separate parts of 8 beat one vector of 8 ({100 * small.mean():.0f} %), but one "
+             f"vector of 16 beats them all ({100 * right['one vector of 16'].mean():.0f} %)")
 show(ax, "12_roles_or_room")
 
 # %% [markdown]
 # At first, the paper's idea seems to work: after 800 steps, the two models with separate parts are
 # far ahead of one vector of 8. (The first two models in the figure have no attention, and stay
-# below 20 %. Most answers are further back than the 4-gram can see. So both depend on what their
-# LSTM remembers, and it has not even learned to remember which five letters were the second ones of
-# their pairs: guessing among those five would give 20 %.)
+# below the line of chance. Most answers are further back than the 4-gram can see, so both depend on
+# what their LSTM remembers. It has not even learned which five letters could be answers.)
 #
 # But look at the last column. *One* vector of 16, with all roles mixed, is better than two parts of
 # 8, and even better than three. A state that is cut into more parts is also a longer state. So what
@@ -597,16 +597,16 @@ assert all((right[name] < right[together]).all() for name in separated)
 
 # %% [markdown]
 # The suspicion is refuted: with every seed, the third model is the best of the three, although
-# query and predict share a part. Giving predict a part of its own does not help within 800 steps.
-# (With these seeds, this model is even behind one vector of 8. We do not know why.) If the query
-# gets a part of its own, the result depends on the seed. Why did the cosines mislead us? A negative
+# query and predict share a part. A part of its own for predict does not help within 800 steps: with
+# these seeds, that model is even behind one vector of 8. (We do not know why.) With a part of its
+# own for the query, the result depends on the seed. Why did the cosines mislead us? A negative
 # cosine says that two roles disagree about the next small step. It does not say that one vector has
 # no room for both in the end.
 #
 # How could we have known which roles need separate parts? Ask what each role must *read* in the
-# state. The query needs the letter that is read *now*, because this letter is the question. The
-# value needs the letter that is read *now*, too, because a later step will fetch it as the answer.
-# The key needs the letter *before*. Predict needs nothing, because the answer comes with r. So
+# state. The query needs the letter *now*, because this letter is the question. The value needs the
+# letter *now*, too, because a later step will fetch it as the answer. The key needs the letter
+# *before*. Predict needs nothing, because the answer comes with r. So
 # query and value can share a part, and the key should be in the other. Predict can join the key,
 # which it does not disturb. If this argument is right, the best cut of all is this cut by content:
 # query and value in one part, key and predict in the other. Guess before you run: what share of the
@@ -621,9 +621,9 @@ print("with every seed, this cut answers more questions than any other cut above
 
 # %% [markdown]
 # The argument predicted the result, and that is worth more than an argument that explains it
-# afterwards. The argument is also a refined form of the paper's idea. As a key, a state must
-# contain one thing, and as a value, another. In this task, a part for each of the two does help.
-# (Three seeds are few. Question 3 has ten, and one of them is an exception.)
+# afterwards. It is also the paper's idea in a refined form: as a key, a state must contain one
+# thing, and as a value, another. In this task, a part for each of the two does help. (Three seeds
+# are few. Question 3 has ten, and one of them is an exception.)
 #
 # ## Real text
 #
@@ -647,14 +647,15 @@ for name, seeds in WIKITEXT.items():
     print(f"  {name:<20}", *(f"{value} ({low} to {high})  " for value, low, high in seeds))
 
 # %% [markdown]
-# With both seeds, three parts have a lower perplexity than two parts and than one part, as in the
-# paper. But all three models with attention are worse than the LSTM and the 4-gram, which have
-# none. In these runs, separate parts help attention, but attention itself does not pay.
+# Read each column by itself. The seed sets the initial values and the order of the articles, and it
+# matters more than the intervals suggest: from seed 0 to seed 1, the perplexity of each model that
+# was run twice falls by more than the width of its interval. The interval covers only the choice of
+# the test text.
 #
-# Compare models only within a column. From seed 0 to seed 1, the perplexity of each model that was
-# run twice falls by more than the width of its interval. The interval covers only the choice of the
-# test text, not the choice of the seed. (`results/claims.md` explains why the two seeds differ so
-# much, and has the results for other windows and a verdict on the paper's claim.)
+# Within each column, three parts have a lower perplexity than two parts or one, as in the paper.
+# But all three models with attention are worse than the LSTM and the 4-gram, which have none.
+# (Other windows, and a verdict on the paper's claim, are in `results/claims.md`.) **In these runs,
+# separate parts help attention, but attention itself does not pay.**
 
 # %% [markdown]
 # ## What others call it

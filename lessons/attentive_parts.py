@@ -21,7 +21,7 @@ from numpy_attention.training.trainer import Trainer
 LETTERS = np.arange(4, 12)      # ids; those below 4 are special
 DOT = 12
 GO = 13
-SIGNS = dict(enumerate("abcdefgh·→", 4))
+SYMBOLS = dict(enumerate("abcdefgh·→", 4))
 COPY_VOCABULARY = 14
 
 
@@ -54,23 +54,23 @@ class Copying:
 
 
 def letters_right(model, batch):
-    """The share of sequences in which the letter is right, at each place of the copy, (n,)."""
+    """The share of sequences in which the letter is right, at each position of the copy, (n,)."""
     asked = (batch.targets != PAD).all(1)
     y, _, _ = model.forward(batch)
     said = [model.output.logits(row).argmax(1) for row in y[asked]]
     return (np.array(said) == batch.targets[asked]).mean(1)
 
 
-def signs(ids):
+def symbols(ids):
     """Ids as letters, dots and arrows."""
-    return [SIGNS[one] for one in ids]
+    return [SYMBOLS[one] for one in ids]
 
 
 def draw_copy(model, batch, ax, title, vmax):
     """The weights of the first sequence, one row for each of the ten letters to predict."""
     weights, _ = model.weights(batch)                       # (T, B, S)
-    plotting.history_heatmap(weights[-10:, 0], signs(batch.inputs[:, 0]),
-                             signs(batch.targets[-10:, 0]), ax=ax, title=title, vmax=vmax)
+    plotting.history_heatmap(weights[-10:, 0], symbols(batch.inputs[:, 0]),
+                             symbols(batch.targets[-10:, 0]), ax=ax, title=title, vmax=vmax)
 
 
 class Verses:

@@ -16,8 +16,8 @@ NAME = "11_attentive_language_model.py"
 ANSWERS = LESSONS / "answers" / "11_attentive_language_model.md"
 RECORDS = {
     "Bible": {"LSTM": "bible-lstm", "tanh layer": "bible-readout", "combined": "bible-combined"},
-    "Penn Treebank": {"LSTM": "sentences-lstm", "tanh layer": "sentences-no-context",
-                      "combined": "sentences-combined"},
+    "Penn Treebank, 2 × 200": {"LSTM": "sentences-lstm", "tanh layer": "sentences-no-context",
+                               "combined": "sentences-combined"},
     "Penn Treebank, 2 × 650": {"LSTM": "zaremba-medium-tied"},
 }
 SHAPES = [(5, 3), (5, 3), (3,), (5, 2), (5, 2), (2,)]
@@ -88,12 +88,12 @@ def test_influence_tells_what_the_gradient_check_does_not(lesson):
 
 def test_its_copying_task(tmp_path):
     with pictures_in(tmp_path):
-        from attentive_parts import Copying, signs
+        from attentive_parts import Copying, symbols
     batch = Copying(2, np.random.default_rng(0), size=3, n=4, gap=2).batch(1)
-    read = signs(batch.inputs[:, 0])
+    read = symbols(batch.inputs[:, 0])
     asked = batch.targets[:, 0]
     assert read[4:7] == ["·", "·", "→"]
-    assert signs(asked[6:]) == read[:4] and read[7:] == read[:3]
+    assert symbols(asked[6:]) == read[:4] and read[7:] == read[:3]
     assert (asked[:6] == PAD).all() and batch.tokens == 12
 
 
@@ -103,7 +103,7 @@ def test_what_counts_as_a_letter_right(tmp_path):
     batch = Copying(1, np.random.default_rng(0), size=5, n=3, gap=2).batch(0)
 
     class Knowing:
-        """Says the right letter at the first two places of the copy, and id 0 at the third."""
+        """Says the right letter at the first two positions of the copy, and id 0 at the third."""
 
         output = None
 
@@ -141,8 +141,8 @@ def test_its_question_has_the_recorded_perplexities():
         round(recorded(f"daniluk-{name}"))
         for name in ("attention", "key-value", "key-value-predict", "4gram")]
     text = TEXTS[NAME].replace("\n#   ", "")
-    assert f"a perplexity of {one}, {two} and {three}, and a 4-gram" in text
-    assert f"three parts and no attention {ngram}." in text
+    assert f"perplexities are {one}, {two} and {three}." in text
+    assert f"no attention, reaches {ngram}." in text
 
 
 def test_its_answer_has_the_recorded_perplexities():
