@@ -214,7 +214,7 @@ assert 0 < crossing < 1
 # 3 · ((1 − t) + 2 t). They are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run prints 0.34 because
 # it moves t in steps of one hundredth.)
 #
-# No curve jumps. A small change of the question makes a small change in every weight, and therefore
+# No curve jumps. A small change in the question makes a small change in every weight, and therefore
 # in the context. That is why we use the softmax and do not simply take the best word: what changes
 # smoothly has a derivative, and what has a derivative can be learnt. The rule "take the best word"
 # jumps, so its derivative is 0 between the jumps and does not exist at a jump.
@@ -385,10 +385,10 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 # ## One nudge
 #
 # How can any of this be learnt? We have to know how the context would change if a score were a
-# little higher. Two more runs are enough to find out: one with the score of "mat" a little higher,
-# and one with it a little lower. Divide the difference of the two contexts by the difference of the
-# two scores, and you have the slope. (This is called a *central difference*. The whole course
-# relies on it.)
+# little higher. To find out, compute the context twice more: once with the score of "mat" a little
+# higher, and once with it a little lower. Divide the difference of the two contexts by the
+# difference of the two scores, and you have the slope. (This is called a *central difference*. The
+# whole course relies on it.)
 
 
 # %%
@@ -413,7 +413,7 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # printed line are equal: the slope is the word's vector minus the context, times the weight that
 # the word already has.
 #
-# Why is that so? And how does a loss at the far end of a model let every score know whether to go
+# Why is that so? And how can every score know, from a loss at the far end of a model, whether to go
 # up or down? The course derives both answers line by line, beginning with lesson 01.
 
 # %% [markdown]

@@ -117,9 +117,9 @@ def check_gradient(name, ours, loss, array):
 #     dz_v = p_v − [v = y]
 #
 # The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
-# vector of y. So dz is the prediction minus the truth. The line of L by itself would give dp_y =
-# −1/p_y, which blows up if p_y is almost 0. If we take the two lines together, nothing is divided
-# by p. Guess before you look: which scores should fall?
+# vector of y. So dz is the prediction minus the truth. Had we differentiated L = −log p_y by itself
+# first, we would have found dp_y = −1/p_y, which blows up if p_y is almost 0. If we take the two
+# lines together, nothing is divided by p. Guess before you look: which scores should fall?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -217,7 +217,8 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # A fourth exercise asks for the softmax by itself, without the logarithm: given any dp, what is dz?
 # Attention will need it. Write p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. The score z_k
-# occurs only in u_k and in Z, and both change with slope u_k, so the quotient rule gives
+# occurs only in u_k and in the sum Z. The derivative of each with respect to z_k is u_k, so the
+# quotient rule gives
 #
 #     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
 #
@@ -244,7 +245,7 @@ class Bigram(Module):
     b: Array  # (V,)
 
     def forward(self, x, y):
-        """Letters x (N,) and those that follow y (N,) → L, cache."""
+        """Letters x (N,) and the letters y (N,) that follow them → L, cache."""
         h = self.E[x]                                       # (N, D)
         z = h @ self.W.T + self.b                           # (N, V)
         e = np.exp(z - z.max(1, keepdims=True))
@@ -329,19 +330,20 @@ for name, array in tiny.named_parameters():
 # %% [markdown]
 # All three gradients are right. You need not write this loop again: the library's `gradcheck` does
 # the same for any Module, and a little better. It takes a difference of four points, with an error
-# of only O(ε⁴). And it draws the **upstream gradient**, the one that arrives from later layers
-# (here dloss), at random, one number for each output. To pass, each element must have a relative
-# error below 1e-6: its error divided by its size (or by a thousandth of the largest element, if
-# that is more).
+# of only O(ε⁴). It also needs an **upstream gradient**, which is the gradient that arrives from
+# later layers (here dloss). It draws this at random, one number for each output. To pass, each
+# element must have a relative error below 1e-6: its error divided by its size (or by a thousandth
+# of the largest element, if that is more).
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
 # Does the library compute the same? It splits the Bigram in two: `Embedding` looks up the rows h,
-# and `Output` computes the scores and the loss. Inside Output, our W is an Embedding called
-# `words`, so one matrix can serve both ends (question 5). Output returns the sum of all −log p, and
-# we divide it by N ourselves. Its gradients are multiplied by a factor that we choose, here 1/N.
+# and `Output` computes the scores and the loss. Inside Output, our W is itself an Embedding, called
+# `words`, so the same matrix can serve as E at the input and as W at the output (question 5).
+# Output returns the sum of all −log p, and we divide it by N ourselves. Its gradients are
+# multiplied by a factor that we choose, here 1/N.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -438,8 +440,8 @@ assert said == "PASSES"
 
 # %% [markdown]
 # The bug is still in the code, but these letters do not reveal it. So **check with ids that occur
-# twice**. In later lessons, check with masks and with more than one time step, too: a bug there
-# stays hidden as long as the check does not use them.
+# twice**. In later lessons, check with masks and with more than one time step, too: a bug in the
+# code for masks or time steps stays hidden as long as the check does not use them.
 #
 # The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it in
 # four situations:
@@ -501,8 +503,8 @@ assert said == "PASSES"
 # contains ε⁴ in place of ε². Then the best ε is near δ^(1/5), a few ten-thousandths, and its error
 # is smaller.
 #
-# In our model, each derivative with respect to W multiplies by one more factor h, and h is small.
-# So L''' is smaller than L, and the best ε is larger than these two estimates.
+# In our model, each further derivative with respect to W brings in one more factor h, and h is
+# small. So L''' is smaller than L, and the best ε is larger than these two estimates.
 #
 # And in float32? There δ is 6e-8. Guess the smallest error that any ε can give: does it reach a
 # millionth, which gradcheck demands?
@@ -541,11 +543,11 @@ show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# In float64 both minima are above the two estimates, as we expected. In float32 no ε reaches a
-# millionth, so even a correct backward pass would fail the check. **Train in float32, check in
-# float64.** The curve of float32 is flat on the left, at exactly 1. There ε is so small that adding
-# it does not change a float32 at all. So the difference is 0, and the error is as large as dW
-# itself.
+# In float64 both minima are at a larger ε than the two estimates, as we expected. In float32 no ε
+# reaches a millionth, so even a correct backward pass would fail the check. **Train in float32,
+# check in float64.** The curve of float32 is flat on the left, at exactly 1. There ε is so small
+# that adding it does not change a float32 at all. So the difference is 0, and the error is as large
+# as dW itself.
 #
 # ## Train
 #
@@ -565,10 +567,10 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 #
 # How good can our model become? We measure it by the *perplexity*, exp(L). With a perplexity of 10,
 # a model is as unsure as if 10 letters were equally likely. To find the lowest possible perplexity,
-# suppose that we could choose the scores z after a letter x freely. Sum dz over all pairs that
-# begin with x: for each y we get count(x) p(y | x) − count(x, y). This is 0 if
-# p(y | x) = count(x, y) / count(x). Since L is convex in z (a bowl, with one minimum), this is the
-# minimum. So counting gives us the floor before we train.
+# suppose that we could choose the scores z after a letter x freely. For one pair, dz is p −
+# onehot(y). Sum it over all pairs that begin with x: its number for a letter y is then count(x) p(y
+# | x) − count(x, y). This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z, no other
+# choice of z does better. So counting gives us the floor before we train.
 #
 # For comparison, we also compute the perplexity of a model that ignores x and knows only how
 # frequent each letter is.

@@ -48,9 +48,9 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## Forward
 #
-# How does a network keep what it has read? At step t it computes a new state from two vectors: x_t,
-# the I numbers that it reads, and h_{t−1}, the H numbers of the previous state. (From now on
-# vectors are rows: we write x W, where lesson 01 wrote W h.)
+# How does a network keep what it has read? At step t it computes a new state from two vectors: the
+# input x_t (I numbers) and the previous state h_{t−1} (H numbers). (From now on vectors are rows:
+# we write x W, where lesson 01 wrote W h.)
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -150,9 +150,9 @@ check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
-# Compared with lesson 01, only the term da_2 Uᵀ is new. It is the path back through time: without
-# it, the first step would not learn what its state does to the second step. The rest of the lesson
-# is about what becomes of this term over many steps.
+# Compared with lesson 01, two things are new: the factor 1 − h² and the term da_2 Uᵀ. The term
+# is the path back through time: without it, the first step would not learn what its state does to the
+# second step. The rest of the lesson is about what becomes of this term over many steps.
 #
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
 # there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. Each
@@ -289,8 +289,8 @@ for one, other in zip(full, theirs):
 print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
-# The derivation is right. `numpy-attention step 2` shows every array of this network, one time step
-# after another.
+# The derivation is right. `numpy-attention step 2` (2 for this lesson) shows every array of this
+# network, one time step after another.
 #
 # ## A bug
 #
@@ -365,20 +365,22 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # ## Two tools for training
 #
 # A gradient may be right, and the step along it still wrong: much too long, or too long for some
-# parameters and too short for others. Later lessons use both remedies.
+# parameters and too short for others. Each of these two faults has a remedy, and later lessons use
+# both.
 #
-# **Clipping** (Pascanu et al. 2013) is for the first. Now and then a gradient is a hundred times
-# longer than usual, and a single step along it can spoil what was learnt. So we take the norm of
-# the *whole* gradient, of all parameters together. If it is above a limit, the gradient is scaled
-# down to that limit and keeps its direction.
+# **Clipping** (Pascanu et al. 2013) is for steps that are much too long. Now and then a gradient is
+# a hundred times longer than usual, and a single step along it can spoil what was learnt. So we
+# take the norm of the *whole* gradient, of all parameters together. If it is above a limit, the
+# gradient is scaled down to that limit and keeps its direction.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
 #
-# **Adam** (Kingma & Ba 2015) is for the second. For each element x of the parameters, it keeps two
-# running means: m, the mean of its gradient g, and v, the mean of g². It moves x against the
-# gradient, by the rate times m / √v. While g keeps its sign, this quotient is about 1 or −1,
-# whatever the size of g. If the sign keeps changing, m is small, and so is the step. (In the
-# formulas, β₁ is usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)
+# **Adam** (Kingma & Ba 2015) is for steps that are too long for some parameters and too short for
+# others. For each element x of the parameters, it keeps two running means: m, the mean of its
+# gradient g, and v, the mean of g². It moves x against the gradient, by the rate times m / √v.
+# While g keeps its sign, this quotient is about 1 or −1, whatever the size of g. If the sign keeps
+# changing, m is small, and so is the step. (In the formulas, β₁ is usually 0.9 and β₂ is 0.999. The
+# tiny ε prevents 0 / 0.)
 #
 #     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
 #     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
@@ -619,9 +621,9 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # depends on the seed (with two others the orthogonal start learns n = 16, too) and on the number of
 # training steps (question 6).
 #
-# The same Jacobians also work *forward*: they say how much of a change in an early state reaches a
-# later one. So where the gradient is faint, the trace of the first symbol is faint, too, and so is
-# the memory.
+# The same Jacobians also work *forward*: if an early state changes, they say how much of that
+# change reaches a later state. So where the gradient is faint, the trace of the first symbol is
+# faint, too, and so is the memory.
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches, but
 # in practice only as far as a product of Jacobians neither vanishes nor explodes. Lesson 03 builds

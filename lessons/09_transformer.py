@@ -227,15 +227,16 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx is wrong; the report calls it `input[0]`. Since dg and db are right, so are dy and x̂, from
-# which they are computed. That leaves the last line. The report calls it "a part of the Jacobian"
-# (the matrix of all ∂x̂_j/∂x_i): one of its three terms is missing.
+# Only dx is wrong; the report calls it `input[0]`. Since dg and db are right, so are dy and x̂,
+# from which they are computed. That leaves the last line. The report calls this line "a part of the
+# Jacobian" (the matrix of all ∂x̂_j/∂x_i), because one of the Jacobian's three terms is missing.
 #
 # ## The heads again, one at a time
 #
 # How do several heads add to one stream? Lesson 08 put their outputs Y_1, Y_2, … side by side and
-# multiplied the result by W_o. Each row of W_o meets one column of one head. So the product is a
-# *sum*, with one term per head:
+# multiplied the result by W_o. In this product, each row of W_o is multiplied by one column of
+# [Y_1, Y_2, …], and that column belongs to one head. So the product is a *sum*, with one term per
+# head:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
@@ -391,7 +392,7 @@ class PlainEncoderLayer(Module):
 
 # %%
 def new_layer(kind, rng, d_model, d_ff, h, *more):
-    """An untrained layer of this kind; more: the fields that a decoder layer has in addition."""
+    """An untrained layer of this kind. `more` holds the extra fields of a decoder layer."""
     norms = [PlainNorm(np.ones(d_model), np.zeros(d_model)) for _ in range(2)]
     feed_forward = PlainFeedForward(matrix(rng, d_model, d_ff), np.zeros(d_ff),
                                     matrix(rng, d_ff, d_model), np.zeros(d_model))
@@ -410,10 +411,10 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 #
 # What goes wrong without residual connections? The layer becomes y = LN(heads(x, x)), z =
 # LN(FF(y)). We send twenty random words through six untrained layers, and measure after each layer
-# how different the words still are: we subtract the mean of the twenty words from each word, and
-# compute what share of the mean square of the numbers is left. It is 0 if all twenty words are the
-# same, and 1 if their mean is 0. Guess how this share changes from layer to layer, with residual
-# connections and without.
+# how different the words still are. To do so, we subtract the mean of the twenty words from each
+# word. The measure is the mean square of the numbers after the subtraction, as a share of their
+# mean square before it. It is 0 if all twenty words are the same, and 1 if their mean is 0. Guess
+# how this share changes from layer to layer, with residual connections and without.
 
 
 # %%
@@ -509,7 +510,7 @@ for p in (2, 50):
 
 # %%
 products = PE @ PE.T
-assert np.allclose(products[1:, 1:], products[:-1, :-1])        # equal one place later
+assert np.allclose(products[1:, 1:], products[:-1, :-1])    # both positions moved by one
 show(positions_picture(PE), "09_positions")
 
 # %% [markdown]
@@ -601,8 +602,8 @@ for name, mask in masks.items():
 # again for every word, then by the end of T words, 1 + 2 + … + T rows have gone through each weight
 # matrix. But by the law, a new word does not change any earlier output, so the keys and values of
 # earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word costs
-# only one row. To test the cache, we need another law, because decoding has no backward pass: the
-# outputs computed word by word must equal those computed all at once.
+# only one row. Decoding has no backward pass, so no gradient check can test the cache. Another law
+# can: the outputs computed word by word must equal those computed all at once.
 #
 # > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 

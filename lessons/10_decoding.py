@@ -537,9 +537,8 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 #
 # ## What a wider beam finds
 #
-# What do you gain from a wider beam? For four widths, the first table gives BLEU, the mean log p,
-# and the mean number of words. Below it are the three clauses where beam 5 gains most log p over
-# greedy.
+# What do you gain from a wider beam? For four widths, the table gives BLEU, the mean log p, and the
+# mean number of words. Below it are the three clauses where beam 5 gains the most log p over greedy.
 
 
 # %% tags=["training"]
@@ -596,7 +595,7 @@ assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 # ## One beam, drawn as a tree
 #
 # What does a whole beam look like? Among the clauses that beam 5 translates exactly as the book
-# does, we draw the one where it gains most log p over greedy. The tree grows from left to right.
+# does, we draw the one where it gains the most log p over greedy. The tree grows from left to right.
 # The number on each line is the log p of the word that the line leads to. Thick lines lead to the
 # winner. Green boxes are prefixes that have ended, with their totals. White boxes with dotted lines
 # are prefixes that were kept for one step and then dropped. Follow greedy, which takes the largest
@@ -727,8 +726,9 @@ for name, how in ways.items():
 #
 # How do top-k and nucleus differ? Both keep the most probable words, but not equally many. We
 # compare them on the first word of two test clauses. For one of them, the model is nearly sure of
-# this word (of all clauses, the entropy is nearest to 0.6). For the other, it is in doubt (nearest
-# to 3). How many words will top-k 3 and nucleus 0.7 keep in each case?
+# this word: it is the clause whose entropy is nearest to 0.6. For the other, the model is in doubt:
+# it is the clause whose entropy is nearest to 3. How many words will top-k 3 and nucleus 0.7 keep
+# in each case?
 
 # %% tags=["training"]
 starts = []
@@ -837,7 +837,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 #    correct beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which of all these bugs does
 #    BLEU find?
 # 9. Each further word adds a negative number to log p, so short sentences have an advantage. To
-#    reduce it, Wu et al. (2016, equation 14) divide log p(y | x) by f(|y|)^a, where f(n) = (5 + n)
-#    / 6 and |y| is the number of words, with `</s>`. Prove that for a fixed set of sentences, a
-#    larger a never makes a shorter sentence win. Then rank the hypotheses of the beams of 5 and of
-#    10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?
+#    reduce it, Wu et al. (2016, equation 14) divide log p(y | x) by f(|y|)^a. Here |y| is the number
+#    of words, with `</s>`, and f(n) = (5 + n) / 6. Prove that for a fixed set of sentences, raising
+#    the exponent a never makes a shorter sentence win. Then rank the hypotheses of the beams of 5
+#    and of 10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?

@@ -102,8 +102,9 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 #
 # The present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it
 # into the query (0, −3). Adding this query to the three keys lowers every score. But it lowers the
-# score of *g*, the letter in the *second* position, the most, because it cancels the number by
-# which the key of *g* is found. Which state will have the largest weight?
+# score of *g*, the letter in the *second* position, the most: the key of *g* is (0, 2), and the
+# query cancels its 2. The key of *f* is (2, 0), and its 2 is left alone. Which state will have the
+# largest weight?
 
 
 # %%
@@ -206,7 +207,7 @@ def moved(name, ours):
 
 
 # %% [markdown]
-# Two sums need a name: a = h_t W_x + c W_r + b is what the last tanh reads, and z_s = k_s + q is
+# Two sums need names: a = h_t W_x + c W_r + b is what the last tanh reads, and z_s = k_s + q is
 # what the score's tanh reads. On the left are the lines of the forward pass, from the last to the
 # first. On the right is the gradient that each line gives:
 #
@@ -419,8 +420,8 @@ report = caught(check, LastRoles(*arrays))
 # %% [markdown]
 # The gradients of all six parameters are right, so da, dc, de, dk and dq are right as well. Only
 # the gradient of the input, the states, is wrong. So the mistake is where its terms are added up.
-# The report names the line: it *assigns* where it should add, and so it loses the two terms before
-# it, "it predicts" and "it asks".
+# The report names the line. This line *assigns* where it should add, so the two terms that were
+# already in `dh`, "it predicts" and "it asks", are lost.
 #
 # Why is the wrong value in the report exactly 0? It is element [5, …], so it belongs to the state
 # of the last step. No later step looks back at that state, so it is neither found nor fetched. The
@@ -513,7 +514,7 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # Can attention do the task from the beginning of this lesson? A sequence is ten letters, each one
 # of a to h, then twenty dots, then an arrow. At the arrow, the model predicts the first letter.
 # Then it *reads* the correct first letter and predicts the second, and so on. Nothing else is
-# predicted, so chance is one in eight.
+# predicted, and there are eight letters, so chance is one in eight.
 #
 # To know which letter is due, the LSTM only has to count the steps since the arrow. So h_t can ask
 # for the right position. All models are trained on the same 400 batches of 32 sequences. Each may
@@ -723,7 +724,7 @@ for text, recorded in LONGER.items():
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# On the Bible, the order changes with more training: combined has the lowest perplexity, 43.25. But
+# In the longer runs of larger models on the Bible, the order is different: combined has the lowest perplexity, 43.25. But
 # the control shows where the gain comes from. It adds only a tanh layer, which reads no past, and
 # is already three points of perplexity better than the LSTM. Combined is only half a point better
 # than the control. Without a control, attention would have got all the credit.
@@ -819,10 +820,10 @@ assert flattered < 0.95 * honest
 #    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
 #    letter's loss arrives at earlier states.
 # 8. Lesson 12's models cut a state into one, two or three parts. With 2 million parameters, their
-#    perplexities are 117, 120 and 127. A 4-gram, which has three parts and no attention, reaches
-#    126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the size n of the word vectors of each
+#    perplexities are 117, 120 and 127. A 4-gram of states (also from lesson 12), which has three
+#    parts and no attention, reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the size n of the word vectors of each
 #    model from `within_budget` (V = 10,000). What, other than the parts, could explain the order of
 #    the perplexities?
-# 9. Question 8 needs a control. With 200,000 parameters and V = 2,000, one, two and three parts
-#    leave three different sizes n. Train the lesson's control, which has no parts, on the Bible
+# 9. Question 8 needs a control. Given 200,000 parameters and V = 2,000, the models with one, two
+#    and three parts have three different sizes n. Train the lesson's control, which has no parts, on the Bible
 #    with each of these n. Which n is best?

@@ -110,11 +110,12 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 #
 # How can it find the *k*? The present state has just read a *c*. So it looks for an earlier state
 # that had a *c* just *before* it. Each key must therefore hold two letters: the letter *before*, by
-# which the state is found, and the letter *now*, with which it asks. In a key, c is written as 1, f
-# as −1, and whatever is never asked about (k, a or nothing) as 0. The key of *k*, for example, is
-# (1, 0, 1): *c* before, *k* now, and a last number that is always 1 and serves as a bias. The value
-# says what a later step needs to know, in three numbers that are 1 for yes and 0 for no: is the
-# letter k? is it a? is it the first letter of a pair?
+# which the state is found, and the letter *now*, with which it asks. In a key, c is written as 1
+# and f as −1. Everything that is never asked about is written as 0: the letters k and a, and the
+# empty place before the first letter. The key of *k*, for example, is (1, 0, 1): *c* before, *k*
+# now, and a last number that is always 1 and serves as a bias. The value says what a later step
+# needs to know, in three numbers that are 1 for yes and 0 for no: is the letter k? is it a? is it
+# the first letter of a pair?
 
 # %%
 letters = ["c", "k", "f", "a"]
@@ -438,11 +439,11 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# Every model is an LSTM with one of the layers that you have just seen on top. We call this layer
-# its *reader*. The first comparison is the paper's: *every part has 8 numbers*. So the state has 8
-# numbers with one part, 16 with two, and 24 with three. Models are named after their cut, with a
-# bar between two parts. In *query, key | value, predict*, the first 8 numbers serve as query and
-# key, and the last 8 as value and prediction.
+# Every model is an LSTM, and on top of it is one of the layers that you have just seen. We call
+# this layer its *reader*. The first comparison is the paper's: *every part has 8 numbers*. So the
+# state has 8 numbers with one part, 16 with two, and 24 with three. Models are named after their
+# cut, with a bar between two parts. In *query, key | value, predict*, the first 8 numbers serve as
+# query and key, and the last 8 as value and prediction.
 #
 # But then models with more parts also have larger states. So we need one more control: *one vector
 # of 16 numbers* for all four roles, on an LSTM of the same size as for two parts of 8. Guess before
@@ -508,8 +509,9 @@ show(ax, "12_roles_or_room")
 # %% [markdown]
 # At first, the paper's idea seems to work: after 800 steps, the two models with separate parts are
 # far ahead of one vector of 8. (The first two models in the figure have no attention, and stay
-# below the line of chance. Most answers are further back than the 4-gram can see, so both depend on
-# what their LSTM remembers. It has not even learned which five letters could be answers.)
+# below the line of chance. The first sees no earlier states, and most answers are further back than
+# the 4-gram can see, so both depend on what their LSTM remembers. Neither LSTM has even learned
+# which five letters could be answers.)
 #
 # But look at the last column. *One* vector of 16, with all roles mixed, is better than two parts of
 # 8, and even better than three. A state that is cut into more parts is also a longer state. So what
@@ -597,9 +599,9 @@ assert all((right[name] < right[together]).all() for name in separated)
 
 # %% [markdown]
 # The suspicion is refuted: with every seed, the third model is the best of the three, although
-# query and predict share a part. A part of its own for predict does not help within 800 steps: with
-# these seeds, that model is even behind one vector of 8. (We do not know why.) With a part of its
-# own for the query, the result depends on the seed. Why did the cosines mislead us? A negative
+# query and predict share a part. Giving predict its own part does not help within 800 steps: with
+# these seeds, the model that does so is even behind one vector of 8. (We do not know why.) When the
+# query has its own part, the result depends on the seed. Why did the cosines mislead us? A negative
 # cosine says that two roles disagree about the next small step. It does not say that one vector has
 # no room for both in the end.
 #
@@ -648,9 +650,9 @@ for name, seeds in WIKITEXT.items():
 
 # %% [markdown]
 # Read each column by itself. The seed sets the initial values and the order of the articles, and it
-# matters more than the intervals suggest: from seed 0 to seed 1, the perplexity of each model that
-# was run twice falls by more than the width of its interval. The interval covers only the choice of
-# the test text.
+# matters more than the intervals suggest. Five models were run with both seeds. Each of them has a
+# lower perplexity with seed 1, and the fall is larger than the width of its interval. The interval
+# only says how much the number could change with another test text, not with another seed.
 #
 # Within each column, three parts have a lower perplexity than two parts or one, as in the paper.
 # But all three models with attention are worse than the LSTM and the 4-gram, which have none.
@@ -697,16 +699,16 @@ for name, seeds in WIKITEXT.items():
 # 4. Train one vector of 8 four times as long, and also the cut that gives predict a part of its
 #    own. Did the vector of 8 have too few numbers, or was it only slow?
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
-#    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine of their G. First show that
-#    the mean cosine of two roles can be 0 while their overlap is 1: take two states of 2 numbers
-#    each, and invent the gradients that both roles have in them. Then measure the overlaps in the
-#    trained vectors of 8 and 16. In the vector of 16, which role shares hardly any direction with
-#    the others?
+#    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine between their two matrices
+#    G, each read as one long vector. First show that the mean cosine of two roles can be 0 while
+#    their overlap is 1: take two states of 2 numbers each, and invent the gradient that each role
+#    has in each state. Then measure the overlaps in the trained vectors of 8 and 16. In the vector of
+#    16, which role shares hardly any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict
-#    *k*. Which of h¹, h², h³ was written while *k* was read? And with five pairs, how many steps
-#    back can the answer be, at most?
+#    *k*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was written
+#    while *k* was read? And with five pairs, how many steps back can the answer be, at most?
 # 8. The Bible in a minute: let five models of at most 130,000 parameters read 130 batches of it: no
 #    past, 4-gram, one part, two parts, three parts. (`Bible` and `largest_state` are in
 #    `roles_parts.py`.) Who wins? Where does attention look? What does a window of 1 cost the

@@ -167,8 +167,8 @@ assert (K @ K[2]).argmax() == 1
 
 # %% [markdown]
 # By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
-# almost the same direction and farther out. It wins only if the query is in a wedge below the
-# origin, far from *student*. By nearness, each word wins in the region around itself.
+# almost the same direction and farther out. *Student* wins only if the query is in a wedge below
+# the origin, far from *student* itself. By nearness, each word wins in the region around itself.
 #
 # ## Backward
 #
@@ -267,7 +267,7 @@ for j, word in enumerate(words):
           f"{by_length[j]:.3f}")
 product = by_product * by_length
 assert np.allclose(product / product.sum(), alpha)
-print("for each word, α times factor, normalised over the words, is its weight by nearness")
+print("for each word, this α times this factor, normalised, is its weight by nearness")
 
 # %% [markdown]
 # So nearness is the score *general* with one more factor per word. The question is not whether
@@ -418,8 +418,8 @@ assert code == 0
 # We measure three things on the test sentences. The names are those of the output and the figure.
 #
 # - *exactly right*: the share of sentences that are translated without a single mistake
-# - *points right*: the share of sure links (word pairs that the data marks as certain) for which
-#   attention gives the linked source word the largest weight (`</s>` is not counted)
+# - *points right*: the share of sure links (word pairs that the data marks as certain) whose source
+#   word gets the target word's largest weight, leaving aside the weight on `</s>`
 # - *largest weight*: the mean of the largest weight of each target word, which says how sharp the
 #   attention is
 #
@@ -539,8 +539,8 @@ print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 # another way: this lesson cannot tell. Nearness, on the other hand, did become sharper in training:
 # with each seed, β has grown.
 #
-# And which score translates best? Look at two kinds of difference: between the means of the scores,
-# and between the seeds of one score.
+# And which score translates best? Look at two kinds of difference: between the mean results of the
+# three scores, and between the results of one score with different seeds.
 
 
 # %% tags=["training"]
@@ -567,10 +567,10 @@ print(f"exactly right: the means differ by {max(means) - min(means):.1%} at most
 assert max(means) - min(means) < between_seeds
 
 # %% [markdown]
-# The means of the three scores are closer together than the seeds of one score. So three seeds
-# cannot show which score translates best, and with only one seed you can report nearly any ranking.
-# In pointing, general is ahead of nearness with all three seeds. But three seeds are few: question
-# 7 adds three more.
+# The three scores differ less in their means than a single score differs from seed to seed. So
+# three seeds cannot show which score translates best, and with only one seed you can report nearly
+# any ranking. In pointing, general is ahead of nearness with all three seeds. But three seeds are
+# few: question 7 adds three more.
 #
 # One number stands out: with seed 3, nearness points at far fewer of the right words. You should
 # look at such a number before you report it. Which target words have their largest weight in the
@@ -619,10 +619,10 @@ show(figure, "13_attention")
 # %% [markdown]
 # In both models the full stop has most of its weight on `</s>`, which *points right* does not
 # count. What counts is the little weight that remains: general has it on the right word, and
-# nearness does not. That is one habit. The other is that of *ne*, which in nearness looks at *do*.
-# This link is marked as possible but not as sure, so it does not count either. Neither habit seems
-# to hurt: seed 3 translates best of nearness's three seeds. So a low share of links may come from a
-# habit, and not from a mistake.
+# nearness does not. That is one habit. The other habit is that of the word *ne*: with nearness, it
+# has its largest weight on *do*. This link is marked as possible but not as sure, so it does not
+# count either. Neither habit seems to hurt: seed 3 translates best of nearness's three seeds. So a
+# low share of links may come from a habit, and not from a mistake.
 #
 # Most new mechanisms end like this one. It works: its gradients are right, it translates, and it
 # points at the right words. But it is not better than what we had. If that is the result, say so.

@@ -529,11 +529,11 @@ for n in (200, 50, 10, 5):
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
 
 # %% [markdown]
-# The line is crude, but it should roughly predict how far the speed falls from 200 rows to 10. The
-# surprise is five rows, but not on every machine. On the one where this was written (AMD EPYC,
+# The line is crude, but it should roughly predict how far the speed falls from 200 rows to 10. On
+# some machines there is a surprise at five rows. On the one where this was written (AMD EPYC,
 # OpenBLAS with its SkylakeX kernels), five rows were much *faster* than the line predicts, and
-# faster than ten. (If yours were slower, you will see why in a moment.) That is possible only if U
-# is not packed for five rows.
+# faster than ten. (If yours were slower, you will see why in a moment.) Five rows can be that fast
+# only if U is not packed for them.
 #
 # ### A limit in OpenBLAS
 #
@@ -576,13 +576,13 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # products.
 #
 # Making the panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
-# products, because it cannot know that U will be the same next time. We know that it will until
-# the update, so we make its panels once per training step.
+# products, because it cannot know that U will be the same next time. We do know: U stays the same
+# until the update, so we make its panels once per training step.
 #
 # Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last
 # columns get a separate product. Second, Uᵀ has 4H = 800 rows. Each of its panels would take 20 ·
-# 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel between two rows, into an
-# upper and a lower part (a larger one into more parts), and add the products of the parts:
+# 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel into an upper and a lower
+# part (a larger panel needs more parts), and add the products of the parts:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 
@@ -743,11 +743,11 @@ check_same(OnePassSoftmax, CompiledGates)
 # %% [markdown]
 # ## 7. One pass for the update
 #
-# The update makes the same needless trips, with arrays even larger than z. It sets the gradient g
-# to 0, squares it into a new array, adds up the squares, makes a clipped copy, makes another copy
-# times the rate, and subtracts that copy from the weights w. But once the norm is known, one pass
-# is enough: it reads w and g, writes w, and leaves 0 in g for the next update. Clipping only
-# changes the rate.
+# The update makes the same needless trips, with arrays even larger than z. Before the forward pass,
+# the gradient g is set to 0. After the backward pass, the update squares g into a new array, adds
+# up the squares, makes a clipped copy, makes another copy times the rate, and subtracts that copy
+# from the weights w. But once the norm is known, one pass is enough: it reads w and g, writes w,
+# and leaves 0 in g for the next update. Clipping only changes the rate.
 #
 # Does change 7 save more than change 6, or less? Count the passes, and guess.
 
@@ -945,8 +945,8 @@ print(f"if everything except the products took no time, version 7 would be "
 # %% [markdown]
 # *The rest* is everything that was not measured by itself: looking up rows of E and adding to their
 # gradients, sums over rows for the biases, new arrays, and Python between the calls. It also
-# contains what the products lose inside a training step, where they find less in the cache than
-# when they run by themselves.
+# contains the extra time that the products take inside a training step, because they find less of
+# their data in the cache there than when they run by themselves.
 #
 # The share of the products is the number to know about such a program. Once it is near 100 %,
 # better code does not help any more. What helps is a different model, with fewer or smaller

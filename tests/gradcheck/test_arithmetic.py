@@ -56,9 +56,9 @@ def test_statements_that_may_be_computed_twice(tmp_path, line, expected):
 @pytest.mark.parametrize("name, words", [
     ("heads: softmax's sum forgotten",
      "element [1, 0, 3, 1] of (2, 3, 4, 5): found 2.3444345, right 0.0076130837; "
-     "made as 0.9943 * 2.358"),
+     "computed as 0.9943 * 2.358"),
     ("heads: d without its root",
      "found -0.37177805, right -1.0515471; "
-     "made as -0.05501 * 2.912 + 0.05501 * -3.846 + … (5 products)")])
+     "computed as -0.05501 * 2.912 + 0.05501 * -3.846 + … (5 products)")])
 def test_it_stands_in_the_report(name, words):
     assert words in str(failure(name))

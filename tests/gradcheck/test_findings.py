@@ -78,7 +78,7 @@ def test_what_is_right_and_what_follows_is_reported():
 
 def test_the_x_of_a_wrong_dx_and_an_element_of_it_are_reported():
     text = str(report_of("dot: no second term in the Jacobian"))
-    assert "de should be ∂L/∂(e) of line 35; what it is made of is right" in text
+    assert "de should be ∂L/∂(e) of line 35; its inputs are right" in text
     assert "element [0, 1] of (2, 6): found -2.4310911, right -0.053654226" in text
 
 
@@ -174,7 +174,7 @@ def test_no_line_of_an_incomplete_sum_is_reported_to_give_nothing():
     assert not report.findings[0].is_proven
     assert str(report).count(DOUBT) == 1
     start = str(report).split("first wrong:")[1]
-    assert DOUBT in start and "what it is made of is right" not in start
+    assert DOUBT in start and "its inputs are right" not in start
 
 
 @pytest.mark.parametrize("name, note", [

@@ -84,7 +84,7 @@ def test_the_line_of_a_cell_is_named(name, label, run):
         "Tanh: wrong gradient for w, input[0]; right: none",
         f"first wrong: line 16 of {label}, Tanh.backward",
         "    da = dy * (1 - y)",
-        "  da should be ∂L/∂(a) of line 10; what it is made of is right"]
+        "  da should be ∂L/∂(a) of line 10; its inputs are right"]
 
 
 def test_a_right_one_passes(run):

@@ -274,7 +274,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
     if finding.of is not None:
         what = finding.of.name or finding.of.text
         doubted = finding.compared is not None or is_unexplained(finding, kinds)
-        rest = "" if doubted else "; what it is made of is right"
+        rest = "" if doubted else "; its inputs are right"
         line = f"line {finding.of.line}"
         if finding.of.file != place.file:
             line += f" of {file_label(finding.of.file)}"
@@ -290,7 +290,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
         yield ("  no small change that was tried corrects this line: what it reads may be wrong, "
                "or a term may be missing")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
-        how = f"; made as {finding.arithmetic}" if finding.arithmetic else ""
+        how = f"; computed as {finding.arithmetic}" if finding.arithmetic else ""
         yield f"  {element_of(finding.found, finding.right)}{how}"
     elif finding.follows:
         yield from elements_of(report, finding.follows[0])
