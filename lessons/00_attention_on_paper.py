@@ -5,7 +5,7 @@
 # of one query over six words), and predict how the weights change when the query moves or becomes
 # longer.
 #
-# **Needs:** multiplication and exp, nothing more. **Time:** 25 minutes to read, about a minute to
+# **Needs:** multiplication and exp, nothing more. **Time:** 30 minutes to read, about a minute to
 # run.
 #
 # Suppose you want to know *where* the cat sat. You will not read all six words of "the cat sat on

@@ -4,7 +4,7 @@
 # **You will be able to** derive a backward pass line by line, check it against central differences,
 # and say what such a check proves and what it cannot detect.
 #
-# **Needs:** NumPy, the chain rule and Taylor's series. **Time:** 40 minutes to read, about a minute
+# **Needs:** NumPy, the chain rule and Taylor's series. **Time:** 45 minutes to read, about a minute
 # to run.
 #
 # Every model of this course learns from gradients that somebody derived on paper and typed in. In
@@ -567,10 +567,10 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 #
 # How good can our model become? We measure it by the *perplexity*, exp(L). With a perplexity of 10,
 # a model is as unsure as if 10 letters were equally likely. To find the lowest possible perplexity,
-# suppose that we could choose the scores z after a letter x freely. For one pair, dz is p −
-# onehot(y). Sum it over all pairs that begin with x: its number for a letter y is then count(x) p(y
-# | x) − count(x, y). This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z, no other
-# choice of z does better. So counting gives us the floor before we train.
+# suppose that we could choose the scores z after a letter x freely. For one pair, dz is
+# p − onehot(y). Sum it over all pairs that begin with x: its number for a letter y is then
+# count(x) p(y | x) − count(x, y). This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex
+# in z, no other choice of z does better. So counting gives us the floor before we train.
 #
 # For comparison, we also compute the perplexity of a model that ignores x and knows only how
 # frequent each letter is.

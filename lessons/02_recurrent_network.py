@@ -4,7 +4,7 @@
 # **You will be able to** derive back-propagation through time, measure how much of a gradient
 # arrives k steps back, and say what clipping can and cannot do.
 #
-# **Needs:** lesson 01. **Time:** 35 minutes to read, about a minute to run.
+# **Needs:** lesson 01. **Time:** 40 minutes to read, about a minute to run.
 #
 # The model of lesson 01 knew only one letter of the past. A recurrent network (Elman 1990) can in
 # principle know all of it. It reads one symbol at a time, and keeps what it has read in a vector,
@@ -13,8 +13,8 @@
 #
 # One question runs through this lesson: *how far back can a recurrent network learn?*
 #
-# 1. You derive the path of the gradient, for two steps with numbers and then for any number of
-#    steps.
+# 1. You derive the path of the gradient, first for two steps with actual values, then for any
+#    number of steps.
 # 2. You cut this path into windows, and train a model of letters.
 # 3. You measure how much of the gradient arrives after many steps: next to nothing.
 # 4. A small task shows what the network therefore cannot learn.
@@ -150,8 +150,8 @@ check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
-# Compared with lesson 01, two things are new: the factor 1 − h² and the term da_2 Uᵀ. The term
-# is the path back through time: without it, the first step would not learn what its state does to the
+# Compared with lesson 01, two things are new: the factor 1 − h² and the term da_2 Uᵀ. The term is
+# the path back through time: without it, the first step would not learn what its state does to the
 # second step. The rest of the lesson is about what becomes of this term over many steps.
 #
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that

@@ -15,8 +15,8 @@
 #
 # Make two guesses now. We take the LSTM's equations, start all biases at 0, and train it on lesson
 # 02's task. Will it do better than lesson 02's network, or worse? And at the end, two networks
-# continue a text of the Bible that one of them has learnt by heart. Will you be able to tell which
-# one from what they write?
+# continue a text of the Bible that one of them has learnt by heart. Will you be able to tell, from
+# what they write, which one it is?
 #
 # (Helper functions are in `course.py`, `lstm_parts.py` and `recurrent_parts.py`, in the same
 # folder.)
@@ -91,7 +91,7 @@ show(plotting.diagram(boxes, arrows, title=title), "03_diagram")
 # %% [markdown]
 # Take one step with a pencil, for one input and two units. Each block of W, U and b then has two
 # columns, one per unit. The numbers are chosen so that unit 1 keeps its old number, and unit 2
-# replaces it with a new one. Before you read on, compute a in your head, column by column.
+# replaces its own with a new one. Before you read on, compute a in your head, column by column.
 
 # %%
 #              i         f         g         o
@@ -163,9 +163,9 @@ def check_gradient(name, ours, loss, array):
 
 
 # %% [markdown]
-# We go from the last equation to the first, and write dX for ∂L/∂X. The last equation,
-# h_t = o ∘ tanh(c_t), is a product, so do is dh times the other factor. Because c_t is used twice,
-# dc has two terms: the upstream gradient, and what comes back through h_t.
+# We go from the last equation to the first, and write dX for ∂L/∂X. The last equation, h_t = o ∘
+# tanh(c_t), is a product, so the gradient of o is dh times the other factor. Because c_t is used
+# twice, dc has two terms: the upstream gradient, and what comes back through h_t.
 #
 #     do = dh ∘ tanh(c_t)
 #     dc = (upstream)  +  dh ∘ o ∘ (1 − tanh²(c_t))
@@ -225,9 +225,10 @@ check_gradient("dh_0", da @ U.T, L, h0)
 
 # %% [markdown]
 # So there are **two paths back in time**. Lesson 02's network (Elman's network) has path (2) as
-# well: each step multiplies the gradient by a matrix and by slopes of σ and tanh. Path (1) is new:
-# along c, f is the only factor. If f = 1, the gradient is passed on unchanged, step after step, so
-# the inventors called this path the **constant error carousel**.
+# well: each step multiplies the gradient by a matrix and by slopes, those of tanh in Elman's
+# network, those of σ and tanh here. Path (1) is new: along c, f is the only factor. If f = 1, the
+# gradient is passed on unchanged, step after step, so the inventors called this path the **constant
+# error carousel**.
 #
 # ## Many steps
 #
@@ -433,10 +434,10 @@ title = (f"b_f = 6 still holds {curves['c with b_f = 6'][24]:.2f} after 20 steps
 show(memory_picture(values, flags, curves, title), "03_memory")
 
 # %% [markdown]
-# In the figure, the bars are the values that the unit reads, black where the flag is 1, and the
-# lines are its cell state. With b_f = 6 the unit still holds its value after twenty steps of noise,
-# and with b_f = 1 it has lost it. An Elman unit has no gates, so everything that it reads changes
-# its state, at every step. The gates i and f let a unit choose *when* its state changes.
+# In the figure, the bars are tanh of the values that the unit reads, black where the flag is 1, and
+# the lines are its cell state. With b_f = 6 the unit still holds its value after twenty steps of
+# noise, and with b_f = 1 it has lost it. An Elman unit has no gates, so everything that it reads
+# changes its state, at every step. The gates i and f let a unit choose *when* its state changes.
 #
 # ## How much of the gradient arrives
 #
@@ -580,21 +581,22 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # open*, as Gers et al. advised in 2000. (Question 5 repeats the figure with other seeds.)
 #
 # The lower number in a box is the share of the gradient that arrives, before training, at the state
-# that has just read the key. Does this share predict what is learnt? Among the LSTMs with a small U
-# it does: the larger b_f is, the more of the gradient arrives, and the larger are the distances
-# learnt. But Elman's network with a small U learns n = 4 although only 3.7e-03 arrives at first.
-# Training changes the weights, and this share with them. And with b_f = 3, more than half arrives
-# at n = 32, but that network still guesses. So it is not enough that the gradient of the key
-# arrives. Perhaps it must also stand out among the gradients of the 32 symbols that do not matter,
-# but we have not tested that.
+# that has just read the key. Does this share predict what is learnt? It ranks the LSTMs with a
+# small U correctly: the larger b_f is, the more of the gradient arrives, and the larger are the
+# distances learnt. But Elman's network with a small U learns n = 4 although only 3.7e-03 arrives at
+# first. Training changes the weights, and this share with them. And with b_f = 3, more than half
+# arrives at n = 32, but that network still guesses. So it is not enough that the gradient of the
+# key arrives. Perhaps it must also stand out among the gradients of the 32 symbols that do not
+# matter, but we have not tested that.
 #
 # ## Dropout, but not along time
 #
 # A network that remembers can learn its text by heart, word by word. This is **overfitting**, and
 # **dropout**, D, works against it (Srivastava et al. 2014). In training, D sets each number to zero
-# with probability p, so that a network cannot rely on any single unit, and divides the rest by
-# 1 − p, which keeps the expected value of each. *Where* does dropout belong? Only on the
-# connections that lead upwards, from layer to layer (Zaremba et al. 2014, section 3.2):
+# with probability p and divides the rest by 1 − p. The zeros keep the network from relying on any
+# single unit, and the division keeps the expected value of each number. *Where* does dropout
+# belong? Only on the connections that lead upwards, from layer to layer (Zaremba et al. 2014,
+# section 3.2):
 #
 #     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
 #     a softmax above it reads       D(h_t), and so does a second layer
@@ -615,9 +617,9 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # There is one trap. A word that occurs only once in the training text, or never, becomes `<unk>`,
 # unknown. `<unk>` is so frequent that it would be the easiest word of all to guess, so the models
 # only read it and never predict it, and the perplexity leaves it out. That removes far more words
-# from the held-out text than from the training text. The words that remain in it are common ones,
-# easier to guess even for a model that only counts words. This is why the held-out curve will begin
-# *below* the training curve.
+# from the held-out text than from the training text. The words that remain in the held-out text are
+# common ones, easier to guess even for a model that only counts words. This is why the held-out
+# curve will begin *below* the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -749,8 +751,8 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
 # 4. Suppose `step_backward` has the line `dc = dh * o * (1 - tanh_c**2)`, without the upstream dc,
 #    and the loss does not read the last c. Which gradients are wrong with one step? With four? Can
 #    the network still learn to recall? (Write this line in exercise `lstm`, and check.)
-# 5. With b_f = 5 the network did not learn n = 64. Is that impossible, or does it only take longer?
-#    And how much of the figure is chance? Repeat it with the seeds 9 and 10.
+# 5. With b_f = 5 the network did not learn n = 64. Can it not learn this distance, or does it only
+#    take longer? And how much of the figure is chance? Repeat it with the seeds 9 and 10.
 # 6. Let the models predict `<unk>` like any other word, in both texts. What happens to the held-out
 #    curve, and when does it cross the training curve? (And is the lesson's own result chance? Try
 #    other seeds.)

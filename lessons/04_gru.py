@@ -420,8 +420,8 @@ for reset in ("after", "before"):
 # train a model of letters with a GRU, and another with an LSTM of as many units. As in lesson 02,
 # the model reads the Bible as letters. It reads windows of 100 letters, and its state is carried
 # from one window to the next. In the GRU, b_z is the part of b that belongs to z. It starts evenly
-# spread from −1 to 5, so that some units start by taking, some start by keeping, and none is
-# saturated. (Question 6 starts with all b_z = 0.)
+# spread from −1 to 5, so that some units start by taking, some start by keeping, and none is so
+# saturated that it cannot learn. (Question 6 starts with all b_z = 0.)
 
 # %% tags=["training"]
 UNITS = 128
@@ -451,7 +451,7 @@ print(f"by counting pairs of letters: {bigram_bits(ids, held_out, V):.2f} bits")
 
 # %% [markdown]
 # It can. With fewer gates, no cell state and fewer parameters, the GRU is almost as good as the
-# LSTM. The gap is little more than what a change of the seed makes.
+# LSTM. The gap is little more than the difference that another seed makes.
 #
 # ## Did it find your unit?
 #
@@ -511,11 +511,11 @@ show(draw_unit(book[verse], sign * states[verse, unit], z[verse], f"Unit {unit}:
 # ## What is the reset gate worth?
 #
 # We take the gate away and see how much worse the model becomes. A bias of b_r = 30 saturates the
-# gate on purpose, so that r stays at 1. But there is a catch: this changes two things at once. A
-# gate that can learn starts near r = 1/2, so it makes the past *quieter* in every candidate, even
-# before it learns *when* to hide the past. To separate the two effects, we train both models once
-# more with U_n = 0 at the start. Then the past starts quiet in both. Which of the four models will
-# be best, and which worst?
+# gate on purpose, so that r stays at 1. But there is a catch: this changes two things at once. With
+# r = 1 the model cannot learn *when* to hide the past, and it also hears the past *louder*, because
+# a gate that can learn starts near r = 1/2 and so makes the past quieter in every candidate from
+# the start. To separate the two effects, we train both models once more with U_n = 0 at the start.
+# Then the past starts quiet in both. Which of the four models will be best, and which worst?
 
 # %% tags=["training"]
 print("bits per letter after 250 windows:")
@@ -575,7 +575,7 @@ assert loud > 2 * quiet > 0
 #
 # 1. The hold unit leaks. Which number must replace the 6 if half of h should be left after 1,000
 #    letters?
-# 2. With which values of its gates is this cell the network of lesson 02?
+# 2. For which values of its gates is this cell the network of lesson 02?
 # 3. Let r be 1 everywhere. Are reset="after" and reset="before" then the same cell?
 # 4. A friend checks `forgetful` with one step, and compares only the gradients of the weights. Does
 #    the check find the bug? Would it find the bug with two steps?

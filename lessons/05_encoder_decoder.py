@@ -424,13 +424,14 @@ report = caught(check, overwriting)
 # %% [markdown]
 # All gradients of the decoder's parameters are correct, including W_s and b_s, because none of them
 # is computed from dc. All gradients of the encoder's parameters are wrong, because every one of
-# them is. So the mistake is in dc, where the two halves meet, and that is where the report points.
+# them is computed from dc. So the mistake is in dc, where the two halves meet, and that is where
+# the report points.
 #
 # Do the later words reach the encoder at all, then? They do, by a detour. Their gradients come back
 # along the decoder's states to s_1, and from there they reach dc in two ways. One is C in the
-# decoder's first step: the backward pass comes to the first word last, so nothing erases what that
-# word sets. The other is s_0, through W_s. How much does the detour carry? We let the target grow
-# word by word, and measure how much dc changes with each new word, without and with the bug.
+# decoder's first step: the backward pass ends with the first word, so nothing erases the dc that
+# this word sets. The other is s_0, through W_s. How much does the detour carry? We let the target
+# grow word by word, and measure how much dc changes with each new word, without and with the bug.
 
 # %%
 def added_by_each(one_word):
@@ -465,8 +466,8 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "05_heard")
 
 # %% [markdown]
-# Even with the bug, the first word counts fully. The later a word comes, the less it counts. And
-# because nothing crashes and every shape is right, without a check the model would just look like a
+# Even with the bug, the first word counts fully. The later a word comes, the less it counts.
+# Nothing crashes and every shape is right, so without a check the model would just look like a
 # mediocre idea.
 #
 # ## What reaches the first word
@@ -504,9 +505,9 @@ print("computed, eleven steps: ×", np.array(factors))
 print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# So in eleven steps nearly everything is lost. And because of the `</s>`, a sequence of twelve
-# words has thirteen states. Eleven steps back from the last of them lead only to the second word,
-# and the first gets even less.
+# So in eleven steps nearly everything is lost. The first word of twelve gets even less. With the
+# `</s>` there are thirteen states, so eleven steps back from the last one lead only to the second
+# word.
 #
 # Does this derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy: one with a fixed vector of 64 numbers, one with 32, and one with
@@ -588,7 +589,7 @@ before = norms["fixed vector, 64", "before training"]
 after = norms["fixed vector, 64", "after one epoch"]
 factors = before[:-1] / before[1:]
 print("fixed vector, 64: the first word's gradient, compared with the last one's")
-# the computed × 0.57 is not among these factors: it is the step from </s> to the last word
+# the × 0.57 computed above is not among these factors: it is the step from </s> back
 print(f"before training: 1 to {before[-1] / before[0]:.0f}; each step towards the first word × "
       f"{factors.min():.2f} to × {factors.max():.2f}")
 print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
@@ -632,8 +633,8 @@ show(figure, "05_gradient")
 #
 # Second, the encoder has learnt when to take and when to keep. A new word enters the state with the
 # factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So a state that is still empty
-# takes in the new word, and a full one keeps what it has. But a word that hardly enters the state
-# gets hardly any gradient either, and these are the late words. That is why the curve is reversed:
+# takes in the new word, and a full one keeps what it has. But words that hardly enter the state
+# get hardly any gradient either, and these are the late words. That is why the curve is reversed:
 # the gradient of the *state* still falls towards the first word, but that of the *word* does not.
 # (Attention's curve is also highest at the first word. Its encoder is made of GRUs too, so its
 # gates can learn the same.)
@@ -687,7 +688,8 @@ for name, translator in copiers.items():
 # the share of whole copies that are right.
 
 # %% tags=["training"]
-EDGES = np.arange(SHORTEST, LONGEST + 4, 3)         # three lengths each; the last: past training
+# buckets of three lengths; the last is longer than in training
+EDGES = np.arange(SHORTEST, LONGEST + 4, 3)
 curves = {}
 for name in SETTINGS:
     print(f"{name}:")
@@ -711,7 +713,8 @@ for name in SETTINGS:
     since = f"wrong from {min(lost)} symbols on" if lost else f"right up to {LONGEST} symbols"
     print(f"{name}: most copies are {since}")
 # with the seeds 0, 1, 2, on one machine, most copies are wrong from 8, 8, 8 symbols on (64 numbers)
-# and from 6, 6, 6 (32 numbers); of 6 to 8 symbols, 32 numbers copy 14.9, 17.1, 18.3 % whole
+# and from 6, 6, 6 (32 numbers); of the sequences of 6 to 8 symbols, the vector of 32 copies 14.9,
+# 17.1, 18.3 % whole
 assert first_lost["fixed vector, 32"] < first_lost["fixed vector, 64"] < first_lost["attention"]
 
 # %% tags=["training"]
@@ -778,10 +781,10 @@ show(figure, "05_by_length")
 # read first, or by being *written* first? Question 5 tries both.
 #
 # **Conjecture**, which no experiment in this lesson tests. Counted in bits, the vector has enough
-# room: fourteen symbols out of 20 are 14 · log₂ 20, some 61 bits, less than one for each of 64
-# numbers. But it must store all symbols in the same numbers without mixing them up, and find each
-# one again when its turn comes. With attention a symbol stays where it was read, and the decoder
-# only has to point at it.
+# room: fourteen symbols, each one of 20, are 14 · log₂ 20, some 61 bits, which is less than one bit
+# for each of the 64 numbers. But it must store all symbols in the same numbers without mixing them
+# up, and find each one again when its turn comes. With attention a symbol stays where it was read,
+# and the decoder only has to point at it.
 #
 # ## Attention, or the second direction?
 #
@@ -810,7 +813,7 @@ for name, by_encoder in RECORDED.items():
 # A second direction is worth about one point of BLEU (0.2 to 1.5 for single seeds), with attention
 # or without. Attention is worth eight points, with either encoder. Sutskever's model gained from
 # reading the source in reverse, but our fixed vector gains nothing from that (the recipe
-# `fixed-reversed`). So on these clauses it is attention that helps most, and only now may we say
+# `fixed-reversed`). So on these clauses it is attention that helps most, and only now can we say
 # so.
 #
 # In this lesson attention was a box that we trained and measured. But how does its decoder know

@@ -11,9 +11,9 @@
 # Lesson 05 pressed a sentence into one vector, and long sentences did not fit. Bahdanau, Cho &
 # Bengio (2015) keep a vector for *every* source word. Before the decoder writes a word, it
 # **attends** to all of these vectors: it gives each one a weight, and reads their weighted average.
-# Because the weights are computed, they have gradients, so the model learns where to look from
-# pairs of sentences. No one has to mark which word translates which (the **alignment** of the two
-# sentences).
+# Because the weights are computed, they have gradients, so pairs of sentences are enough for the
+# model to learn where to look. No one has to mark which word translates which (the **alignment** of
+# the two sentences).
 #
 # You will derive attention with three words and a pencil, check each line, and put it into a
 # translator of clauses from the Bible, from English to Spanish. Scholars have marked many words of
@@ -100,9 +100,9 @@ show(plotting.diagram(boxes, arrows, title=title), "06_architecture")
 # ## Forward
 #
 # Let us watch the five lines at work on *the white house*, with three numbers for each word. In a
-# real encoder training decides what the numbers mean. Here we do: how much a word names a *thing*,
-# how much a *quality*, and how much it serves only *grammar*. The query has two numbers: how much a
-# thing is wanted, and how much a quality.
+# real encoder, what the numbers mean is decided by training. Here we do: how much a word names a
+# *thing*, how much a *quality*, and how much it serves only *grammar*. The query has two numbers:
+# how much a thing is wanted, and how much a quality.
 
 # %%
 words = ["the", "white", "house"]
@@ -572,7 +572,7 @@ assert at_last > 0.99
 # King James Version with the Reina-Valera of 1909, both tagged with Strong's numbers, one for each
 # Hebrew or Greek word. If an English and a Spanish word of the same clause have the same number,
 # they translate each other. Such a pair of words is a **gold link**, and only some words have one.
-# We take clauses of at most eight tokens, all of them frequent.
+# We take clauses of at most eight tokens in which every token is a frequent one.
 
 # %% tags=["training"]
 train, held_out = bible_clauses()
@@ -658,10 +658,10 @@ looks = measure("the shipped model, forty epochs", shipped)
 before, after, alone = looks
 
 # %% [markdown]
-# How good were your guesses? *Before*, in the weights that a heatmap shows, attention is hardly
-# better than the diagonal, and with some seeds it is worse. *After*, the largest number is right
-# for about four links in five. So the model knew which words belong together. It did not know which
-# word would come next.
+# How good were your guesses? *Before*, in the weights that a heatmap shows, attention is only a
+# little better than the diagonal, and with some seeds it is worse. *After*, the largest number is
+# right for about four links in five. So the model knew which words belong together. It did not know
+# which word would come next.
 #
 # Take an example from the shipped model (its heatmap is below). The source is *the holy ghost came
 # on them*, but the reference puts the end first: *vino sobre ellos*, "came on them". At *vino*,
@@ -672,8 +672,8 @@ before, after, alone = looks
 # - *after*, nearly all of the weight is on *came*.
 #
 # Where is this knowledge? *The word alone* never uses α, and yet it points as well as *after*. So α
-# does not help to find the right word. (It does help to find the right word or a neighbour of it:
-# see the answer to question 8.) The knowledge is in the annotations as *values*, which make certain
+# does not help to find exactly the right word. (It does help to come within one position of it: see
+# the answer to question 8.) The knowledge is in the annotations as *values*, which make certain
 # words likely, and not as *keys*, which decide when they are found.
 #
 # ### A test that cannot fail
@@ -754,9 +754,9 @@ assert all(shares[3] > 2 * shares[0] for shares in circular)
 #
 # A fair test sorts by a probability that does not depend on the weights. We take the mean over all
 # positions, Σ_j P(y_t | c_t = h_j) / S: how likely the word is, wherever the decoder attends. Now
-# the model and the controls share one order of the links, so the share of a control, which knows
-# nothing about the words, should be about the same in all quarters. Guess the model's four shares
-# again.
+# one order of the links serves the model and the controls alike. A control knows nothing about the
+# words, so it should be right for about the same share of links in all quarters. Guess the model's
+# four shares again.
 
 # %% tags=["training"]
 print("the same, sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
@@ -778,7 +778,7 @@ left.set_title("sorted by P(yₜ), which depends on the pointing:\nall three ris
 names = ("before", "after", "at random", "the diagonal")
 for n, (name, shares) in zip((0, 3, 1, 2), zip(names, fair["shipped"])):
     right.plot(range(4), shares, label=name, **plotting.base.curve_style(n))
-right.set_title("sorted by the mean over all positions:\nbefore ends level with the diagonal")
+right.set_title("sorted by the mean over all positions:\nbefore and the diagonal end level")
 
 # %% tags=["training"]
 for ax in (left, right):
@@ -792,15 +792,16 @@ show(figure, "06_surprise")
 # %% [markdown]
 # The left panel shows the first test, the right panel the fair one, both for the shipped model.
 #
-# In the fair test the random control rises only a little. The diagonal rises about twice as much,
-# because expected words are easier to find even by position. So to pass, *before* has to rise by
-# more than the diagonal, which expects nothing.
+# In the fair test the random control rises only a little. The diagonal rises about twice as much.
+# So this control does not stay level: expected words are easier to find even by position. So to
+# pass, *before* has to rise by more than the diagonal, which expects nothing.
 #
 # It does not: from the first quarter to the last, *before* rises by 12 points, and the diagonal by
 # 15. In between, *before* does pull ahead, to 74% against 59% in the third quarter, but in the
-# fourth, where words are most expected, it falls back to the diagonal's level. This test does
-# **not** show that attention follows the model's expectation. (In your four epochs the two rise
-# about equally, and five seeds do not show it either: question 8.)
+#     fourth, where words are most expected, it falls back to the diagonal's level. This test does
+#     **not** show that attention follows the model's expectation. (In your model of four epochs,
+#     *before* and the diagonal rise about equally, and training it with five seeds does not show
+#     that attention follows the expectation either: question 8.)
 #
 # Two facts remain. The shipped model points right for three links in five before the word is known,
 # and for four in five after. And α_t can show at most what the decoder expects, never what it
@@ -812,10 +813,10 @@ show(figure, "06_surprise")
 # ## Three clauses
 #
 # It is easy to choose heatmaps that please, so we let a rule choose. In a heatmap each gold link
-# has a *gold cell*, in the row of its target word and the column of its source word. We rank the
-# held-out clauses with at least four links by the share of their gold cells that have the largest
-# weight in their row *before* the word is known. Then we show the first, the middle one and the
-# last.
+# has a *gold cell*, in the row of its target word and the column of its source word. For each
+# held-out clause with at least four links we ask: *before* the word is known, what share of its
+# gold cells have the largest weight in their row? We rank the clauses by this share. Then we show
+# the first, the middle one and the last.
 
 
 # %% tags=["training"]
@@ -862,11 +863,11 @@ for way, matrices in (("before", before), ("the word alone", alone), ("after", a
     print(f'  at {bad.target[0]}, {way}: {first.max() / first.sum():.0%} of the row on "{word}"')
 
 # %% [markdown]
-# Look at the bad one. In its first three rows, *vino sobre ellos*, most of the weight *before* the
-# word is known is on *the holy ghost*, which the model expects first. *After*, it is in the gold
-# cells. Only in the rows of *espíritu* and *santo* is the weight still split between the gold cell
-# and its neighbour. The encoder reads in both directions, so the annotations of *holy* and *ghost*
-# each know both words, and either can supply the Spanish one (question 7).
+# Look at the bad one, and at its first three rows, *vino sobre ellos*. *Before* the word is known,
+# most of their weight is on *the holy ghost*, which the model expects first. *After*, it is in the
+# gold cells. Only in the rows of *espíritu* and *santo* is the weight still split between the gold
+# cell and its neighbour. The encoder reads in both directions, so the annotations of *holy* and
+# *ghost* each know both words, and either can supply the Spanish one (question 7).
 #
 # This decoder computes its weights *without* the word that it then writes, so its heatmap does not
 # show where that word came from. To find which words translate each other, compute p(j | y_t).
@@ -920,7 +921,8 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
 # 5. A position has α = 0.001 before. By what factor must the word be more likely there than
-#    elsewhere for half the weight to be there *after*? Which links can Bayes' rule not correct?
+#    at the other positions, if *after* is to put half of the weight there? Which links can Bayes'
+#    rule not correct?
 # 6. A target word with two gold links can be right for only one of them. What is the best share of
 #    right links possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. The

@@ -4,7 +4,7 @@
 # **You will be able to** derive Luong's four scores, two windows and input feeding, and test an
 # explanation of a heatmap.
 #
-# **Needs:** lesson 06. **Time:** 55 minutes to read, about a minute to run.
+# **Needs:** lesson 06. **Time:** 60 minutes to read, about a minute to run.
 #
 # In lesson 06 the decoder attended *before* its step: its old state was the query, and the context
 # vector went into the new state. Luong, Pham & Manning (2015) reverse the order. Their decoder
@@ -76,9 +76,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | r | | the sum inside a tanh, in the decoder's step and in the prediction of p |
 #
 # D is the window's letter in the paper, so the length of an annotation, which was D in lesson 06,
-# is N here. Some functions below double as solutions to exercises, so their code uses the letters
-# of the exercises: there `h` is the state s_t (not an annotation h_j), and `dk` is dr (not the
-# gradient of a key). (In their texts, the exercises also write m_s for h_j, and h̃_t for s̃_t.)
+# is N here. Some functions below double as solutions to exercises and use their letters. There `h`
+# is the state s_t, not an annotation h_j. And `dk` is not the gradient of a key but dr, the
+# gradient of r. (In their texts, the exercises also write m_s for h_j, and h̃_t for s̃_t.)
 #
 # The diagram shows the four lines. Its dashed arrow is input feeding, the last part of the
 # derivation.
@@ -383,11 +383,11 @@ print("four scores: context, weights and all gradients are equal to the library'
 # %% [markdown]
 # ## Local-m: a window that runs along
 #
-# In a long sentence, most words are not needed just now. **Local attention** sees only a *window*:
-# the positions at a distance of at most D from a centre p. In **local-m**, m for monotonic, the
-# centre is p = t. So the window moves on by one position with each target word, until its centre is
-# the last position, where it stays. (From here on positions and target words count from 0, as in
-# the code.)
+# In a long sentence, most words are not needed at any one moment. **Local attention** sees only a
+# *window*: the positions at a distance of at most D from a centre p. In **local-m**, m for
+# monotonic, the centre is p = t. So the window moves on by one position with each target word,
+# until its centre is the last position, where it stays. (From here on positions and target words
+# count from 0, as in the code.)
 #
 # The backward pass needs nothing new. Outside the window α = 0, so de = α ∘ (dα − α · dα) is 0
 # there as well.
@@ -415,12 +415,12 @@ for t in range(8):
 # %% [markdown]
 # ## Local-p: a window that is predicted
 #
-# Row by row the window moves to the right, and in the last rows it stays. But French puts *bleu*
-# after *étudiant*, and a window that moves on by one cannot follow that. So in **local-p**, p for
-# predictive, the state *predicts* the centre p, a real number such as 2.3. How can a model learn to
-# predict it? A position is either in the window or outside, so a small change of p changes no
-# weight, and p gets no gradient. Luong et al. therefore multiply the weights by a bell curve around
-# p:
+# In the rows printed above, local-m's window moves to the right with each word, and in the last
+# rows it stays. But French puts *bleu* after *étudiant*, and a window that moves on by one cannot
+# follow that. So in **local-p**, p for predictive, the state *predicts* the centre p, a real number
+# such as 2.3. How can a model learn to predict it? A position is either in the window or outside,
+# so a small change of p changes no weight, and p gets no gradient. Luong et al. therefore multiply
+# the weights by a bell curve around p:
 #
 #     g_j = exp(−(j − p)² / 2σ²)      σ = D / 2
 #     α_j = a_j g_j                   a: the softmax over the window; not normalised again
@@ -563,7 +563,7 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # p − D and p + D. When p moves to the right past a whole number, the left edge passes a word, which
 # leaves the window, and the right edge reaches another word, which enters. All weights jump:
 #
-# - The softmax is over other words than before, so all of a jumps.
+# - The softmax is over other words than before, so every a_j in it jumps.
 # - At an edge the bell is not 0 but exp(−2). So the weight of the word that enters jumps up from 0,
 #   and the weight of the word that leaves drops to 0.
 #
@@ -866,14 +866,14 @@ show(figure, "07_forward_only")
 
 # %% [markdown]
 # Compare the rows of *étudiant* in the two heatmaps. For most swapped nouns the largest weight has
-# moved to the noun, while the adjectives still do without it. The explanation has passed a test
-# that it could have failed. (Five seeds give the same result: question 7.)
+# moved to the noun. For swapped adjectives it is still not on the adjective. The explanation has
+# passed a test that it could have failed. (Five seeds give the same result: question 7.)
 #
 # What about the other nouns? Even there, at least 0.41 of the weight is on the noun and later
-# words; with both directions this sum can be as small as 0.01. The encoder had read the noun by the
-# time it made all these annotations, so the explanation holds for them as well. (Over all links,
-# not only swaps, location points *worse* with the forward-only encoder. Question 7 measures that,
-# too.)
+# words; with both directions this sum can be as small as 0.01. The encoder makes each of these
+# annotations after it has read the noun, so the explanation holds for these nouns as well. (Over
+# all links, not only swaps, location points *worse* with the forward-only encoder. Question 7
+# measures that, too.)
 #
 # Location also translates worse with the forward-only encoder, but that proves little. Dot does
 # too, because a word is easier to translate if you know what follows it.
@@ -886,11 +886,11 @@ show(figure, "07_forward_only")
 # Which score is the best on real text, and does input feeding help? Our small task cannot tell: dot
 # is almost perfect on it, so input feeding has nothing left to improve (question 6). The paper
 # reports that input feeding gains BLEU on English to German. The package has records of larger
-# models, in `results/claims.md`: test perplexities after six epochs of 75,000 clauses of the Bible,
-# English to Spanish, with 3 million parameters, mean of three seeds. The last row is not in the
-# paper. It is `concat` with the query s_{t−1}, the state *before* the decoder has read y_{t−1}, as
-# in Bahdanau's decoder. Guess first: what costs most, another score, a window, input feeding, or a
-# query that has not read the previous word?
+# models, in `results/claims.md`. Each has 3 million parameters and was trained for six epochs on
+# 75,000 clauses of the Bible, English to Spanish. The numbers are test perplexities, each the mean
+# of three seeds. The last row is not in the paper. It is `concat` with the query s_{t−1}, the state
+# *before* the decoder has read y_{t−1}, as in Bahdanau's decoder. Guess first: what costs most,
+# another score, a window, input feeding, or a query that has not read the previous word?
 
 # %% tags=["training"]
 RECORDED = {

@@ -4,7 +4,7 @@
 # **You will be able to** derive scaled dot-product attention with many heads, and find out by
 # experiment what the division by √d_k does.
 #
-# **Needs:** lesson 07. **Time:** 50 minutes to read, about a minute to run.
+# **Needs:** lesson 07. **Time:** 55 minutes to read, about a minute to run.
 #
 # In lesson 07 the same annotation was both key and value, and the target words attended one after
 # another. Vaswani et al. (2017) separate the roles: one matrix makes the **queries**, one the
@@ -65,8 +65,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_o, b_o | (d_v, O), (O,) | parameters of one more layer on top: Y W_o + b_o |
 # | `heads` | | number of heads, **h** in the paper |
 #
-# (The paper writes Q, K and V for q, k and v. Functions below that solve an exercise share its E
-# for e. The texts of the exercises also write h for `heads`, and d for the number of columns of q.)
+# (The paper writes Q, K and V for q, k and v. Functions below that solve an exercise write E for e,
+# as the exercise does. The texts of the exercises also write h for `heads`, and d for the number of
+# columns of q.)
 #
 # In the first figure, random matrices turn each of two words into a query, a key and a value, and
 # each query is compared with each key. The second shows the whole computation.
@@ -713,15 +714,15 @@ show(ax, "08_start")
 # What is wrong with a large start, then? Compare the largest α before and after training.
 # Afterwards it is close to 1 in all four models: this task *rewards* a nearly one-hot softmax, so
 # being sure is not a fault in itself. But in the two models that start with variance 16, the
-# largest α is about 0.7 even before training, and it falls on an arbitrary word. They must unlearn
-# these random choices before they can learn where to attend. So the division earns its place at the
-# start: if q and k have variance 1, it keeps a model from being sure before it has learned
-# anything, whatever d_k is.
+# largest α is about 0.7 even before training, and the word that gets it is arbitrary. They must
+# unlearn these random choices before they can learn where to attend. So the division earns its
+# place at the start: if q and k have variance 1, it keeps a model from being sure before it has
+# learned anything, whatever d_k is.
 #
 # Is that the whole story? You can find out by experiment. Does the harm really come from the sharp
-# start, or from the larger matrices W_q and W_k, which change more slowly in proportion to their
-# size (question 3)? And is the start all that matters at d_k = 256, where the gradient does vanish
-# (question 5)?
+# start? Or does it come from W_q and W_k, which are larger and so change more slowly relative to
+# their size (question 3)? And is the start all that matters at d_k = 256, where the gradient does
+# vanish (question 5)?
 #
 # Should you always divide, then? Lesson 07's score *dot* has no matrices W_q and W_k: the query is
 # the decoder's state itself, 120 numbers between −1 and 1. The package has records of such a
@@ -731,7 +732,7 @@ show(ax, "08_start")
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
-print("\nrecorded test perplexity (lower is better), with dot of states of 120 numbers:")
+print("\nrecorded test perplexity (lower is better); the score is dot, states have 120 numbers:")
 for name, perplexity in RECORDED.items():
     print(f"  {name:<11} {perplexity:.2f}")
 
@@ -787,9 +788,10 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # %% [markdown]
 # Compare the titles of the heatmaps with the last line of the output. When the model writes *ne* or
 # *pas*, the right word is *not*. Head 1 nearly always has its largest weight there, head 2 only
-# about half of the time, and the other two hardly ever. In the mean of all four, the largest weight
-# is on *not* far less often than in head 1. A heatmap of the layer shows this mean, and so it hides
-# what one head knows. Look at the heads one by one: which of them knows *not* depends on the seed.
+# some of the time, and the other two hardly ever. The mean of all four has its largest weight
+# on "not" far less often than head 1 has. A heatmap of the layer shows this mean, and so it hides
+# what one head knows. Look at the heads one by one: it depends on the seed which of them knows the
+# word "not".
 
 # %% [markdown]
 # ## What others call it

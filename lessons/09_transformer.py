@@ -4,7 +4,7 @@
 # **You will be able to** write an encoder layer forward and backward, and explain what the mask,
 # the positional encodings, the residual connections and the norm are for.
 #
-# **Needs:** lesson 08. **Time:** 40 minutes to read, about a minute to run.
+# **Needs:** lesson 08. **Time:** 50 minutes to read, about a minute to run.
 #
 # Does a translator that has the heads of lesson 08 still need recurrence? Vaswani et al. (2017)
 # showed that it does not. In their Transformer every word attends to every other word

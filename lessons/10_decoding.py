@@ -4,7 +4,7 @@
 # **You will be able to** write greedy and beam search, test them with laws, and choose between
 # searching and sampling.
 #
-# **Needs:** lesson 06. **Time:** 45 minutes to read, about a minute to run.
+# **Needs:** lesson 06. **Time:** 50 minutes to read, about a minute to run.
 #
 # A trained translator gives you the probability of each possible next word, given the words written
 # so far. Which *sentence* should it write? With a vocabulary of V words there are V^T sentences of
@@ -538,7 +538,8 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 # ## What a wider beam finds
 #
 # What do you gain from a wider beam? For four widths, the table gives BLEU, the mean log p, and the
-# mean number of words. Below it are the three clauses where beam 5 gains the most log p over greedy.
+# mean number of words. Below it are the three clauses where beam 5 gains the most log p over
+# greedy.
 
 
 # %% tags=["training"]
@@ -595,11 +596,12 @@ assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 # ## One beam, drawn as a tree
 #
 # What does a whole beam look like? Among the clauses that beam 5 translates exactly as the book
-# does, we draw the one where it gains the most log p over greedy. The tree grows from left to right.
-# The number on each line is the log p of the word that the line leads to. Thick lines lead to the
-# winner. Green boxes are prefixes that have ended, with their totals. White boxes with dotted lines
-# are prefixes that were kept for one step and then dropped. Follow greedy, which takes the largest
-# number at each step. Does the beam drop greedy's sentence on the way, or keep it to the end?
+# does, we draw the one where it gains the most log p over greedy. The tree grows from left to
+# right. The number on each line is the log p of the word that the line leads to. Thick lines lead
+# to the winner. Green boxes are prefixes that have ended, with their totals. White boxes with
+# dotted lines are prefixes that were kept for one step and then dropped. Follow greedy, which takes
+# the largest number at each step. Does the beam drop greedy's sentence on the way, or keep it to
+# the end?
 
 # %% tags=["training"]
 of_five = best(ended[5])
@@ -837,7 +839,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 #    correct beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which of all these bugs does
 #    BLEU find?
 # 9. Each further word adds a negative number to log p, so short sentences have an advantage. To
-#    reduce it, Wu et al. (2016, equation 14) divide log p(y | x) by f(|y|)^a. Here |y| is the number
-#    of words, with `</s>`, and f(n) = (5 + n) / 6. Prove that for a fixed set of sentences, raising
-#    the exponent a never makes a shorter sentence win. Then rank the hypotheses of the beams of 5
-#    and of 10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?
+#    reduce it, Wu et al. (2016, equation 14) divide log p(y | x) by f(|y|)^a. Here |y| is the
+#    number of words, with `</s>`, and f(n) = (5 + n) / 6. Prove that for a fixed set of sentences,
+#    raising the exponent a never makes a shorter sentence win. Then rank the hypotheses of the
+#    beams of 5 and of 10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?

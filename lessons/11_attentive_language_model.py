@@ -4,7 +4,7 @@
 # **You will be able to** derive a language model's attention over its own past, and find out by
 # ablation and control whether it is used.
 #
-# **Needs:** lessons 03 and 06. **Time:** 45 minutes to read, about a minute to run.
+# **Needs:** lessons 03 and 06. **Time:** 50 minutes to read, about a minute to run.
 #
 # Read ten letters, then twenty dots, and then write down the ten letters. That is easy for you,
 # because you can look back at the page. A recurrent network cannot look back. Everything that it
@@ -724,10 +724,11 @@ for text, recorded in LONGER.items():
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# In the longer runs of larger models on the Bible, the order is different: combined has the lowest perplexity, 43.25. But
-# the control shows where the gain comes from. It adds only a tanh layer, which reads no past, and
-# is already three points of perplexity better than the LSTM. Combined is only half a point better
-# than the control. Without a control, attention would have got all the credit.
+# In the longer runs of larger models on the Bible, the order is different: combined has the lowest
+# perplexity, 43.25. But the control shows where the gain comes from. It adds only a tanh layer,
+# which reads no past, and is already three points of perplexity better than the LSTM. Combined is
+# only half a point better than the control. Without a control, attention would have got all the
+# credit.
 #
 # On the Penn Treebank, the small combined model, with 110.14, loses to the small LSTM (108.94), and
 # even to the control (106.46).
@@ -821,9 +822,9 @@ assert flattered < 0.95 * honest
 #    letter's loss arrives at earlier states.
 # 8. Lesson 12's models cut a state into one, two or three parts. With 2 million parameters, their
 #    perplexities are 117, 120 and 127. A 4-gram of states (also from lesson 12), which has three
-#    parts and no attention, reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the size n of the word vectors of each
-#    model from `within_budget` (V = 10,000). What, other than the parts, could explain the order of
-#    the perplexities?
+#    parts and no attention, reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the
+#    size n of the word vectors of each model from `within_budget` (V = 10,000). What, other than
+#    the parts, could explain the order of the perplexities?
 # 9. Question 8 needs a control. Given 200,000 parameters and V = 2,000, the models with one, two
-#    and three parts have three different sizes n. Train the lesson's control, which has no parts, on the Bible
-#    with each of these n. Which n is best?
+#    and three parts have three different sizes n. Train the lesson's control, which has no parts,
+#    on the Bible with each of these n. Which n is best?

@@ -4,7 +4,7 @@
 # **You will be able to** split one state into a key, a value and a predict part, and test a
 # suspicion about the gradients that meet in it.
 #
-# **Needs:** lesson 11. **Time:** 40 minutes to read, about a minute to run.
+# **Needs:** lesson 11. **Time:** 45 minutes to read, about a minute to run.
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
 # the next word. At later steps, as part of the memory, it was *found* and *fetched*. Is that too
@@ -702,8 +702,8 @@ for name, seeds in WIKITEXT.items():
 #    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine between their two matrices
 #    G, each read as one long vector. First show that the mean cosine of two roles can be 0 while
 #    their overlap is 1: take two states of 2 numbers each, and invent the gradient that each role
-#    has in each state. Then measure the overlaps in the trained vectors of 8 and 16. In the vector of
-#    16, which role shares hardly any direction with the others?
+#    has in each state. Then measure the overlaps in the trained vectors of 8 and 16. In the vector
+#    of 16, which role shares hardly any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict

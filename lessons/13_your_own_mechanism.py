@@ -4,7 +4,7 @@
 # **You will be able to** take a score of your own from an equation to a verdict: derive its
 # gradients, check them, and train it next to two controls.
 #
-# **Needs:** lessons 06 and 07. **Time:** 40 minutes to read, about a minute to run.
+# **Needs:** lessons 06 and 07. **Time:** 45 minutes to read, about a minute to run.
 #
 # The scores that you have met are of three kinds. The first multiplies the query by the source
 # word's annotation, the second adds the two and applies a tanh, and the third ignores the source
