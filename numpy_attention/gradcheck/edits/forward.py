@@ -210,7 +210,7 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def is_new_mask(self, edit):
-        """Return a sort key: edits that add a mask come last, edits of masks by line, reversed."""
+        """Return a sort key: edits that add a mask last, and edits of later masks first."""
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 

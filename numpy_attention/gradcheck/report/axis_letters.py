@@ -1,4 +1,4 @@
-"""The letters of axes in user code, from comments, q = s @ W  # (B, A), or forward's docstring."""
+"""Find the letters of axes in user code: in comments such as # (B, A), or in a docstring."""
 
 import inspect
 import linecache
