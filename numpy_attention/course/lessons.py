@@ -1,7 +1,7 @@
 """Find the lessons of the course and their titles, and copy them into a folder to work in.
 
-In a checkout they are in `lessons`, next to the package; installed from a wheel, in
-`share/numpy_attention/lessons` among its data files.
+In a checkout they are in `lessons`, next to the package. If the package was installed from a wheel,
+they are in `share/numpy_attention/lessons`, among its data files.
 """
 
 import re
@@ -33,7 +33,7 @@ class Lesson:
 
 
 def lessons_folder() -> Path:
-    """Return the folder of the lessons. FileNotFoundError: there is none."""
+    """Return the folder of the lessons. Raises FileNotFoundError if there is none."""
     if (CHECKOUT / FIRST).is_file():
         return CHECKOUT
     try:
@@ -49,7 +49,7 @@ def lessons_folder() -> Path:
 
 
 def lessons() -> list[Lesson]:
-    """Return all lessons, in order. FileNotFoundError: there are none."""
+    """Return all lessons, in order. Raises FileNotFoundError if there are none."""
     found = []
     for path in sorted(lessons_folder().glob("[0-9][0-9]_*.py")):
         title = TITLE.search(path.read_text(encoding="utf-8"))
@@ -58,7 +58,10 @@ def lessons() -> list[Lesson]:
 
 
 def chosen(numbers: Collection[str]) -> list[Lesson]:
-    """Return the lessons with these numbers, "6" or "06", or all. ValueError: an unknown number."""
+    """Return the lessons with these numbers, such as "6" or "06", or all if there are none.
+
+    Raises ValueError if a number is unknown.
+    """
     every = lessons()
     wanted = [number.zfill(2) for number in numbers]
     known = [lesson.number for lesson in every]
@@ -73,10 +76,10 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
          force: bool = False) -> list[Path]:
     """Copy lessons into a folder, with the files that they need; return their paths there.
 
-    notebooks: as notebooks, made from the scripts. force: overwrite existing files.
+    notebooks: convert the scripts to notebooks. force: overwrite existing files.
 
-    ValueError: an unknown number; FileExistsError: a file exists and may have been changed;
-    ImportError: notebooks without jupytext. Nothing is written then.
+    Raises ValueError if a number is unknown, FileExistsError if a file exists (unless `force`), and
+    ImportError if notebooks are requested without jupytext. Then nothing is written.
     """
     taken = chosen(numbers)
     end = ".ipynb" if notebooks else ".py"
@@ -101,7 +104,7 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
 
 
 def notebook_writer() -> Callable[[Path, Path], object]:
-    """Return a function write(script, notebook). ImportError: jupytext is not installed."""
+    """Return a function write(script, notebook). Raises ImportError without jupytext."""
     try:
         import jupytext
     except ImportError:

@@ -11,9 +11,9 @@ A layer passes when every element of every gradient has relative error
 
     |a − n| / max(|a|, |n|, 1e-3 · max|n|) < 1e-6        a analytic, n numeric
 
-The rounding error of the difference, about 1e-15 |L| / ε, is allowed. All gradients are compared;
-if some are wrong, `locate.search` looks for the line. Correct gradients must also keep the laws in
-`laws`, which cost a dozen passes in total and not one for each element.
+The rounding error of the difference, about 1e-15 |L| / ε, is allowed. All gradients are compared.
+If some are wrong, `locate.search` looks for the line. Correct gradients must also obey the laws in
+`laws`. Testing these takes about a dozen passes in total, independent of the number of elements.
 """
 
 import contextlib
@@ -52,26 +52,30 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
               epsilon=EPSILON, title=None, causal=None):
     """Check the gradients of all parameters of a Module and of all float inputs; return a Report.
 
-    target: a Module (float64), or None for a function without parameters.
-    inputs: the arguments of `forward`; float64 arrays, also in tuples, are checked.
-    forward(*inputs) → (output, …, cache): outputs are arrays, tuples of them, or None; default
-    target.forward.
-    backward(doutput, …, cache, grads) → the gradient of the input, or a tuple of gradients in the
-    order of the inputs, None for an input that is not a float array; default target.backward.
-    Both must draw the same random numbers at every call. An attention without forward and backward
-    is checked through `read` and `step` on queries (T, B, Q) and values (B, S, D), without padding.
-    causal: the time axis of the first input and of the outputs with as many steps. No step of an
-    output may read a later step of that input. None: no axis is time.
+    target: a Module with float64 parameters, or None for a function without parameters.
+    inputs: the arguments of `forward`. Float64 arrays are checked, also within tuples.
+    forward: forward(*inputs) returns (output, …, cache), where outputs are arrays, tuples of
+    arrays, or None. The default is target.forward.
+    backward: backward(doutput, …, cache, grads) returns the gradient of the input. For several
+    inputs, it returns a tuple of gradients in their order, with None for inputs that are not float
+    arrays. The default is target.backward.
+    Both passes must draw the same random numbers at every call. An attention without forward and
+    backward is checked through `read` and `step` on queries (T, B, Q) and values (B, S, D), without
+    padding.
+    tolerance: the largest relative error that is allowed. epsilon: the step of the differences.
+    title: the name of the check in messages.
+    causal: the axis of the first input that is time, or None if no axis is. Outputs with as many
+    steps along this axis are checked: no step of them may read a later step of the input.
 
-    Elements that lie on a kink, as 0 does for max(x, 0), are not checked, with a warning
-    (NotChecked); their gradients must still lie between the slopes on both sides.
+    An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. It is reported
+    by a warning (NotChecked), but its gradient must still lie between the slopes on both sides.
 
-    Raises GradientError if gradients are wrong. It reports which are correct and which are wrong,
-    the first wrong line if the source can be traced, and the likely kind of mistake. It is also
-    raised if the code breaks a law (`laws`) that central differences cannot test; report.laws has
-    the law and the line. Raises TypeError for arrays that are not float64, a forward that computes
-    in float32, or a target without the two passes; ValueError for arrays without elements, NaN,
-    outputs that are not finite, or nothing to measure.
+    Raises GradientError if gradients are wrong. The message lists the correct and the wrong
+    gradients, the first wrong line if the source can be traced, and the likely kind of mistake.
+    GradientError is also raised if the code breaks a law (`laws`) that central differences cannot
+    test; its report.laws gives the law and the line. Raises TypeError if an array is not float64,
+    the forward computes in float32, or the target lacks one of the two passes. Raises ValueError if
+    an array has no elements or contains NaN, outputs are not finite, or nothing can be measured.
     Warns (NotAParameter) if the forward of a user-defined Module computes with a float field, and
     (NotFloat32) if a Module's passes return float64 although parameters and inputs are float32.
     """
@@ -106,7 +110,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 def float32_laws(check, driven):
     """Return [Broken] if a result is float64 although parameters and inputs are float32, else [].
 
-    driven: whether the target is an attention, which is called step by step.
+    driven: whether the target is an attention that is called step by step.
     """
     if check.model is None:
         return []
@@ -124,7 +128,7 @@ ALONE = "argument changed", "mask forward", "future", "unwritten"
 
 @dataclass
 class Check:
-    """One gradient check: the two passes, their inputs, and the upstream gradient of outputs."""
+    """One gradient check: the two passes, their inputs, and the upstream gradients of outputs."""
 
     target: object
     inputs: list
@@ -147,7 +151,7 @@ class Check:
 
     @property
     def variables(self):
-        """{name: array} of parameters and float inputs. Raises TypeError unless all are float64."""
+        """Parameters and float inputs, {name: array}. Raises TypeError unless all are float64."""
         found = self.parameters | dict(float_arrays(self.inputs, "input"))
         for name, array in found.items():
             if array.dtype != np.float64:
@@ -157,14 +161,14 @@ class Check:
 
     @property
     def flags(self):
-        """The boolean arrays of the forward: among its inputs, or in its closure."""
+        """The boolean arrays among the forward's inputs and in its closure."""
         cells = getattr(self.forward, "__closure__", None) or ()
         around = [cell.cell_contents for cell in cells]
         return [one for one in [*self.inputs, *around]
                 if isinstance(one, np.ndarray) and one.dtype == bool]
 
     def draw(self, rng):
-        """Check the inputs, and draw the upstream gradient of the outputs."""
+        """Check the inputs and draw a random upstream gradient for each output."""
         check_inputs(self.inputs, self.variables)
         check_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
         held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
@@ -187,9 +191,9 @@ class Check:
         return sum(map(dot, outputs, self.upstream))
 
     def gradients(self, upstream=None):
-        """Return {name: gradient} from backward, and the model's grads, or None without a model.
+        """Return ({name: gradient} from backward, grads). grads is None if the check has no model.
 
-        upstream: the gradient of the outputs, by default the drawn one.
+        upstream: the gradients of the outputs. The default is what `draw` has drawn.
         """
         *_, cache = outputs_of(self.forward, self.inputs)
         grads = None if self.model is None else self.model.zeros_like()
@@ -214,7 +218,7 @@ class Check:
                 f"{error}\n    {source_line(place)}") from error
 
     def compare(self):
-        """Return the Report of a correct backward pass. Raises GradientError if it is incorrect."""
+        """Return the Report if the backward pass is correct. Raises GradientError if it is not."""
         broken = broken_conditions(self)
         if broken:
             raise GradientError(Report(self.title, laws=broken))

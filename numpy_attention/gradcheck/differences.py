@@ -11,15 +11,16 @@ TOLERANCE = 1e-6
 
 
 def check_epsilon(epsilon):
-    """Raise ValueError if the step is not a positive number."""
+    """Raise ValueError if epsilon is not positive, and TypeError if it is not a number."""
     check_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
 
 
 def numeric_gradient(loss, array, epsilon=EPSILON):
     """Return ∂loss/∂array by central differences.
 
-    loss() must read the array, which is changed in place and restored. Raises TypeError if it is
-    not an array of floats or the loss is not a number, ValueError if it is not contiguous.
+    loss() must compute with `array`, whose elements are changed in place and restored. Raises
+    TypeError if `array` does not hold floats or loss() does not return a number. Raises ValueError
+    if `array` is not contiguous.
     """
     check_function("loss", loss, "a function without arguments")
     check_epsilon(epsilon)
@@ -29,9 +30,9 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 
 
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
-    """Return ∂loss/∂array by central differences, and how much the slopes bend at each element.
+    """Return ∂loss/∂array by central differences, and the `bend` of the slopes at each element.
 
-    middle: the loss with the unchanged array, which only the second result needs.
+    middle: the loss with the unchanged array. Only the second result depends on it.
     """
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
@@ -76,7 +77,8 @@ def bend(around, middle, epsilon):
 def relative_errors(analytic, numeric, smallest=1e-9):
     """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN becomes inf.
 
-    max|n| is over the finite elements, because the slope of √x at 0 is infinite.
+    max|n| is over the finite elements, because the slope of √x at 0 is infinite. If both elements
+    are the same infinity, the error is 0.
     """
     largest = np.maximum(np.abs(analytic), np.abs(numeric))
     floor = 1e-3 * np.abs(numeric).max(initial=0, where=np.isfinite(numeric))

@@ -1,6 +1,6 @@
-"""Errors for what cannot be checked: missing methods, empty arrays, gradients not returned.
+"""Raise errors for what cannot be checked, such as missing passes and empty arrays.
 
-Also a warning: a number in a Module is not a parameter.
+Also warn of numbers in a Module, which are not parameters.
 """
 
 import inspect
@@ -63,7 +63,7 @@ def check_attention(attention):
 
 
 def check_elements(arrays):
-    """Raise ValueError if an array in pairs (name, array) has no elements or contains NaN."""
+    """Raise ValueError if an array has no elements or contains NaN; arrays: pairs (name, array)."""
     for name, array in arrays:
         if not array.size:
             raise ValueError(f"{name} has shape {array.shape}: a gradient check needs elements, "
@@ -74,7 +74,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if the gradient of an input cannot be checked, or none can."""
+    """Raise TypeError if an input is one that `is_uncheckable`, or if there are no variables."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -86,7 +86,7 @@ def check_inputs(inputs, variables):
 
 
 def is_uncheckable(value):
-    """Return whether a value is a complex array, or an object array with floats in it."""
+    """Return whether a value is a complex array, or an object array that contains floats."""
     if not isinstance(value, np.ndarray):
         return False
     return value.dtype.kind == "c" or value.dtype.kind == "O" and any(
@@ -194,7 +194,7 @@ def numbers_of(model):
 
 
 def where(module, name):
-    """Return " (line N)", the line that declares a field, or "" if there is no source."""
+    """Return " (line N)" for the line that declares a field, or "" if there is no source."""
     try:
         lines, first = inspect.getsourcelines(type(module))
     except (OSError, TypeError):
@@ -212,7 +212,7 @@ def is_number(value):
 
 
 def moves(check, module, name):
-    """Return whether the loss changes with a number: twice as much for twice the step."""
+    """Return whether a number affects the loss, and twice the step changes it twice as much."""
     kept = getattr(module, name)
     losses = []
     try:

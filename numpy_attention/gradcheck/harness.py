@@ -8,9 +8,10 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 
 
 def randomize(module, rng, scale=0.5):
-    """Draw every parameter, also biases, from N(0, scale²), so that no gradient is 0 by accident.
+    """Draw every parameter, including biases, from N(0, scale²), and return the module.
 
-    Returns the module. Raises TypeError if it is not a Module, or rng is not a Generator.
+    Zeros could hide a mistake, because a gradient that is multiplied by them is 0. Raises TypeError
+    if `module` is not a Module, or rng is not a Generator.
     """
     check_kind("module", module, Module, "a Module")
     check_generator(rng)
@@ -21,16 +22,20 @@ def randomize(module, rng, scale=0.5):
 
 
 def protocol(attention, mask):
-    """Return (forward, backward), which call an attention's `read` and `step`; mask (B, S).
+    """Return two functions (forward, backward) that call an attention's methods; mask (B, S).
 
-    dweights of the backward may be None, as in step_backward, if the loss reads only the contexts.
+    forward calls `read`, then `step` for each query. backward calls `step_backward` in reverse
+    order, then `read_backward`. Its dweights may be None if the loss reads only the contexts.
 
     Raises TypeError if the attention lacks a method.
     """
     check_attention(attention)
 
     def forward(queries, values):
-        """queries (T, B, Q), values (B, S, D) → contexts (T, B, D), weights (T, B, S), cache."""
+        """Attend with one query after another.
+
+        queries (T, B, Q), values (B, S, D) → contexts (T, B, D), weights (T, B, S), cache.
+        """
         memory = attention.read(values, mask)
         steps = [attention.step(query, memory, t) for t, query in enumerate(queries)]
         contexts, weights, caches = zip(*steps)

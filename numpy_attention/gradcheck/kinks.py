@@ -28,7 +28,7 @@ WHAT = {"kink": "the function has a kink", "jump": "the function jumps",
 
 @dataclass(frozen=True)
 class Kink:
-    """An element that is not checked: a key of `WHAT`, and the slopes on the left and right."""
+    """Why an element is not checked (`what`, a key of WHAT), and the slopes on its two sides."""
 
     what: str
     left: float
@@ -38,7 +38,7 @@ class Kink:
 def resolve(check, report, bends, middle):
     """Measure doubtful elements again with smaller steps; update report.numeric and report.kinks.
 
-    bends: {name: array}, how much the slopes bend at each element. middle: the loss.
+    bends: {name: the `bend` of the slopes at each element}. middle: the loss without a step.
     """
     variables = {name: array.reshape(-1) for name, array in check.variables.items()
                  if np.shape(report.analytic[name]) == array.shape}
@@ -66,9 +66,10 @@ def resolve(check, report, bends, middle):
 
 
 def doubtful(report, name, bends):
-    """Return, for each element, whether a kink may explain its error, or its lack of one.
+    """Return an array of booleans: the elements that may lie on a kink or next to one.
 
-    The central difference of |x| at 0 is 0, and agrees with sign(0).
+    A kink can explain why an element is wrong. It can also go unnoticed, because the central
+    difference of |x| at 0 is 0, which agrees with sign(0).
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
@@ -79,9 +80,12 @@ def doubtful(report, name, bends):
 
 
 def measured(check, flat, i, analytic, middle, wrong):
-    """Return (gradient, Kink or None) of an element by smaller steps, or None for no change.
+    """Measure one element again with smaller steps; return (gradient, Kink or None).
 
-    At a kink, the gradient is the number between the slopes that is closest to the analytic one.
+    flat: the variable without axes. i: the index of the element. analytic: its gradient from
+    backward. middle: the loss without a step. wrong: whether the first difference disagrees with
+    `analytic`. At a kink, the gradient that is returned is the number between the slopes that is
+    closest to `analytic`. Returns None if the first difference remains valid.
     """
     found = []
     for factor in FACTORS:
@@ -99,7 +103,10 @@ def measured(check, flat, i, analytic, middle, wrong):
 
 
 def at_kink(found, analytic, middle):
-    """Return (gradient, Kink) if a kink stays with smaller steps, or None if there is no kink."""
+    """Return (gradient, Kink) if a kink stays with smaller steps, or None if there is no kink.
+
+    found: [(step, `losses_around`, `bend`)] for decreasing steps.
+    """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -135,9 +142,9 @@ def at_kink(found, analytic, middle):
 def among_kinks(check, flat, i, analytic, middle):
     """Return the Kink of an element where several kinks meet, or None if its gradient is wrong.
 
-    The kinks of all units meet at an input of 0, for example. Each unit may count or not, so the
-    gradient may lie outside the slopes on the left and the right. Moving all variables a little
-    separates the kinks: the slope rises or falls at one after the other.
+    For example, the kinks of all units meet at an input of 0. The gradient may include each unit
+    or leave it out, so it may lie outside the slopes on the left and the right. Moving all
+    variables a little separates the kinks. Then the slope rises or falls at one after the other.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)
@@ -192,7 +199,7 @@ def lines_of_kinks(kinks, variables):
 def low_precision(check):
     """Describe why the loss is too imprecise for differences, or return "" if it is not.
 
-    Moves the variables by less than float32 resolves; a float64 loss then lies on a line.
+    The variables are moved by less than float32 can resolve. A float64 loss then changes linearly.
     """
     variables = check.variables.values()
     kept = [array.copy() for array in variables]

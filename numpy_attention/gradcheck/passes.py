@@ -17,9 +17,9 @@ from numpy_attention.gradcheck.report.notebooks import file_label
 class Broken:
     """A broken law: the kind of mistake, a description, and the line, if it is known.
 
-    kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future"; for a
-    backward that is not linear "output ignored", "dtype" or "factor"; "random" if two forwards
-    differ.
+    kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future",
+    "precision" or "jacobian". If a backward is not linear, the kind is "output ignored", "dtype" or
+    "factor". If two forwards differ, it is "random".
     """
 
     kind: str
@@ -40,19 +40,19 @@ def describe_place(place):
 
 
 def source_line(place):
-    """Return the line of a place as written in its file, or else as `ast` prints it."""
+    """Return the source line of a place or, without a source, the statement as `ast` prints it."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 
 class Unjudged(Exception):
-    """A law does not apply, because user code raises on its unusual input."""
+    """A law cannot be tested, because user code raises on the unusual inputs."""
 
 
 # ---- one run ------------------------------------------------------------------------------------
 
 
 def forward_of(check, inputs):
-    """Run the forward; return its outputs and its cache."""
+    """Run the forward; return its outputs and its cache. Raises Unjudged if it raises."""
     try:
         *outputs, cache = outputs_of(check.forward, inputs)
     except Exception as error:
@@ -61,7 +61,7 @@ def forward_of(check, inputs):
 
 
 def backward_of(check, upstream, cache, grads):
-    """Run the backward; return {name: gradient} of the inputs. It adds to the parameters' grads."""
+    """Run the backward; return {name: gradient} of the inputs. Raises Unjudged if it raises."""
     try:
         return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:
@@ -78,10 +78,11 @@ def named_gradients(grads):
 
 
 class First:
-    """One forward and one backward with its cache, the start of every law of a backward.
+    """The first forward and backward, with which the laws compare later calls of the backward.
 
-    upstream, grad: arguments of the backward. parameter_gradients, input_gradients: {name:
-    gradient}, copies of its results; the backward runs when they are first needed.
+    cache: of the forward. upstream, grad: arguments of the backward. parameter_gradients,
+    input_gradients: copies of its results, {name: gradient}. The backward runs when one of these
+    is first read.
     """
 
     def __init__(self, check):
@@ -104,7 +105,7 @@ class First:
         return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
-        """Run the backward again; return all gradients for this upstream and cache."""
+        """Run the backward again, with this upstream and cache, and return all gradients."""
         if self.grad is not None:
             self.grad.vector[...] = 0
         input_gradients = backward_of(self.check, copy_arrays(upstream), cache, self.grad)
@@ -116,10 +117,11 @@ def copy_values(arrays):
 
 
 def differing(found, wanted, tolerance):
-    """Return the names of the arrays with an error above the tolerance, relative to their maximum.
+    """Return the names of the arrays in `found` that differ from those in `wanted`.
 
-    An array that is 0 up to rounding is compared relative to the largest array. Elements that are
-    not finite in both arrays, such as slopes of √x at 0, count as equal.
+    The tolerance is relative to the maximum of the wanted array. An array that is 0 up to rounding
+    is compared relative to the largest array. Elements that are not finite in both arrays, such as
+    slopes of √x at 0, count as equal.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:

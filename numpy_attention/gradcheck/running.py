@@ -30,9 +30,10 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 
 def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool = False,
                 full: bool = False) -> int:
-    """Run gradient checks and print a line for each, then reports of those that fail.
+    """Run gradient checks and print a line for each, then the reports of those that fail.
 
-    Returns 0, or 1 if one fails.
+    Each check gets a random generator with the same seed. until_one_fails: stop at the first
+    failure. full: print the full reports. Returns 0, or 1 if a check fails.
     """
     width = max(map(len, checks))
     head = f"{'':{width}}  gradients  largest relative error (allowed {TOLERANCE:.0e})\n"
@@ -63,7 +64,7 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 
 
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
-    """Check FILE.py:CLASS in a separate process; return 0, or 1 if a check fails.
+    """Check `name`, FILE.py:CLASS, in a separate process; return 0, or 1 if a check fails.
 
     Raises ValueError if the code raises, TimeoutError if it takes longer than `seconds`,
     ChildProcessError if it ends the process, and BrokenPipeError if the output has no reader.
@@ -94,7 +95,7 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 
 
 def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
-    """Run the code and check it; return the exit status. An error is written to file `place`."""
+    """Check the code in this process; return the exit status. place: a file for error messages."""
     from numpy_attention.gradcheck.cases.custom import checks_of
     with open(place, "w", encoding="utf-8", errors="replace") as file:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
@@ -114,7 +115,7 @@ def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int
 
 
 def target_of(name: str) -> Any:
-    """Return the class or function case(rng) of FILE.py:NAME, or the only one of FILE.py."""
+    """Return the class or function case(rng) named by FILE.py:NAME, or the only one of FILE.py."""
     file, inside = parted(name)
     code = read(file)
     functions = cases(code)

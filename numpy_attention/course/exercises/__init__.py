@@ -1,4 +1,4 @@
-"""Exercises, cut from reference implementations, and a check that names the mistake.
+"""Exercises made from reference implementations, and a check that names the mistake.
 
     numpy-attention exercise start softmax      writes exercises/softmax.py
     numpy-attention exercise check softmax      stops at the first stage that fails, and says why

@@ -1,7 +1,8 @@
 """Check a user's file in stages, up to the first that fails.
 
-It runs; it returns what it should; the shapes; the protocol (no argument is changed, nothing is
-left unwritten); the values; the gradients; the laws that no difference shows.
+The stages check that the file runs, what its functions return, shapes, the protocol (no argument is
+changed, no memory is left uninitialized), values, gradients, and at last the laws that central
+differences cannot see.
 """
 
 import ast
@@ -53,10 +54,11 @@ TRIED = 0.3         # of what the gradient check would try, so that an answer ta
 
 @dataclass
 class Verdict:
-    """The result of a check. stage: the one that failed, "" if all is correct; message: why;
-    mistakes: the known ones that give the same numbers; place: where they are, or ""; proven: the
-    message names a line and what is wrong with it, and with that changed all is correct; blank:
-    nothing was written yet.
+    """The result of a check.
+
+    stage: the stage that failed, or "" if all is correct. message: the reason. mistakes: known
+    mistakes that give the same numbers. place: where they are, or "". proven: the message names a
+    line and how to change it so that all is correct. blank: nothing has been written yet.
     """
 
     stage: str = ""
@@ -75,7 +77,7 @@ class Verdict:
 
 
 class Failed(Exception):
-    """A stage fails: its name, and why; proven, blank: as of a Verdict."""
+    """Raised if a stage fails. The arguments are those of a Verdict."""
 
     def __init__(self, stage: str, message: str, blank: bool = False, proven: bool = False):
         super().__init__(stage, message)
@@ -86,7 +88,7 @@ class Failed(Exception):
 
 
 def check(exercise: Exercise, path: str | Path) -> Verdict:
-    """Return the Verdict on a user's file. OSError: it cannot be read."""
+    """Check a user's file and return the Verdict. Raises OSError if it cannot be read."""
     linecache.checkcache(str(path))                 # the file may have been changed since
     try:
         code = read(path)
@@ -149,7 +151,7 @@ def described(place: int | str | None, code: Code, certain: bool) -> str:
 
 
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
-    """Parse the file. Failed: it is not valid Python, lacks a name, or is still blank."""
+    """Parse the file. Raises Failed if it is not valid Python, lacks a name, or is still blank."""
     text = code.text.decode("utf-8", errors="replace")
     try:
         tree = ast.parse(text)
@@ -168,7 +170,7 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
 
 
 def module_of(code: Code) -> Any:
-    """Return the file's module. Failed: its code raises."""
+    """Return the file as a module. Raises Failed if its code raises."""
     try:
         return code.module
     except ValueError as error:
@@ -202,7 +204,7 @@ def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
 
 
 def stopped(error: Exception) -> str:
-    """Describe where a user's code raises, what, and the shapes of the arrays there."""
+    """Describe an exception of a user's code, with its line and the shapes of the arrays there."""
     place = place_in_code(error)
     words = cut(f"{type(error).__name__}: {error}", LONGEST)
     return "\n".join([f"{place} raises {words}" if place else f"it raises {words}",
@@ -241,7 +243,7 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return {"output": "turn(-2, 8)"}: a call of the solution's function, without arrays."""
+    """Return {"output": "turn(-2, 8)"}, the call of the solution's function without its arrays."""
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
         return {}
@@ -268,7 +270,7 @@ def shape_of(value: Any) -> str:
 
 
 def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
-    """Raise Failed for a value of the wrong kind or shape."""
+    """Raise Failed if a value is of the wrong kind or shape."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
@@ -296,7 +298,7 @@ def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
-    """Raise Failed for an output with wrong values: where they differ most, and which are right."""
+    """Raise Failed if an output has wrong values. The message lists the outputs that are right."""
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
         name = labels.get(name, name)
@@ -314,8 +316,10 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 
 
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
-    """Raise Failed if backward is not the derivative of forward, with the whole report, or, if the
-    user has to find the line, with only which gradients are right and wrong.
+    """Raise Failed if backward is not the derivative of forward.
+
+    hidden: whether the user has to find the line. Then the message only says which gradients are
+    right and wrong. Otherwise it is the whole report.
     """
     if case.backward is None:
         return
@@ -337,7 +341,7 @@ def check_gradients(case: Case, seed: int, hidden: bool) -> None:
 
 
 def is_proven(report: Any) -> bool:
-    """Whether a report of the gradient check names the line of all that is wrong, with a proof."""
+    """Return whether a report names the line of everything that is wrong, with a proof."""
     if isinstance(report, str):
         return False
     if not report.wrong:
@@ -346,7 +350,7 @@ def is_proven(report: Any) -> bool:
 
 
 def check_no_stop(case: Case, seed: int) -> None:
-    """Raise Failed if the backward pass raises in a user's line: what, and the shapes in it."""
+    """Raise Failed if the backward pass raises in a line of the user, with the shapes there."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -361,7 +365,7 @@ def check_no_stop(case: Case, seed: int) -> None:
 
 
 def symptoms(error: GradientError) -> str:
-    """Describe which gradients are right and wrong, in how many elements, but no line of code."""
+    """Describe which gradients are right and wrong, in how many elements, without code."""
     report = error.report
     if isinstance(report, str) or not report.wrong:
         return str(error)

@@ -35,7 +35,10 @@ Mistakes = tuple[tuple[str, str, str], ...]
 
 
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
-    """Return the curated mistakes of one line, each (text instead of `right`, a sentence)."""
+    """Return the curated mistakes of one line.
+
+    right: a part of the line. changes: pairs (text that replaces `right`, sentence about it).
+    """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
 
@@ -50,7 +53,10 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 
 
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
-    """Return the mistakes of a line with a factor (1 - x**2), where x is a tanh. name: in words"""
+    """Return the curated mistakes of a line with a factor (1 - x**2), where x is a tanh.
+
+    name: what the sentences call x. The default is x itself.
+    """
     name = name or x
     should = f"it should be 1 − {name}², because"
     return (*instead(
@@ -90,7 +96,7 @@ def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
 
 
 def set_mistakes(because: str, *lines: str) -> Mistakes:
-    """Return the curated mistakes of lines grads.X += …: it is set, or left out."""
+    """Return the curated mistakes of lines grads.X += …: the gradient is set, or left out."""
     found: list[tuple[str, str, str]] = []
     for line in lines:
         name = line[:line.index(" +=")].replace("grads.", "")
@@ -104,10 +110,11 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
 
 
 class Case(NamedTuple):
-    """The arguments for `gradcheck`; without a backward only the values are checked.
+    """The arguments for `gradcheck`. Without a backward only the values are checked.
 
-    backward(doutput, …, cache, grads). causal: the axis of time in a mechanism that reads its own
-    past. differ: (found, right) → how an output differs, in words, if numbers would not help.
+    backward: called as backward(doutput, …, cache, grads). causal: the time axis of a mechanism
+    that reads its own past. differ: differ(found, right) describes how an output differs, for
+    outputs whose numbers would not help.
     """
 
     forward: Callable
@@ -122,14 +129,16 @@ class Case(NamedTuple):
 class Exercise:
     """One exercise.
 
-    name: of its file; lesson: the stem of the lesson's file; position: its order there; source:
-    the reference implementation; blanks: what is left to the user, "softmax" or
-    "PlainRNN.backward"; text: the task, with equations and shapes; needs: exercises that come
-    before it; cases(rng, its): what `its` names, those of the user's file or of the solution, are
-    checked on; hints: law, line, derivative; why: the reason that a solution is written so;
-    unseen: a mistake that no gradient check would see; mistakes: common ones, (right, wrong, the
-    step of the derivation that it breaks), of which right occurs once in the solution; planted:
-    (right, wrong), in an exercise in which a mistake is to be found.
+    name: the name of the exercise and of its file. lesson: the lesson's file name without
+    extension. position: the order of the exercise in this lesson. source: the reference
+    implementation. blanks: the functions that the user writes, such as "softmax" or
+    "PlainRNN.backward". text: the task, with equations and shapes. needs: exercises that come
+    before it. cases: cases(rng, its) yields what is checked, where `its` is the module of the
+    user's file or of the solution. hints: three texts on the law, the line and the derivative. why:
+    the reason for the form of the solution. unseen: a mistake that no gradient check would see.
+    mistakes: common ones, (right, wrong, sentence). `right` occurs once in the solution, and the
+    sentence names the step of the derivation that is wrong. planted: (right, wrong), for an
+    exercise in which the user has to find a mistake.
     """
 
     name: str
@@ -149,18 +158,18 @@ class Exercise:
 
     @property
     def solution(self) -> str:
-        """The solved file."""
+        """The text of the solved file."""
         return self.head + self.source.text()
 
     @property
     def start(self) -> str:
-        """The file that the user is given."""
+        """The initial text of the user's file."""
         if self.planted is None:
             return self.head + self.source.text(self.blanks)
         return self.head + self.changed(*self.planted)
 
     def changed(self, right: str, wrong: str) -> str:
-        """Return the reference implementation with a mistake. LookupError: it cannot be made."""
+        """Return the source with `wrong` for `right`, which must occur once (else LookupError)."""
         text = self.source.text()
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):
             if text.count(before) != 1:
@@ -170,12 +179,12 @@ class Exercise:
         return text
 
     def has_curated(self, description: str) -> bool:
-        """Whether this is the description of a curated mistake."""
+        """Return whether this is the description of a curated mistake."""
         return any(one == description for _, _, one in self.mistakes)
 
     @property
     def head(self) -> str:
-        """The docstring of its file."""
+        """The docstring of the exercise's file."""
         number = self.lesson.partition("_")[0]
         text = self.text.strip("\n")
         return (f'"""Exercise {self.name}: {self.title} (lesson {number}).\n\n'
@@ -183,10 +192,10 @@ class Exercise:
 
     @cached_property
     def right(self) -> ModuleType:
-        """The solution, run."""
+        """The module of the solution."""
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Each case with the user's functions, and the same with the solution's."""
+        """Yield pairs of the same case, with the user's functions and with the solution's."""
         return zip(self.cases(np.random.default_rng(seed), its),
                    self.cases(np.random.default_rng(seed), self.right), strict=True)

@@ -1,4 +1,4 @@
-"""Find the functions of a user's file that were given, and whether they have changed."""
+"""Find the functions of a user's file that the exercise provides, and whether they have changed."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ CHANGED = " changed: is that intended?"
 
 
 class Given:
-    """The functions of a user's file that were given; changed: those that the user edited."""
+    """The provided functions of a user's file. changed: the names of those that the user edited."""
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
         before = functions_of(ast.parse(exercise.start))
@@ -24,7 +24,7 @@ class Given:
                         and dumped(before[name]) != dumped(self.now[name])]
 
     def function_at(self, line: int) -> str:
-        """Return the name of the given function that has a line; "" if the line is the user's."""
+        """Return the name of the provided function that contains a line, or "" if there is none."""
         return next((name for name, node in self.now.items()
                      if name in self.names and node.lineno <= line <= (node.end_lineno or 0)), "")
 
@@ -38,7 +38,7 @@ def dumped(function: ast.FunctionDef) -> str:
 
 
 def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    """Return {"softmax": its node, "PlainRNN.forward": …}, the last of two with one name."""
+    """Return {"softmax": its node, "PlainRNN.forward": …}; the last of two with the same name."""
     found = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
@@ -50,8 +50,10 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def with_given(message: str, its: Given) -> str:
-    """Return a message that calls no line wrong that was given or may be correct, with notes on
-    a line that was given, and on given functions that changed.
+    """Return a message with notes about provided functions.
+
+    A line is not called wrong if it was provided or may be correct. A note marks a line that was
+    provided, and another lists the provided functions that have changed.
     """
     lines: list[str] = []
     before = message.splitlines()
@@ -71,7 +73,7 @@ def with_given(message: str, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Yield for each line that a user changed whether it was correct or the planted mistake."""
+    """Yield a sentence for each changed line: whether it was correct or the planted mistake."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():
@@ -82,8 +84,10 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
 
 
 def is_doubted(note: str) -> bool:
-    """Whether a line may be correct: the note below it says that no change of it helped, or which
-    gradient it should be, but not that all that it reads is right.
+    """Return whether a line may be correct, according to the note below it.
+
+    It may if no change of it helped. It also may if the note says which gradient the line should
+    compute, but not that its operands are right.
     """
     return note.startswith("  no small change") or (
         " should be ∂L/∂" in note and "what it is made of is right" not in note)

@@ -25,9 +25,10 @@ GUESS = re.compile("  (no small change|no kind of mistake|[a-zA-Z ,]+: `)")
 def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = False) -> Verdict:
     """Check what a notebook or a script defines: check("softmax", softmax_backward).
 
-    mine: the functions of the exercise, or the class that has its methods. Print what the command
-    prints, with `why` all of its evidence, and return the Verdict. ValueError: an unknown exercise,
-    or functions with other names; TypeError: a function whose source cannot be read.
+    mine: the functions of the exercise, or the class that has its methods. Prints what the command
+    prints, with `why` all of its evidence, and returns the Verdict. seconds: the time limit.
+    Raises ValueError if the exercise is unknown or the functions have other names, and TypeError if
+    the source of a function cannot be read.
     """
     exercise = find_exercise(name)
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
@@ -46,7 +47,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
 
 
 def source_of(one: Callable) -> str:
-    """Return the source of a function or class. TypeError: there is none."""
+    """Return the source of a function or class. Raises TypeError if there is none."""
     try:
         text = inspect.getsource(one)
     except (OSError, TypeError):
@@ -76,7 +77,7 @@ def of_cell(kind: type) -> str:
 
 
 def find_exercise(name: str) -> Exercise:
-    """Return the exercise of this name. ValueError: there is none."""
+    """Return the exercise of this name. Raises ValueError if there is none."""
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
@@ -115,7 +116,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
 
 
 def known_lines(verdict: Verdict) -> Iterator[str]:
-    """Return lines on the known mistakes with the same signature, and their place."""
+    """Yield lines on the known mistakes with the same signature, and their place."""
     if verdict.mistakes:
         what = "a known mistake" if len(verdict.mistakes) == 1 else "one of these known mistakes"
         yield f"your numbers match {what}:"
@@ -126,8 +127,9 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
     """Return the first wrong line with its likely kind of mistake, and which gradients are wrong.
 
-    most: lines, besides those on given functions that have changed. named: a known mistake has been
-    printed, which says more than the kind of mistake; placed: its line too.
+    most: the number of lines, without those on provided functions that have changed. named: whether
+    a known mistake has been printed, which says more than the kind of mistake. placed: whether its
+    line has been printed too.
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)
@@ -144,7 +146,7 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 
 
 def after(exercise: Exercise, mine: str) -> str:
-    """Return the text after a first pass: a diff with the solution, why, and what checks miss."""
+    """Return the text after a first pass: a diff, reasons for the solution, unseen mistakes."""
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",
                                  "the reference", lineterm="", n=1)

@@ -14,13 +14,15 @@ EMPTY = re.compile(r"= (\[\]$|np\.(zeros|empty))")     # not yet a computation
 
 def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
-    """Return which of these mistakes the file has, its line number, and whether that is certain.
+    """Return (mistakes of the file, place, whether that is certain), out of `mistakes`.
 
-    That is the one whose curated text is in the file. If no text is, all of them may be meant, and
-    the line is probably the only one that computes the variable that the mistaken line of the
-    solution computes, or the only one that differs from the solution; the name of the function, if
-    there a line is missing. None: neither is known, or the line is not that of the first wrong
-    gradient, unless that one is the solution's.
+    If the file contains the text of a curated mistake, only this mistake is returned. Its line is
+    the place, and is certain. If there is no such text, all mistakes are returned. The place is
+    then probably the only line that computes the variable of the mistaken line, or the only line
+    that differs from the solution. If a line is missing, the place is the name of the function.
+
+    The place is None if it is unknown. It is also None if first_wrong, the line of the first wrong
+    gradient, is another line that differs from the solution.
     """
     mine = list(statements(tree, exercise.blanks))
     correct = set(map(text_of, statements(ast.parse(exercise.solution), exercise.blanks)))
@@ -54,19 +56,19 @@ def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
 
 
 def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
-    """Whether a curated mistake is a line that is missing in this function."""
+    """Return whether a curated mistake removes a line from this function."""
     return any(added(changed, exercise.solution, [blank])
                for changed in changed_texts(exercise, mistake))
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """Return the solution with a curated mistake; [] if none has this description."""
+    """Return [the solution with a curated mistake], or [] if none has this description."""
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 
 
 def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
-    """Return the statements of a text that are not in another."""
+    """Return the statements of the text `after` that the text `before` does not have."""
     old = Counter(map(text_of, statements(ast.parse(before), blanks)))
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old
@@ -74,7 +76,7 @@ def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
 
 
 def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
-    """Return the statements of the functions that the user writes, in line order."""
+    """Yield the statements of the functions that the user writes, in line order."""
     functions = functions_of(tree)
     nodes = [node for blank in blanks if blank in functions
              for node in ast.walk(functions[blank])
@@ -83,5 +85,5 @@ def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
 
 
 def text_of(statement: ast.stmt) -> str:
-    """Return a statement without comments and layout; for a block, its first line."""
+    """Return the text of a statement without comments and layout, or the first line of a block."""
     return ast.unparse(statement).splitlines()[0]

@@ -30,9 +30,9 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 
 
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
-    """Return the Verdict on a file, and the output of its code.
+    """Check a file in a separate process; return the Verdict and the output of the user's code.
 
-    OSError: it cannot be read, or there is no room for the Verdict.
+    Raises OSError if the file cannot be read, or the disk has no room for the Verdict.
     """
     file = existing_file(path)
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +77,7 @@ def beginning_of(path: Path) -> str:
 
 
 def child(name: str, path: str, seconds: str, result: str, place: str, *added: str) -> int:
-    """Check a file, and write the Verdict as JSON. added: files with additional exercises."""
+    """Check a file, and write the Verdict as JSON. added: files that define further exercises."""
     for file_added in added:
         add(file_added)
     with open(place, "w") as file:

@@ -37,7 +37,7 @@ def digest(exercise: Exercise) -> str:
 
 
 def user_file(folder: Folder, exercise: Exercise) -> Path:
-    """Return the user's file. FileNotFoundError: it was not started, or was removed."""
+    """Return the path of the user's file. Raises FileNotFoundError if it does not exist."""
     file = folder.of(exercise)
     if not exists(file):
         here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
@@ -47,7 +47,7 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
 
 
 def start(exercise: Exercise, folder: Folder) -> Path:
-    """Write an exercise's file for the user, and return it. FileExistsError: it exists."""
+    """Write the user's file and return its path. Raises FileExistsError if it exists."""
     make_folder(folder.path)
     file = folder.of(exercise)
     if exists(file):
@@ -67,7 +67,7 @@ def create(exercise: Exercise, folder: Folder) -> None:
 
 
 def reset(exercise: Exercise, folder: Folder) -> Path | None:
-    """Restore the initial file; return where the user's is kept, or None if it was unchanged."""
+    """Restore the initial file; return the path of the user's version, or None if unchanged."""
     file = folder.of(exercise)
     if not exists(file) or existing_file(file).read_bytes() == exercise.start.encode("utf-8"):
         create(exercise, folder)
@@ -95,7 +95,10 @@ def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[
 
 
 def may_see_solution(exercise: Exercise, folder: Folder) -> bool:
-    """Whether an exercise is passed or its solution was requested before; record this request."""
+    """Record a request for the solution; return whether it may be shown.
+
+    It may if the exercise is passed, or if the solution was requested before.
+    """
     with folder.changed(exercise) as record:
         confirmed = record.passed or record.asked
         record.asked = True

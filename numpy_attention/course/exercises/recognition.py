@@ -33,8 +33,8 @@ SENTENCES = (
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
     """Return the descriptions of the mistakes with this signature.
 
-    Only curated ones, if there are any. names: those of the user's code, so that no other name is
-    mentioned.
+    If some of them are curated, only these are returned. names: the names in the user's code. No
+    other names are mentioned.
     """
     mistakes = known_mistakes(exercise)
     found = [one for one in mistakes if agree(numbers, one.numbers)]
@@ -47,9 +47,10 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
 
 def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
                 names: Set[str]) -> list[str]:
-    """Return pairs of mistakes with this joint signature: n = r + (n₁ - r) + (n₂ - r), where r
-    are the solution's numbers. This holds if neither mistake goes through the other. Two in one
-    place, or two that undo each other, are not a pair.
+    """Return pairs of mistakes that have this signature together: n = r + (n₁ - r) + (n₂ - r).
+
+    Here r is the signature of the solution. The sum is right if neither mistake affects the other.
+    Two mistakes in one place, or two that undo each other, are not a pair.
     """
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
@@ -75,27 +76,29 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
 
 def in_two_places(*pair: Mistake) -> bool:
-    """Whether two mutations are known to be in two places of the solution."""
+    """Return whether two mutations are known to be in different places of the solution."""
     places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
     return not any(one.curated for one in pair) and len(set(places)) == 2
 
 
 def as_curated(mistake: Mistake, mistakes: list[Mistake]) -> Mistake:
-    """Return the curated mistake with the same signature, if there is one."""
+    """Return the curated mistake with the same signature, or the mistake itself without one."""
     return next((one for one in mistakes if one.curated and agree(one.numbers, mistake.numbers)),
                 mistake)
 
 
 def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
-    """Describe two mistakes; "" if their descriptions are equal, or one has none."""
+    """Describe two mistakes. Return "" if their descriptions are equal, or one has none."""
     one, other = (each.description if each.curated else without_others(each.description, names)
                   for each in pair)
     return f"{TWO}{one}{AND}{other}" if one and other and one != other else ""
 
 
 def sentence(exercise: Exercise, description: str) -> str:
-    """Say what the user did: "a missing factor, in the computation of `da`" becomes "you left
-    out a factor in `da`". Those of curated mistakes are sentences already.
+    """Return a description as a sentence about the user, unless a curated mistake has it.
+
+    For example, "a missing factor, in the computation of `da`" becomes "you left out a factor in
+    `da`".
     """
     if exercise.has_curated(description):
         return description
@@ -109,8 +112,9 @@ def sentence(exercise: Exercise, description: str) -> str:
 
 
 def without_others(description: str, names: Set[str]) -> str:
-    """Drop names from a mutation's description that the user's code does not have; "" if
-    nothing is left.
+    """Return a mutation's description without names that the user's code does not have.
+
+    Return "" if nothing is left.
     """
     place = ELSEWHERE.search(description)
     if place and place[1] not in names:

@@ -25,8 +25,10 @@ MOST = 10**6        # bytes
 
 @dataclass
 class Record:
-    """The progress of one exercise. cut: the digest of the file as it was given; hints: how many
-    were read; asked: the solution was requested before a pass; seen: and was printed.
+    """The progress of one exercise.
+
+    cut: the digest of the initial file. hints: how many were read. asked: whether the solution was
+    requested before a pass. seen: whether it was also printed.
     """
 
     cut: str = ""
@@ -48,11 +50,11 @@ class Folder:
         return self.path / FILE
 
     def of(self, exercise: Exercise) -> Path:
-        """Return the path of the user's file of an exercise."""
+        """Return the path of the user's file for an exercise."""
         return self.path / f"{exercise.name.replace('-', '_')}.py"
 
     def records(self) -> dict[str, Record]:
-        """Read {name of an exercise: its Record}. ValueError: it is not a progress file."""
+        """Read {name of an exercise: its Record}. Raises ValueError if the file is not valid."""
         if not exists(self.file):
             return {}
         with path_errors(existing_file(self.file), "read"), open(self.file, "rb") as opened:
@@ -67,9 +69,9 @@ class Folder:
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Context in which the Record of an exercise may be changed; then all are written.
+        """Context in which the Record of an exercise may be changed. At the end it is written.
 
-        BlockingIOError: another command is at work on this folder.
+        Raises BlockingIOError if another command is using this folder.
         """
         with held(self.file, "command"):
             records = self.records()
@@ -82,7 +84,7 @@ class Folder:
 
 
 def understood(found: Any) -> dict[str, Record]:
-    """Build the Records from parsed JSON. ValueError, TypeError: it has another form."""
+    """Build the Records from parsed JSON. Raises ValueError or TypeError if it is not valid."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT}")
     exercises = found.get("exercises")

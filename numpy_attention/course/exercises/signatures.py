@@ -2,13 +2,13 @@
 
 Every output and every gradient of the cases is multiplied with random numbers that are always the
 same, and summed. Two functions that compute the same values have the same signature, up to
-rounding; two that do not have different ones.
+rounding. Other functions have different signatures.
 
 The known mistakes of an exercise are its curated ones and all mutations of its solution. Their
-signatures are computed when a check first needs them, and kept in a file for each exercise, in
-`mistake_signatures` in the folder that NUMPY_ATTENTION_CACHE names, or else in the user's cache
-folder. They are computed again when the exercise or the mutations change. A wheel has them built
-in, by
+signatures are computed when a check first needs them, and kept in a file for each exercise. The
+files are in `mistake_signatures`, in the folder that NUMPY_ATTENTION_CACHE names or, if this is not
+set, in the user's cache folder. They are computed again when the exercise or the mutations change.
+A wheel contains them; they are written by
 
     python -m numpy_attention.course.exercises.signatures
 """
@@ -46,7 +46,7 @@ Numbers = dict[str, float]
 
 
 class Mistake(NamedTuple):
-    """A known mistake and its signature. curated: with a handwritten description."""
+    """A known mistake and its signature. curated: whether its description is handwritten."""
 
     description: str
     numbers: Numbers
@@ -90,7 +90,7 @@ def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the arrays in a function's return value; numbers count as arrays."""
+    """Yield (name, array) for each array in a function's return value. Numbers count as arrays."""
     if isinstance(value, dict):
         value = tuple(value.values())
     if isinstance(value, (tuple, list)):
@@ -101,8 +101,10 @@ def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def projected(name: str, array: np.ndarray) -> float:
-    """Σ array · random numbers of its shape, drawn from its name. NaN, where no element is finite;
-    else an element that is not counts as 3, so that a mistake of some rows can be recognized.
+    """Return Σ array · random numbers of its shape, which are drawn from its name.
+
+    The sum is NaN if no element is finite. Otherwise, elements that are not finite count as 3, so
+    that a mistake in some rows can be recognized.
     """
     if np.isfinite(array).any():
         array = np.nan_to_num(array, nan=3, posinf=3, neginf=3)
@@ -118,7 +120,7 @@ def weights_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def agree(ours: Numbers, others: Numbers) -> bool:
-    """Whether all numbers are equal up to rounding."""
+    """Return whether all numbers are equal up to rounding."""
     if ours.keys() != others.keys():
         return False
     mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
@@ -132,7 +134,7 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 def computed(exercise: Exercise) -> list[Mistake]:
     """Return the mistakes whose signature differs from the solution's, each once.
 
-    ValueError: a curated one has the solution's signature, or raises.
+    Raises ValueError if a curated mistake has the solution's signature, or raises.
     """
     right = signature(exercise, exercise.right)
     found: list[Mistake] = []
@@ -158,7 +160,7 @@ def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
 
 
 def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
-    """Return the signature of a text; None: it raises, loops, or returns non-finite numbers."""
+    """Return the signature of a text, or None if it raises, loops, or is not finite."""
     try:
         with at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -175,7 +177,8 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
 def known_mistakes(exercise: Exercise) -> list[Mistake]:
     """Return the known mistakes: from the package, from the cache, or computed and cached.
 
-    [] where no limit can be set to an endless loop (on Windows, or in a thread).
+    Return [] if they are not cached and a time limit for endless loops is not available (on
+    Windows, or outside the main thread).
     """
     folders = [PACKAGED, *cache_folders()]
     for folder in folders:
@@ -193,7 +196,7 @@ def known_mistakes(exercise: Exercise) -> list[Mistake]:
 
 
 def cache_folders() -> list[Path]:
-    """Yield the folders for signatures; the first writable one is used."""
+    """Return the folders for signatures, of which the first writable one is used."""
     named = os.environ.get(ENVIRONMENT)
     if named:
         chosen = Path(named).expanduser()
@@ -204,7 +207,7 @@ def cache_folders() -> list[Path]:
 
 
 def read(exercise: Exercise, folder: Path) -> list[Mistake] | None:
-    """Read an exercise's mistakes in a folder; None: there are none, or of another version."""
+    """Read an exercise's mistakes from a folder. Return None if they are missing or outdated."""
     try:
         kept = json.loads((folder / f"{exercise.name}.json").read_text(encoding="utf-8"))
         names = list(kept["right"])
@@ -218,7 +221,7 @@ def read(exercise: Exercise, folder: Path) -> list[Mistake] | None:
 
 
 def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
-    """Write an exercise's mistakes to a folder. OSError: the file cannot be written."""
+    """Write an exercise's mistakes to a folder. Raises OSError if the file cannot be written."""
     def rounded(number: float) -> float:
         return float(f"{number:.{DIGITS}g}")
 
@@ -231,8 +234,10 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 
 
 def digest(exercise: Exercise) -> str:
-    """Return a digest of everything that determines the mistakes, except the cases, which the
-    solution's signature shows: the solution, the curated mistakes, and the mutations.
+    """Return a digest of the solution, the curated mistakes, and the mutations.
+
+    These determine the known mistakes, together with the cases. A change of the cases shows in the
+    solution's signature.
     """
     solution = outline(ast.parse(exercise.source.text()))
     parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()

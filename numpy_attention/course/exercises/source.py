@@ -21,8 +21,8 @@ NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "#
 class Source:
     """Functions and classes of a file, with the imports that they need.
 
-    file: the stem of a lesson's file, or the path of the exercise's own, if no lesson has an
-    implementation. given: a line before them, for a constant that the lesson sets.
+    file: the lesson's file name without extension, or the path of the exercise's own source file if
+    no lesson implements it. given: a line to put before them, for a constant that the lesson sets.
     """
 
     file: str
@@ -39,7 +39,7 @@ class Source:
     def parts(self) -> tuple[str, dict[str, str]]:
         """The imports, and {name: source with decorators and comments}, in the file's order.
 
-        FileNotFoundError: the lessons are not there; LookupError: the file has no such name.
+        Raises FileNotFoundError without the lessons, and LookupError if the file lacks a name.
         """
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path} does not exist: exercises are taken from the "
@@ -69,7 +69,7 @@ class Source:
         return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
 
     def text(self, blanks: Sequence[str] = ()) -> str:
-        """Return imports and definitions; of blanks ("PlainRNN.backward") only the head."""
+        """Return imports and definitions. Functions in `blanks` have no body, only the head."""
         imports, parts = self.parts
         for blank in blanks:
             name, _, method = blank.partition(".")
@@ -98,8 +98,9 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """Return a definition's source with decorators, without equation numbers at the end of
-    comments, which are only in the lesson.
+    """Return the source of a definition, with its decorators.
+
+    Equation numbers at the end of comments are removed, because they refer to the lesson.
     """
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(one.lineno for one in decorators)])
@@ -140,7 +141,7 @@ def without_body(text: str, name: str) -> str:
 
 
 def run(text: str, name: str) -> ModuleType:
-    """Run a text, and return the new module."""
+    """Run a text as a new module, and return the module."""
     module = ModuleType(f"{__package__}.made_{name}")
     sys.modules[module.__name__] = module           # where dataclasses look for it
     exec(compile(text, f"<{name}>", "exec"), module.__dict__)

@@ -1,4 +1,4 @@
-"""Describe wrong numbers and a line that raises: names, positions, shapes."""
+"""Describe wrong values, and lines that raise, by names, positions and shapes."""
 
 import ast
 import linecache
@@ -15,7 +15,7 @@ MOST_ROWS = 12      # places that are reported
 
 
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
-    """Return lines that describe an output with wrong values."""
+    """Yield lines that describe an output with wrong values."""
     infinite = ~np.isfinite(one)
     if infinite.any() and np.isfinite(other).all():
         yield f"{name} is not finite: {infinite.sum()} of {one.size} elements are NaN or infinite"
@@ -30,7 +30,7 @@ def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray
 
 
 def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
-    """Return {"output[1]": "m (output[1])"}: the names that the solution's forward returns."""
+    """Return {"output[1]": "m (output[1])"} from the names that the solution's forward returns."""
     function = functions_of(ast.parse(exercise.solution)).get(forward.__qualname__)
     returns = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)
                ] if function else []
@@ -40,8 +40,9 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 
 
 def rows_of(wrong: np.ndarray) -> str:
-    """", all in [1, 0], [2, 0]": the places along all axes except the last; "" if these are all, or
-    too many.
+    """Return the positions of wrong values, such as ", all in [1, 0], [2, 0]".
+
+    The last axis is left out. Return "" if all positions are wrong, or too many.
     """
     rows = wrong.any(-1) if wrong.ndim > 1 else np.ones(1, bool)
     if rows.all() or rows.sum() > MOST_ROWS:

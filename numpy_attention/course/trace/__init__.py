@@ -1,6 +1,6 @@
 """Trace a run line by line: every named array of a forward and a backward pass, in order.
 
-`trace` is for any model; `stepping` goes through a reference implementation, one time step after
+`trace` works for any model. `stepping` goes through a reference implementation, one time step after
 the other.
 """
 
@@ -17,14 +17,15 @@ __all__ = ["Row", "Trace", "trace", "traced"]
 def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None) -> Trace:
     """Run a model forward and backward over a sentence; return the Trace of its named arrays.
 
-    model: a Translator, followed by a sentence and optionally its translation (default: the
-    model's); a LanguageModelRun and a sentence; a model of the package and ids or a batch; or any
-    object with `forward` and `backward`, as for `gradcheck`, and the arguments of its forward.
+    model, sentence: a Translator with a sentence and optionally its translation (by default the
+    model's); a LanguageModelRun with a sentence; a model of the package with ids or a batch; or any
+    object with `forward` and `backward`, as for `gradcheck`, with the arguments of its forward.
     forward, backward: functions to use instead of the object's.
 
-    L = Σ −log p of the sentence's words, without dropout. For any other forward, L is its result if
-    that is one number, and otherwise ½ Σ y² of its outputs, so dy = y. Raises TypeError for an
-    object without the two passes or for other inputs, and ValueError for an empty sentence.
+    The loss L is Σ −log p of the sentence's words, without dropout. For any other forward, L is its
+    result if that is one number. Otherwise L is ½ Σ y² over its outputs y, so dy = y. Raises
+    TypeError for an object without the two passes or for other inputs, and ValueError for an empty
+    sentence.
     """
     subject = subject_of(model, sentence, forward, backward)
     recording = recorded(subject.work, measured, subject.model)

@@ -1,7 +1,7 @@
 """Find the reference implementation of a lesson, and the lesson's first call of it.
 
-A lesson is a script in cells; the cell tagged `plain` holds a whole mechanism, forward and
-backward. The cells run until both passes have been called; these calls are then repeated.
+A lesson is a script in cells. The cell tagged `plain` holds a whole mechanism, forward and
+backward. The cells run until both passes have been called. Then these calls are repeated.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ MOST_CALLS = 2000       # calls before the backward pass that are kept
 
 
 class Cell(NamedTuple):
-    """Python of a lesson. line: of its marker in the file, so that sources are found there."""
+    """A code cell of a lesson. line: that of its marker, so that sources are found in the file."""
 
     tag: str
     body: str
@@ -61,7 +61,7 @@ class RecordedCall(NamedTuple):
 
 @dataclass
 class Reference:
-    """A reference implementation. forward, backward: the calls of it, in their order."""
+    """A reference implementation. forward, backward: the calls of each pass, in order."""
 
     lesson: Lesson
     name: str
@@ -73,10 +73,11 @@ class Reference:
 
 
 def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
-    """Find a lesson by its number, name or part of it. folder: of the lessons; None: `lessons`
-    here, or else those of the course.
+    """Find a lesson by its number, by its name, or by a part of its name.
 
-    ValueError: no lesson has the name, or several have. FileNotFoundError: there are no lessons.
+    folder: the folder of the lessons. By default it is `lessons` in the working directory, or else
+    that of the course. Raises ValueError if no lesson or several lessons match, and
+    FileNotFoundError if there are no lessons.
     """
     files = lessons_in(folder)
     wanted = Path(name).stem.lower()
@@ -94,7 +95,7 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
 
 
 def lessons_in(folder: str | Path | None) -> list[Path]:
-    """Return the lessons of a folder. FileNotFoundError: there are none."""
+    """Return the lessons of a folder. Raises FileNotFoundError if there are none."""
     place = Path("lessons") if folder is None else as_path(folder)
     files = sorted(place.glob("[0-9][0-9]_*.py"))
     if not files and folder is None:
@@ -115,7 +116,7 @@ def cells_of(text: str) -> Iterator[Cell]:
 
 
 def reference_cell(lesson: Lesson) -> int:
-    """Return the number of the cell with the reference implementation. ValueError: none."""
+    """Return the index of the cell with the reference implementation, or raise ValueError."""
     for test in (lambda cell: cell.tag == "plain", has_backward):
         for number, cell in enumerate(lesson.cells):
             if test(cell):
@@ -125,7 +126,7 @@ def reference_cell(lesson: Lesson) -> int:
 
 
 def has_backward(cell: Cell) -> bool:
-    """Whether a cell defines a backward pass."""
+    """Return whether a cell defines a backward pass."""
     return re.search(r"^ *def \w*backward", cell.body, re.MULTILINE) is not None
 
 
@@ -133,13 +134,13 @@ def has_backward(cell: Cell) -> bool:
 
 
 class Enough(BaseException):
-    """Exception that ends the run of a lesson, whose code does not catch it."""
+    """Raised to end the run of a lesson. Code of a lesson does not catch a BaseException."""
 
 
 def reference_of(lesson: Lesson) -> Reference:
     """Run the lesson until it has called its reference implementation forward and backward.
 
-    ValueError: it has none, does not call it before its training, or raises.
+    Raises ValueError if it has none, does not call it before its training, or raises.
     """
     plain = reference_cell(lesson)
     names: dict[str, Any] = {"__file__": str(lesson.path), "__name__": "lesson"}
@@ -223,9 +224,9 @@ def quietly(folder: Path) -> Iterator[None]:
 
 
 class CallListener:
-    """Records the calls of a reference implementation from outside of it.
+    """Records the calls of a reference implementation by code outside of it.
 
-    made: the calls until a backward pass, and of the first backward pass.
+    made: the recorded calls, up to the end of the first backward pass.
     """
 
     def __init__(self, names: dict[str, Any]):
@@ -251,7 +252,7 @@ class CallListener:
         del self.made[:-MOST_CALLS]
 
     def is_within(self, frame: FrameType) -> bool:
-        """Whether another function of the reference implementation called this one."""
+        """Return whether another function of the reference implementation called this one."""
         outer = frame.f_back
         while outer is not None:
             if outer.f_code in self.codes:
@@ -260,7 +261,7 @@ class CallListener:
         return False
 
     def function_of(self, frame: FrameType) -> Any:
-        """Return the function that runs; None: a method of a class outside of the reference."""
+        """Return the function that runs, or None for a method of a class outside the reference."""
         name = frame.f_code.co_name
         if "self" in frame.f_code.co_varnames[:1]:
             function = vars(type(frame.f_locals["self"])).get(name)
@@ -272,8 +273,8 @@ class CallListener:
 def passes_of(made: list[RecordedCall]) -> tuple[list[RecordedCall], list[RecordedCall]]:
     """Return the calls of one forward pass, and of the backward pass after it.
 
-    Where one step after the other is called, as often forward as backward. Without a backward
-    pass: the first call.
+    If the model is called step by step, return as many forward calls as backward calls. If there is
+    no backward pass, return only the first call.
     """
     backward = [one for one in made if "backward" in one.name]
     before = [one for one in made if "backward" not in one.name]

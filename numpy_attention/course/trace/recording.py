@@ -1,6 +1,6 @@
 """Record a run: every named value, with the line and the step that computed it.
 
-The functions are rewritten as gradient checks rewrite a backward pass, and only for that run.
+The functions are rewritten like a backward pass in a gradient check, and only for that run.
 """
 
 import ast
@@ -37,18 +37,22 @@ def written(array):
 
 @dataclass(frozen=True)
 class Line(Place):
-    """A Place with the loops of its function around it, the outermost first, by their first lines.
+    """A Place with the loops of its function around it.
 
-    kind: also "part" (x[i] = …), "filled" (by a function that was given it), "appended",
-    "unpacked" (read, not computed), "packed" (into a tuple), and "step" (the variable of a loop).
+    loops: the first line of each loop, the outermost first. kind: also "part" (x[i] = …), "filled"
+    (by a function that was passed it), "appended", "unpacked" (read, not computed), "packed" (into
+    a tuple), and "step" (the variable of a loop).
     """
 
     loops: tuple[int, ...] = ()
 
 
 class Step(NamedTuple):
-    """One turn of a loop: its first line, how many turns came before, and the number that its
-    variable has then, out of range() or enumerate(); else None. text: the loop's first line."""
+    """One turn of a loop.
+
+    head, text: the number and the source of the loop's first line. turn: the number of turns
+    before. variable: the number that the loop variable has from range() or enumerate(), or None.
+    """
 
     head: int
     turn: int
@@ -57,16 +61,17 @@ class Step(NamedTuple):
 
     @property
     def label(self):
-        """The number that is displayed."""
+        """The number by which the step is displayed."""
         return self.turn if self.variable is None else self.variable
 
 
 @dataclass(eq=False)
 class Call:
-    """One call of a function. at: the line of its caller; around: that line's Steps in the caller.
+    """One call of a function.
 
-    owner: the path of the Module whose method it is, "" of the model itself, None of none. given:
-    {argument: shape} of the arrays among its arguments.
+    at: the line of the caller. around: the Steps of this line in the caller. owner: the path of the
+    Module whose method it is, "" for the model itself, or None if it is not a method of a Module.
+    given: {argument: shape} of the arrays among its arguments.
     """
 
     function: str
@@ -84,12 +89,12 @@ class Call:
 
     @property
     def every_step(self):
-        """Return the Steps around the call, those of its callers first."""
+        """The Steps around the call, those of its callers first."""
         return (self.parent.every_step if self.parent else ()) + self.around
 
 
 class Entry(NamedTuple):
-    """A value with its name, the Line and the Call that computed it, and the Steps of that call."""
+    """A value with its name, the Line and Call that computed it, and the Steps of that call."""
 
     name: str
     value: Any
@@ -104,7 +109,7 @@ class Entry(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """entries: all values, in their order. result: of the work. unfollowed: {function: why}."""
+    """The record of a run. entries: its values, in order. unfollowed: {function: the reason}."""
 
     entries: list[Entry]
     result: Any
@@ -112,10 +117,10 @@ class Recording(NamedTuple):
 
 
 def recorded(work, keep, model=None, is_followed=lambda code: True):
-    """Run work() three times, which must do the same each time, the last recorded. → Recording.
+    """Run work() three times, and return the Recording of the last run.
 
-    keep(array) → what is kept of it. model: its parts are named by their paths.
-    is_followed(code): whether the values of a function are recorded.
+    Each run must do the same. keep(array) returns what is kept of an array. model: its parts are
+    named by their paths. is_followed(code): whether the values of a function are recorded.
     """
     work()                              # what is compiled, or imported, at its first use, is now
     functions, _ = called(work)
@@ -130,18 +135,18 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 
 
 def is_of_interest(code):
-    """Whether a function computes, and is not validation, Python's own or plumbing."""
+    """Return whether a function computes: it is not validation, Python's own, or of this folder."""
     return Path(code.co_filename).parent != HERE and not (
         is_validation(code.co_name) or "<frozen" in code.co_filename)
 
 
 def is_validation(name):
-    """Whether the name of a function says that it validates: check_shape, _check_mask."""
+    """Return whether a function validates, according to its name: check_shape, _check_mask."""
     return name.lstrip("_").startswith(("check_", "expect"))
 
 
 def owners_of(model):
-    """Return {id of a part: its path}, for parts that a Module keeps alive."""
+    """Return {id of a part: its path} for the parts that a Module keeps alive."""
     return {id(one): path for path, one in model.modules()} if isinstance(model, Module) else {}
 
 
@@ -153,9 +158,9 @@ PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 class Lines(Backward):
-    """As `Backward`, and also parts of arrays, loops, and arrays that functions fill.
+    """A `Backward` that also reports parts of arrays, loops, and arrays that functions fill.
 
-    extents: {(file, first line of a loop): its last line}, filled here.
+    extents: {(file, first line of a loop): its last line}, which is filled here.
     """
 
     def __init__(self, function, places, extents):
@@ -176,7 +181,7 @@ class Lines(Backward):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def report(self, method, statement, kind, name, value):
-        """`listener.method(value, number, call)`, to be put next to a statement."""
+        """Return `listener.method(value, number, call)`, a statement to put next to another."""
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
         call = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
@@ -260,7 +265,7 @@ class Lines(Backward):
 
 
 class Empty(ast.NodeTransformer):
-    """Passes arrays of np.empty through the listener, which marks them as unwritten."""
+    """Rewriter that passes arrays of np.empty to the listener, which marks them as unwritten."""
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -271,7 +276,7 @@ class Empty(ast.NodeTransformer):
 
 
 def is_computed(node):
-    """Whether an expression computes something, instead of only reading."""
+    """Return whether an expression computes something, instead of only reading."""
     return any(isinstance(one, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare))
                for one in outside_indices(node))
 
@@ -289,9 +294,9 @@ def expression(path):
 
 
 def arrays_in(node):
-    """The names, paths and parts of arrays that an expression reads, each once; not functions.
+    """Return the names, paths and parts of arrays that an expression reads, each once.
 
-    Only what it always reads: neither x nor x.a in f(x.a if x else b).
+    Functions are left out, and so is what it may not read: x and x.a in f(x.a if x else b).
     """
     if isinstance(node, PERHAPS):
         return []

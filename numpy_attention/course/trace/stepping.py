@@ -1,7 +1,7 @@
 """Step through a reference implementation: its arrays at each time step, and what changed.
 
-A step is a turn of its outermost loop; a call, if the steps are called from outside; a line, if
-there is no loop.
+A step is a turn of the outermost loop. If the steps are called from outside, it is a call. If there
+is no loop, it is a line.
 """
 
 import sys
@@ -27,9 +27,9 @@ class Stage(NamedTuple):
 
 
 def go(reference: Reference, steps: int | None = None) -> None:
-    """Print the steps of a reference implementation, `steps` of them, or all.
+    """Print the first `steps` steps of a reference implementation, or all of them.
 
-    In a terminal, without a number of steps, each waits for Enter.
+    If `steps` is None in a terminal, wait for Enter after each step.
     """
     waits = steps is None and sys.stdin.isatty()
     for number, text in enumerate(texts_of(reference), 1):
@@ -62,8 +62,10 @@ def texts_of(reference: Reference) -> Iterator[str]:
 
 
 def stages_of(calls: list[RecordedCall]) -> list[Stage]:
-    """Return the steps of a pass; values from before the first are shown with it, and those from
-    after the last with the last."""
+    """Return the steps of a pass.
+
+    Values from before the first step belong to it, and those from after the last step to the last.
+    """
     file = calls[0].function.__code__.co_filename
     entries = recorded(lambda: [one.again() for one in calls], kept,
                        is_followed=lambda code: code.co_filename == file).entries
@@ -102,7 +104,7 @@ def stages_of(calls: list[RecordedCall]) -> list[Stage]:
 
 
 def root_of(entry: Entry) -> Any:
-    """Return the outermost Call."""
+    """Return the outermost Call in which a value was computed."""
     call: Any = entry.call
     while call.parent is not None:
         call = call.parent
@@ -110,7 +112,7 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """Return the line of the outermost function in which a value is computed."""
+    """Return the line in the function of `root`, the outermost Call, that leads to a value."""
     if entry.call is root:
         return entry.place.line
     call: Any = entry.call
@@ -128,7 +130,7 @@ def kept(array: Any) -> Any:
 
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a step; before: {name: value} so far, which is updated."""
+    """Yield the lines of a step. before: {name: value} of earlier steps, which is updated."""
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None
@@ -149,7 +151,7 @@ def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
 
 
 def differs(value: Any, was: Any) -> Any:
-    """Return where a value has changed, booleans of its shape."""
+    """Return an array of booleans: where a value differs from `was`."""
     if was is None or np.shape(was) != np.shape(value):
         return np.ones(np.shape(value), bool)
     same = value == was
@@ -168,7 +170,7 @@ def format_change(different: Any) -> str:
 
 
 def numbers_of(array: Any, marked: Any) -> str:
-    """The numbers of an array, a star behind those that are marked; · is not written yet."""
+    """Format the numbers of an array. A star marks those that are `marked`; · is unwritten."""
     if array.dtype.kind != "f":
         return np.array2string(array, threshold=MOST, edgeitems=EDGE, max_line_width=96)
     there = written(array)

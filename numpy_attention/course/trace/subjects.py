@@ -23,8 +23,11 @@ from numpy_attention.validation.messages import typed_repr
 
 
 class Subject(NamedTuple):
-    """A function to trace: work() → L; its name; the Module whose parts are named; the batch that
-    a model of the library reads."""
+    """What to trace.
+
+    work: runs both passes and returns L. title: the name of the run. model: the Module whose parts
+    are named. batch: the batch that a model of the library reads.
+    """
 
     work: Callable[[], float]
     title: str
@@ -36,7 +39,7 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
     """Return the Subject that runs a model or a function forward and backward.
 
-    TypeError: nothing that has the two passes; inputs of another kind, or another number of them.
+    Raises TypeError if the two passes are missing, or if the inputs are of another kind or number.
     """
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)
@@ -61,14 +64,17 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
 
 
 def check_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Sequence[Any]:
-    """Return the inputs. TypeError: there are too few or too many."""
+    """Return the inputs. Raises TypeError if there are too few or too many."""
     if not low <= len(inputs) <= high:
         raise TypeError(f"got {len(inputs)} inputs, expected {expected}")
     return inputs
 
 
 def tokens_of(name: str, sentence: Any) -> list[str]:
-    """Return the tokens of a sentence; a string is split at spaces. TypeError, ValueError."""
+    """Return the tokens of a sentence, which is split at spaces if it is a string.
+
+    Raises TypeError if they are not strings, and ValueError if there are none.
+    """
     tokens = sentence
     if isinstance(sentence, str):
         check_text(name, sentence)
@@ -80,7 +86,7 @@ def tokens_of(name: str, sentence: Any) -> list[str]:
 
 
 def text_of(ids: Any) -> TextBatch:
-    """Return a sentence of ids as a TextBatch between two </s>. ValueError: no ids."""
+    """Return a sentence of ids as a TextBatch between two </s>, or raise ValueError if empty."""
     ids = as_integers("ids", ids)
     if not len(ids):
         raise ValueError("the sentence is empty: expected at least one id")
@@ -94,7 +100,7 @@ def text_of(ids: Any) -> TextBatch:
 def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[list[str], list[str]]:
     """Return the tokens of a sentence and of its translation, by default the translator's own.
 
-    ValueError: a sentence without tokens, or a translation of its own without any.
+    Raises ValueError if the sentence or the translation has no tokens.
     """
     source = tokens_of("the sentence", source)
     if target is not None:
@@ -120,7 +126,7 @@ def of_translator(translator: Translator, source: Any, target: Any = None) -> Su
 
 
 def tokens_read(writer: LanguageModelRun, sentence: Any) -> list[str]:
-    """Return the tokens of a sentence, letters for a model of letters. TypeError, ValueError."""
+    """Return the tokens of a sentence as `tokens_of` does, or letters for a model of letters."""
     if writer.training.unit == "characters" and isinstance(sentence, str):
         sentence = list(sentence)
     return tokens_of("the sentence", sentence)
@@ -148,8 +154,8 @@ def of_batch(model: Any, batch: Any, what: str) -> Subject:
 def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Subject:
     """Return the Subject of the two passes of a Module, or of two functions, as for gradcheck.
 
-    L is what the forward gives, where that is one number, and else ½ Σ y² of all that it gives, so
-    that dy = y.
+    L is the output of the forward if that is one number. Otherwise it is ½ Σ y² over all outputs y,
+    so that dy = y.
     """
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward
@@ -175,7 +181,7 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
 
 
 def upstream_of(output: Any) -> Any:
-    """∂(½ Σ y²)/∂y, of an array, a tuple of them, or None."""
+    """Return ∂(½ Σ y²)/∂y for an array, a tuple of arrays, or None."""
     if isinstance(output, tuple):
         return tuple(map(upstream_of, output))
     return None if output is None else np.array(output, dtype=np.result_type(output, np.float32))

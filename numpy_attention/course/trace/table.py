@@ -1,6 +1,6 @@
 """A recording as a table: one row for each line that makes an array, in the order of the run.
 
-What a loop does again and again is one row, with the smallest and the largest norm; a function that
+If a loop runs a line several times, the row has the smallest and the largest norm. A function that
 is called comes above the line that called it.
 """
 
@@ -24,8 +24,10 @@ GIVEN = "argument", "unpacked", "packed", "step"
 
 
 class Measured(NamedTuple):
-    """An array when it was recorded. norm: of its written part, None if it is not of floats.
-    is_empty: nothing is written yet."""
+    """An array when it was recorded. norm: of its written part, or None if it is not of floats.
+
+    is_empty: whether nothing is written yet.
+    """
 
     shape: tuple[int, ...]
     norm: float | None
@@ -48,8 +50,9 @@ class Row:
     """One row of a trace: the array that a line of code computes.
 
     layer: the path of the module that has the method, "" for the model itself, or None.
-    file: its label in the table; function: "RNNSearch.forward". steps: the steps of the enclosing
-    loops, outermost first, for each time the line ran; norms: the norm of the array each time.
+    file: its label in the table. function: such as "RNNSearch.forward". steps: for each time the
+    line ran, the steps of the enclosing loops, the outermost first. norms: the norm of the array
+    each time.
     """
 
     name: str
@@ -64,7 +67,7 @@ class Row:
 
     @property
     def norm(self) -> float | None:
-        """The last norm: that of the total, if the line accumulates."""
+        """The last norm, which is that of the total if the line accumulates."""
         return self.norms[-1]
 
     def at(self, step: int) -> "Row | None":
@@ -106,7 +109,7 @@ class Block:
                 yield from part.rows()
 
     def chosen(self, choice: Any) -> "Block":
-        """Return the Block with each row replaced by choice(row); None drops it."""
+        """Return the Block with each row replaced by choice(row), or left out if that is None."""
         parts: dict[Any, Any] = {}
         for key, part in self.parts.items():
             kept = part.chosen(choice) if isinstance(part, Block) else choice(part)
@@ -116,7 +119,7 @@ class Block:
 
 
 class Trace:
-    """Every named array of a run: `rows` in order of execution, `text` as a table."""
+    """Every named array of a run. `rows` has them in order of execution, `text` as a table."""
 
     def __init__(self, title: str, recording: Recording):
         self.title = title
@@ -125,7 +128,7 @@ class Trace:
 
     @property
     def rows(self) -> list[Row]:
-        """Yield all rows of the table, in order."""
+        """All rows of the table, in order."""
         return list(self.tree.rows())
 
     def __repr__(self) -> str:
@@ -137,8 +140,8 @@ class Trace:
 
         step: the value of the loop variable. layer: the path of a part of the model, or the name of
         a function. names: names of arrays, or patterns such as d*. depth: the depth of calls below
-        which a call is summarized in one line.
-        ValueError: no such step, layer or name. TypeError: arguments of the wrong type.
+        which a call is summarized in one line. Raises ValueError if there is no such step, layer or
+        name, and TypeError for arguments of the wrong type.
         """
         at_least(0, step=step, depth=depth)
         if layer is not None:
@@ -178,7 +181,9 @@ class Trace:
 
 
 def names_in(names: Any) -> list[str]:
-    """Return names or patterns as a list, [] for None. TypeError: not texts; ValueError: none.
+    """Return names or patterns as a list, or [] for None.
+
+    Raises TypeError if one is not a string, and ValueError if there are none.
     """
     found = [] if names is None else as_list("names", names, "names of arrays")
     if names is not None and not found:
@@ -198,14 +203,14 @@ def nearest(given: str, known: list[str]) -> str:
 
 
 def is_of(row: Row, layer: str) -> bool:
-    """Whether a row belongs to this part of the model, its parts, or a function of this name."""
+    """Return whether a row belongs to this part of the model or to a function of this name."""
     if row.layer is not None and (row.layer == layer or row.layer.startswith(f"{layer}.")):
         return True
     return row.function == layer or layer in row.function.split(".")
 
 
 def is_named(row: Row, pattern: str) -> bool:
-    """Whether a row's name matches a pattern: W matches grads.W, weights matches weights[i]."""
+    """Return whether a name matches a pattern: W matches grads.W, weights matches weights[i]."""
     whole = row.name.partition("[")[0]
     return any(fnmatchcase(one, pattern) for one in (row.name, whole, whole.rpartition(".")[2]))
 
@@ -214,7 +219,7 @@ def is_named(row: Row, pattern: str) -> bool:
 
 
 def tree_of(entries: Iterable[Entry]) -> Block:
-    """Return the tree of calls, their loops, and the rows in these."""
+    """Return recorded values as a tree of calls, of loops in these calls, and of rows."""
     root = Block()
     for one in entries:
         unused = one.name.partition("[")[0] == "_"
@@ -235,7 +240,7 @@ def tree_of(entries: Iterable[Entry]) -> Block:
 
 
 def block_of(root: Block, call: Call) -> Block:
-    """Return the Block of a call, within those of its callers."""
+    """Return the Block of a call, inside the Blocks of its callers. A missing one is added."""
     if call.parent is None:
         outer = root
     else:
@@ -247,7 +252,7 @@ def block_of(root: Block, call: Call) -> Block:
 
 
 def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
-    """Return the Block of the innermost of these loops."""
+    """Return the Block of the innermost of these loops. A missing one is added."""
     for step in steps:
         key = "loop", step.head
         if key not in block.parts:
@@ -279,7 +284,7 @@ def file_of(file: str) -> str:
 
 
 def lines_of(block: Block, step: int | None, depth: int | None, margin: str = "") -> list[str]:
-    """Yield the lines of a Block's parts; depth: that of nested calls."""
+    """Return the lines of a Block as text; step, depth: as in `Trace.text`."""
     lines = []
     for part in block.parts.values():
         while isinstance(part, Block) and part.call is not None and is_wrapper(part):
@@ -303,7 +308,7 @@ def lines_of(block: Block, step: int | None, depth: int | None, margin: str = ""
 
 
 def is_wrapper(block: Block) -> bool:
-    """Whether a call does nothing except call another function."""
+    """Return whether a call does nothing except call another function."""
     parts = list(block.parts.values())
     return len(parts) == 1 and isinstance(parts[0], Block) and parts[0].call is not None
 

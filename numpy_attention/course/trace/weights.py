@@ -31,8 +31,9 @@ AS_LARGE = 1e-5     # how far weights may be apart that are the same
 
 
 class WeightGradients(NamedTuple):
-    """Attention weights α, their gradients ∂L/∂α, and which of them are visible: a row for each of
-    the targets, a column for each of the sources.
+    """Attention weights α, their gradients ∂L/∂α, and which of them are visible.
+
+    The arrays have a row for each of the targets and a column for each of the sources.
     """
 
     weights: Array
@@ -43,14 +44,15 @@ class WeightGradients(NamedTuple):
 
 
 def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> WeightGradients:
-    """Return α and ∂L/∂α of a sentence, L = Σ −log p of its words; arguments as for `trace`.
+    """Return the attention weights α and their gradients ∂L/∂α for a sentence.
 
-    Where weights are the mean over heads, the derivative is that of moving all heads' alike. A
-    translator of subwords has a row, and a column, for each piece. Without the constraint that
-    weights add up to 1: only differences within a row can reach the scores.
+    The loss L is Σ −log p of its words. run, sentence: as for `trace`. If the weights are the mean
+    over heads, the derivative is that of moving the weights of all heads equally. For a translator
+    of subwords, each piece has its own row or column. The constraint that weights sum to 1 is
+    ignored, so only differences within a row can affect the scores.
 
-    TypeError: no run; ValueError: a model without attention weights, or one whose backward pass
-    does not have their gradient by its name.
+    Raises TypeError if `run` is not a trained run. Raises ValueError if the model has no attention
+    weights, or if its backward pass has no array with the conventional name.
     """
     if isinstance(run, LanguageModelRun):
         return of_writer(run, *sentence)
@@ -106,7 +108,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return {path of a part: the last value with one of the names in each of its calls}."""
+    """Return {path of a part: [the last value with one of these names in each of its calls]}."""
     last: dict[tuple, Entry] = {}
     for one in entries:
         owner = one.call.owner
@@ -119,7 +121,7 @@ def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list
 
 
 def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
-    """Return values of all target words, at once or word by word, as (T, S); else None."""
+    """Return values of all target words, recorded at once or word by word, as (T, S), or None."""
     T, S = shape
     if len(entries) == 1 and entries[0].value.size % (T * S) == 0:
         return over_heads(entries[0].value.reshape(-1, T, S), axis=0)

@@ -2,8 +2,8 @@
 
     report = CHECKS["GRU before new"](np.random.default_rng(0))
 
-A transpose cannot hide behind equal sizes, nor a forgotten bias behind a zero one: parameters,
-inputs and upstream gradients are random, lengths are ragged, and words repeat. A case in float32
+Equal sizes could hide a transpose, and a bias of 0 could hide that it is forgotten. So parameters,
+inputs and upstream gradients are random. Lengths are ragged, and words repeat. A case in float32
 has the same numbers, rounded.
 """
 

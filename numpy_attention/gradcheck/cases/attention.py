@@ -24,7 +24,7 @@ from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, build, res
 
 
 def attention(rng, dtype, create, queries=Q):
-    """Return a Case of three sentences: a full one, one with masked words, one all masked."""
+    """Return a Case with a full sentence, one with masked words, and one that is all masked."""
     layer = randomize(create(rng, dtype), rng)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]], bool)
     inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
@@ -33,7 +33,7 @@ def attention(rng, dtype, create, queries=Q):
 
 
 def without_queries(case):
-    """Return the Case for a mechanism that does not read its queries, the first input."""
+    """Return the Case without its first input, the queries, for a mechanism that ignores them."""
     queries, *others = case.inputs
 
     def backward(*upstream):
@@ -91,7 +91,7 @@ WIDE = 7
 
 
 def score_cases():
-    """Return {title: case} for all scores and windows of the registry that go together."""
+    """Return {title: case} for each score and window of the registry that can be combined."""
     pairs = [(score, window) for score in SCORES for window in WINDOWS]
     return {title(*pair): partial(chosen, *pair) for pair in pairs if pair not in REFUSED}
 
@@ -105,7 +105,7 @@ def title(score, window):
 
 
 def chosen(score, window, rng, dtype, queries=None):
-    """Return the Case of a score with a window; queries: their size, None: one that fits."""
+    """Return the Case of a score with a window. By default, queries get a size that fits."""
     width = WIDTHS.get(window, WIDE)
     choice = AttentionConfig(score, window, width, alignment=2 * A, longest=8, heads=2)
     queries = queries or size_of_queries(lambda rng, size: choice.create(rng, size, D))
@@ -114,7 +114,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Return Q, or D if the score's `create` accepts only the size of the values, as for dot."""
+    """Return Q or, if `create` does not accept it, the size D of the values, as for dot."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:
@@ -156,7 +156,7 @@ def history_cases():
 
 
 def history(rng, dtype, score, window=None, queries=None):
-    """Return a Case of all steps at once, with separate keys and values; queries: see `chosen`."""
+    """Return the Case of a score over a history, all steps at once; queries: see `chosen`."""
     create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)
     layer = randomize(create(rng, queries), rng)
@@ -169,7 +169,7 @@ def history(rng, dtype, score, window=None, queries=None):
 
 
 def reads_queries(case):
-    """Return whether backward returns dqueries; also True if a pass raises, for the report."""
+    """Return whether backward returns dqueries, or a pass raises, which the check then reports."""
     try:
         contexts, weights, cache = case.forward(*case.inputs)
         dqueries, *_ = case.backward(contexts, weights, cache, case.target.zeros_like())
@@ -179,7 +179,7 @@ def reads_queries(case):
 
 
 def reader(rng, dtype, create, hidden, remembered=2):
-    """Return the Case of a readout with a ragged batch; no gradient flows into its memory."""
+    """Return the Case of a readout on a ragged batch. Its memory gets no gradient."""
     layer = randomize(create(rng, hidden, A, dtype=dtype), rng)
     mask = KNOWN[:, 2:].T
     memory = None

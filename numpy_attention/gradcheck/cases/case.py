@@ -24,7 +24,7 @@ SEED = 7            # of the dropout inside a case: every call draws the same ma
 class Case:
     """One gradient check: a Module, its inputs, and forward and backward as gradcheck takes them.
 
-    causal: the time axis of the first input and the outputs; no step may read later ones.
+    causal: the time axis of the first input and the outputs. No step may read later ones.
     """
 
     target: Module
@@ -50,6 +50,6 @@ def plain(target, *inputs):
 
 
 def check_same_loss(*losses):
-    """Raise GradientError unless the loss of loss_and_grad, the first, equals the others."""
+    """Raise GradientError unless the first loss, from loss_and_grad, equals the others."""
     if not np.allclose(losses, losses[-1], 1e-6):
         raise GradientError(f"loss_and_grad returns the loss {losses[0]}, expected {losses[1:]}")

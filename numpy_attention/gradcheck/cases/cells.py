@@ -23,7 +23,11 @@ SIZES = (I, H, 7, 6)      # of what the first layer of a stack reads, and of its
 
 
 def whole(rng, dtype, create, mask=MASK, uses="both"):
-    """Return a Case; its loss reads `uses`: "outputs" (zero state), the last "state" or "both"."""
+    """Return the Case of a layer that reads a whole sequence.
+
+    uses: what the loss reads, "outputs", the last "state" or "both". With "outputs" the initial
+    state is zero.
+    """
     layer = randomize(create(rng, dtype), rng)
     xs = array(rng, dtype, T, B, I)
     state = random_state(rng, dtype, layer)
@@ -71,9 +75,11 @@ def random_state(rng, dtype, layer):
 
 
 def decoder(rng, dtype, kind):
-    """Return a Case of three layers, step by step; each step reads the top layer's last output.
+    """Return the Case of a stack of three layers that is called step by step.
 
-        a_t = x_t W + b + h_{t−1} F  in the first layer, h: the top layer's states, no F in step 0
+        a_t = x_t W + b + h_{t−1} F  in the first layer
+
+    h holds the states of the top layer. Step 0 has no term with F.
     """
     stack = randomize(stacked(rng, dtype, kind), rng)
     xs = array(rng, dtype, T, B, I)

@@ -1,4 +1,4 @@
-"""Gradient checks of a user-defined class: the cases of its kind, at sizes that all differ."""
+"""Gradient checks of a user-defined class. Its kind determines the cases; all sizes differ."""
 
 import warnings
 from functools import partial
@@ -28,7 +28,7 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 
 
 def checks_of(one):
-    """Return {title: check(rng) → Report} for a class, or for a function case(rng).
+    """Return {title: check} for a class, or for a function case(rng). check(rng) returns a Report.
 
     Raises ValueError if the kind of a class, or an argument for building it, is unknown.
     """
@@ -90,7 +90,7 @@ def check_as_it_is(function, rng):
 
 
 def cases_of(one):
-    """Return {title: build(rng, dtype) → Case} for a class, by its kind."""
+    """Return {title: build} for a user-defined class. build(rng, dtype) returns a Case."""
     kind = mechanism_kind(one)
     if kind == ATTENTION:
         return attentions(one)
@@ -104,7 +104,7 @@ def cases_of(one):
 
 
 def attentions(one):
-    """Return the cases of an attention; a SoftmaxAttention has a case for each window."""
+    """Return {title: build} for an attention. A SoftmaxAttention has a case for each window."""
     windows = WINDOWS if issubclass(one, SoftmaxAttention) else ["global"]
     return {one.__name__ if window == "global" else f"{one.__name__} {window}":
             partial(attention.chosen, one, window) for window in windows}

@@ -104,7 +104,7 @@ def translation(rng, dtype, model, create=translator, **settings):
 
 
 def text(rng, dtype):
-    """Return a Case of forward and backward from a carried state to one with a gradient."""
+    """Return a Case of forward and backward in which the initial and last states have gradients."""
     model = language_model(rng, dtype, cell="gru")
     states = tuple(array(rng, dtype, B, 5) for _ in range(2))
 
@@ -114,7 +114,7 @@ def text(rng, dtype):
 
 
 def attentive_text(rng, dtype):
-    """Return a Case of forward and backward from a carried state and memory."""
+    """Return a Case of forward and backward that start from a carried state and memory."""
     model = attentive(rng, dtype, hidden=5, cell="gru", carried=2)
     known = np.array([[1, 1], [0, 1], [1, 1]], bool)
     memory = array(rng, dtype, B, 2, 5), known

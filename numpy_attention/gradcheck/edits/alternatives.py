@@ -17,11 +17,11 @@ NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a st
 
 
 class Alternatives:
-    """Base class of the alternatives to statements of a function, with the arrays that it has.
+    """Base class of mixins that yield alternatives to the statements of a function.
 
-    names: {name or dotted path: shapes} of its float arrays; masks: the same for boolean arrays;
-    numbers: names of its numbers; written: the Written of all functions. statement: the one that
-    is being edited. Raises Declined if the source of the function is unknown.
+    names: {name or dotted path: shapes} of its float arrays. masks: the same for boolean arrays.
+    numbers: the names of its numbers. written: the Written of all edited functions. statement: the
+    statement that is being edited. Raises Declined if the source of the function is unknown.
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -35,7 +35,7 @@ class Alternatives:
         self.stored = None      # (line, name) of each name that the function stores
 
     def calls_known(self, node):
-        """Return whether a node calls one of the functions, which can be edited instead."""
+        """Return whether a node calls a function that is itself edited."""
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
@@ -47,12 +47,15 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """Return the masks, indexed to fit one of the shapes `wholes`, or all if it is empty."""
+        """Return the masks as code, indexed so that they fit one of the shapes `wholes`.
+
+        If `wholes` is empty, return all masks with all indices.
+        """
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
 
     def shapes_of(self, statement):
-        """Return the known shapes of the value of a statement."""
+        """Return the known shapes of the value that a statement assigns or returns."""
         if isinstance(statement, ast.Return):
             return self.shapes_of_value(statement.value)
         target = target_of(statement)
@@ -66,7 +69,7 @@ class Alternatives:
         return set(shapes)
 
     def shapes_of_value(self, value):
-        """Return the known shapes of a value; of an operation, those of its first gradient."""
+        """Return the known shapes of an expression; an operation has those of a gradient in it."""
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
             for path in sorted(filter(is_gradient, reads_of(value))):
                 if path in self.names:
@@ -74,7 +77,7 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """Return the names of arrays with the shape of a statement's value; [] if it is unknown."""
+        """Return the names of other arrays with the shape of a statement's value."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):

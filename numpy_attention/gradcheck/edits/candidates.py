@@ -19,9 +19,11 @@ CUTS = {
 
 
 class Written:
-    """Parts of functions: slices, names of indices, and entries such as step["c"].
+    """Parts of the source of some functions, from which edits are made.
 
-    names: the names of the functions. is_softmax: whether one of them may compute a softmax.
+    names: the names of the functions. slices: the syntax trees of their indices. indices: the names
+    among these. entries: code such as step["c"]. is_softmax: whether a function may compute a
+    softmax.
     """
 
     def __init__(self, functions, others=()):
@@ -63,7 +65,7 @@ def keys_of(node):
 
 
 def fits(shape, cut, whole):
-    """Return whether a mask of a shape, indexed with `cut`, broadcasts to the shape `whole`."""
+    """Return whether a mask of this shape, indexed with `cut`, broadcasts to the shape `whole`."""
     try:
         found = CUTS[cut](np.broadcast_to(True, shape)).shape
         return np.broadcast_shapes(found, whole) == whole

@@ -22,9 +22,10 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One edit, which replaces the tree `before` by `after`. kind: the mistake that it repairs.
+    """One edit of a function, which replaces the syntax tree `before` by `after`.
 
-    function, tree: the function that is edited, and its tree. nodes: what `slot` holds with it.
+    place: the statement. kind: the kind of mistake that the edit repairs. function, tree: the
+    edited function and its syntax tree. nodes: the nodes that `slot` holds after the edit.
     """
 
     place: Place
@@ -59,20 +60,22 @@ class Edit:
 
     @property
     def is_apart(self):
-        """Whether it can affect gradients that do not depend on its statement: it adds a statement,
-        or changes a call of a function that adds to gradients of parameters."""
+        """Whether the edit may affect gradients that do not depend on its statement.
+
+        This is so if it adds a statement, or changes a call with `grads` among its arguments.
+        """
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
         return handed or self.behind is not None
 
     @property
     def adds(self):
-        """Whether it adds to the existing code without removing any."""
+        """Whether the edit adds to the existing code without removing any."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
 class Editing(StatementEdits, ValueEdits, ExpressionEdits):
-    """All edits of one function, in `edits`."""
+    """Collects all edits of one function in the list `edits`."""
 
     def __init__(self, function, names, masks, numbers, written):
         super().__init__(function, names, masks, numbers, written)
@@ -154,7 +157,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add the edits of the parts of a node, then those of the node itself."""
+        """Add the edits of the parts of an expression, then those of the whole, then `more`."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -174,8 +177,10 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 
 
 def swappable(node, other):
-    """Return whether two statements may exchange their values: both assign to an element, both
-    assign to a name, or both add."""
+    """Return whether two statements may exchange their values.
+
+    Both must assign to an element, both to a name, or both must use the same operator, such as +=.
+    """
     if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return type(node.op) is type(other.op)
     targets = [one.targets[0] for one in (node, other)

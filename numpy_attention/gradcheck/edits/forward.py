@@ -1,6 +1,6 @@
 """Find the small edit of a forward pass that makes the backward pass correct.
 
-A gradient can be wrong because the forward is: the backward belongs to the intended forward.
+A gradient can be wrong because the forward is. The backward then belongs to the intended forward.
 """
 
 import ast
@@ -32,8 +32,8 @@ def norm(gradients):
 class EditingForward(Editing):
     """The edits of a forward, except those that remove a term or a factor.
 
-    A backward that forgets a term is correct for a forward without it, but the mistake is in the
-    backward.
+    If a backward forgets a term, it is correct for a forward without this term, although the
+    mistake is in the backward.
     """
 
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
@@ -94,8 +94,10 @@ class EditingForward(Editing):
             yield from self.buffer_variants(node)
 
     def takes_out(self, node, variant):
-        """Return whether a variant removes a call, such as x for x.sum(0) or np.where(mask, x, 0),
-        or reorders a list that the backward also uses."""
+        """Return whether a variant removes a call, or reorders a list that the backward also uses.
+
+        An example of a removed call is x to replace x.sum(0) or np.where(mask, x, 0).
+        """
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         return node.func.attr == "append" or any(variant is one for one in (node.func.value,
@@ -127,9 +129,10 @@ def is_constant(node):
 
 
 class ForwardRepairs(Repairs):
-    """The edits of a check's forward, and whether the gradients are correct for each of them.
+    """The edits of a forward pass, each tried to see whether all gradients become correct.
 
-    laws: the broken laws, which must hold with the edit; accused: a Place that is tried first.
+    laws: the broken laws, which should hold with the edit. accused: the Place whose edits are tried
+    first.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
@@ -151,17 +154,17 @@ class ForwardRepairs(Repairs):
         self.size = size if np.isfinite(size) else 0.0
 
     def direction(self, rng):
-        """Draw a direction {name: array} in the space of all variables, of length 1."""
+        """Draw a direction of length 1 in the space of all variables, {name: array}."""
         drawn = {name: rng.standard_normal(array.shape) for name, array in self.kept.items()}
         return {name: array / norm(drawn) for name, array in drawn.items()}
 
     def run(self):
-        """Run the forward without gradients."""
+        """Run the forward pass; return no gradients."""
         self.check.forward(*self.check.inputs)
         return {}
 
     def off_before(self):
-        """Return the errors before any edit, or [] if they are unknown."""
+        """Return the errors before any edit, as from `off`, or [] if they are unknown."""
         with quiet():
             try:
                 found = self.off()
@@ -180,10 +183,11 @@ class ForwardRepairs(Repairs):
                 return {}
 
     def best(self, kinds, keep_laws=False):
-        """Return the first Edit of some kinds that makes all gradients correct, or None.
+        """Return the first Edit of these kinds that makes all gradients correct, or None.
 
-        If laws are broken, an edit that repairs them is preferred, or required by keep_laws. A mask
-        is added as late in the forward as possible, preferably where there is one already.
+        If laws are broken, an edit that also repairs them is preferred. With keep_laws it is
+        required. Edits that add a new mask are tried last, and edits of masks begin with the last
+        line.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))
@@ -206,7 +210,7 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def is_new_mask(self, edit):
-        """Return a sort key: edits without a new mask first; edits of masks by line, reversed."""
+        """Return a sort key: edits that add a mask last, and edits of later masks first."""
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
@@ -223,7 +227,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the gradients match the forward, much better than before the edit."""
+        """Return whether the gradients match the forward, much better than without the edit."""
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False
@@ -232,8 +236,11 @@ class ForwardRepairs(Repairs):
                    for one, other in zip(found, before))
 
     def off(self):
-        """Return the relative errors of the gradients along some random directions; [] if one has
-        another shape, or is all 0, which is right for a variable that the edit has removed."""
+        """Return the relative errors of the gradients along some random directions.
+
+        Return [] if a gradient has another shape or is all 0. If an edit removes a variable from
+        the forward, 0 is the right gradient, but such an edit repairs nothing.
+        """
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)
         upstream = [random_like(output, rng) for output in outputs]

@@ -32,11 +32,11 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 
 @dataclass
 class Repairs:
-    """The edits of some functions, each tried by running gradients() with it.
+    """The edits of some functions, each tried to see whether all gradients become correct.
 
-    every: functions from which alternatives are taken. gradients() → {name: gradient} of the check;
-    wrong(gradients) → the names of the wrong ones; variables: {name: array}, which are restored
-    after an edit that changes them.
+    every: further functions, whose code supplies alternatives. gradients() returns {name: gradient}
+    of the check. wrong(gradients) returns the names of the wrong ones. variables: {name: array},
+    which are restored after an edit that changes them.
     """
 
     functions: list
@@ -67,7 +67,7 @@ class Repairs:
         self.budget = Budget(self.most)
 
     def named(self):
-        """Run the passes and return a Naming of the arrays of the functions."""
+        """Run the passes and return a Naming, which has recorded the arrays of all functions."""
         rewritten = Instrumented([*self.functions, *self.every], Forward)
         naming = Naming(rewritten.places)
         with rewritten.reporting_to(naming), quiet():
@@ -112,7 +112,7 @@ class Repairs:
             np.copyto(array, self.kept[name])
 
     def reach(self):
-        """Return {(file, line): names of the gradients that depend on its statement}, if known."""
+        """Return {(file, line): names of the gradients that depend on this line}, if known."""
         before = self.gradients_with()
         if not before:                  # the backward raises without an edit
             return {}
@@ -134,8 +134,8 @@ class Repairs:
         """Return all edits that may make the gradients in `wrong` correct.
 
         Edits of statements on which exactly these gradients depend come first. innocent: {(file,
-        line)} of correct lines, whose edits are left out, except those that may affect gradients
-        of other lines. reach: the result of reach().
+        line)} of correct lines. Their edits are left out, except those that may affect gradients of
+        other lines. reach: the result of reach().
         """
         first, then = [], []
         for edit in self.edits:
@@ -154,12 +154,15 @@ class Repairs:
         return sorted((one for one in edits if one.kind in self.kinds), key=self.likelihood)
 
     def likelihood(self, edit):
-        """Return a sort key: first the index in `kinds`; within one kind, additions come last, and
-        a caller comes after the called function."""
+        """Return a sort key, first of all the index in `kinds`.
+
+        Within one kind, edits that add code come last, and a called function comes before its
+        caller.
+        """
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
     def first(self, edits, wrong):
-        """Return the first of some edits that makes the gradients in `wrong` correct, or None."""
+        """Return the first of these edits that makes the gradients in `wrong` correct, or None."""
         useless = self.useless.setdefault(tuple(wrong), set())
         for edit in edits:
             if edit in useless:
@@ -179,7 +182,7 @@ def line_of(edit):
 
 @dataclass
 class Copying:
-    """Listener that replaces the value of one place of a forward by a copy."""
+    """Listener that replaces the values of one place of a forward by copies."""
 
     number: int
 

@@ -47,7 +47,7 @@ class StatementEdits(Alternatives):
                     yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
-        """Yield dX += dY @ W.T and dX += dY.T @ A, to add after the statement that makes dY."""
+        """Yield dX += dY @ W.T and dX += dY.T @ A, to add after the statement that computes dY."""
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
             return
@@ -60,7 +60,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield the products of the gradient `name`, of a shape, that have the shape `wanted`."""
+        """Yield products of the gradient `name`, which has this shape, with the shape `wanted`."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]
@@ -85,7 +85,7 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """Yield x[i] = y or x[i] += y with another i, and x[i] += y for x += y[:, None]."""
+        """Yield x[i] = y or x[i] += y with another i, and x[i] += y to replace x += y[:, None]."""
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         for number, part in enumerate(parts):

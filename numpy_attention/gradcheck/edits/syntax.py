@@ -78,7 +78,7 @@ def opposite_sign(node: Any) -> Any:
 
 
 def by_pattern(node: ast.BinOp, table: dict[type, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (name, expression) to replace an operation; table: {operator: (name, pattern)}."""
+    """Yield (name, expression) to replace an operation; table: {operator: [(name, pattern)]}."""
     sides = ast.unparse(node.left), ast.unparse(node.right)
     for name, pattern in table.get(type(node.op), ()):
         yield name, parsed(pattern.format(*sides))

@@ -28,7 +28,7 @@ class ValueEdits(Alternatives):
         yield from self.value_variants(value, self.alike(statement), self.shapes_of(statement))
 
     def value_variants(self, value, alike, shapes=()):
-        """Yield (kind, expression) to replace a gradient; alike: names of arrays of its shape."""
+        """Yield (kind, expression) to replace a gradient; alike: arrays that have its shape."""
         reads = reads_of(value)
         if not any(map(is_gradient, reads)):
             return

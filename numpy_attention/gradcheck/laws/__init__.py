@@ -74,7 +74,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """Return a Broken for each parameter whose gradient is assigned, not added."""
+    """Return a Broken for each parameter whose gradient is assigned instead of added."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -97,7 +97,7 @@ def assigned_laws(check, names):
 
 
 def caches_are_independent(first):
-    """Check that a forward on other inputs does not affect the backward of an earlier one."""
+    """Check that a second forward on other inputs does not change the gradients of the first."""
     check = first.check
     _, cache = forward_of(check, copy_arrays(check.inputs))
     others = copy_arrays(check.inputs)
@@ -131,9 +131,10 @@ def broken_conditions(check):
 
 
 def broken_laws(check):
-    """Return the laws that a check breaks, as [Broken]; of the backward pass, only the first.
+    """Return the laws that a check breaks, as [Broken].
 
-    If uninitialized memory is read, two forwards may differ, and the other laws are not checked.
+    Only the first broken law of the backward pass is returned. If uninitialized memory is read, two
+    forwards may differ, so the laws of the forward pass are not checked.
     """
     of_backward = judged(lambda check: first_broken(BACKWARD_LAWS, First(check)), check)
     if any(one.kind == "unwritten" for one in of_backward):
@@ -142,7 +143,7 @@ def broken_laws(check):
 
 
 def first_broken(laws, given):
-    """Return the findings of the first broken law, or []; given: the argument of each law."""
+    """Return law(given) of the first law that is broken, or []."""
     for law in laws:
         found = judged(law, given)
         if found:
@@ -151,7 +152,7 @@ def first_broken(laws, given):
 
 
 def judged(law, given):
-    """Return the findings of a law, or [] if it does not apply; NumPy warnings are suppressed."""
+    """Return law(given), or [] if the law cannot be tested. NumPy warnings are suppressed."""
     try:
         with np.errstate(all="ignore"):
             return law(given)

@@ -1,7 +1,8 @@
 """Find the line of a forward pass that reads words that a mask should hide.
 
 Two forward passes differ only in hidden words. After each line, their arrays (…, B, S, …) should
-differ only at hidden words. The first array that also differs at a visible word has read them.
+differ only at hidden words. If an array also differs at a visible word, this line has read a hidden
+one.
 """
 
 import numpy as np
@@ -12,10 +13,11 @@ SAME = 1e-9             # relative to the largest
 
 
 def leak(run, other, mask):
-    """Return the Place where a mask is missing, or None; run() and other() differ in hidden words.
+    """Return the Place where a mask is missing, or None if it is unknown.
 
-    It is in the function that has the mask: the line that makes what should be masked, or else the
-    line that reads it.
+    run, other: functions that run the forward with inputs that differ only in hidden words. The
+    Place is in the function that has the mask. It is the line that makes what should be masked or,
+    if there is none, the line that reads it.
     """
     found = first_leak(recorded(run), recorded(other), mask)
     if found is None:
@@ -30,7 +32,11 @@ def leak(run, other, mask):
 
 
 def first_leak(records, others, mask):
-    """Return frame, line, {frame: last line whose arrays differ in hidden words only}, or None."""
+    """Return (frame, line, sources) where an array first differs at a visible word, or None.
+
+    records, others: two lists from `recorded`. sources: {frame: the last line after which arrays
+    differ only in hidden words}.
+    """
     sources = {}
     known = {}
     for (frame, line, arrays), (_, other_line, there) in zip(records, others):
@@ -54,7 +60,11 @@ def first_leak(records, others, mask):
 
 
 def places_of(array, other, shape):
-    """Return where two arrays differ, over their axes (B, S) if any, or None if they agree."""
+    """Return where two arrays differ, or None if they agree.
+
+    shape: that of the mask. If the arrays have its two axes, the result has this shape. If not, it
+    is True, without axes.
+    """
     if array.shape != other.shape or array.dtype.kind != "f":
         return None
     differ = np.abs(array - other) > SAME * np.abs(array).max(initial=0)
@@ -68,7 +78,7 @@ def places_of(array, other, shape):
 
 
 def has(frame, mask):
-    """Return whether a function has the mask, by itself or within an object."""
+    """Return whether the mask is a local variable of a frame, or within one."""
     return any(array.dtype == bool and np.array_equal(array, mask)
                for _, array in arrays_within(dict(frame.f_locals), ""))
 

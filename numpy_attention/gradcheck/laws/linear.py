@@ -1,4 +1,4 @@
-"""Check that backward is linear in its upstream: it must not ignore, round or clip it."""
+"""Check that backward is linear in its upstream, which it must not ignore, round or clip."""
 
 import numpy as np
 

@@ -27,8 +27,8 @@ def masked_values_unused(check):
     """Check that masked values have weight 0 and change nothing.
 
     A mask is a boolean array (B, S) or (T, B) named `mask`: an argument of the forward, or a
-    variable that it closes over, as in `protocol`. True may hide or show; both are tried. It hides
-    values of the inputs whose first two axes are its own.
+    variable that it closes over, as in `protocol`. It applies to inputs whose first two axes have
+    its shape. True may hide or show, so both are tried.
     """
     found = []
     for mask in masks_of(check):
@@ -42,8 +42,9 @@ def masked_values_unused(check):
 def padding_ignored(check):
     """Check that one more hidden position at the end of all masked arrays changes nothing.
 
-    The added values are 0. Axes along which a row has no visible position are left out. If hidden
-    values come last along both axes, the axis of positions is ambiguous, and nothing is checked.
+    The added values are 0. An axis is skipped if one of its rows has no visible position. If hidden
+    values come last along both axes, it is unclear which one counts positions, and nothing is
+    checked.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
@@ -65,7 +66,7 @@ def is_padded(mask, axis):
 
 
 def changed_by_padding(check, mask, axis):
-    """Return the names of outputs that one more hidden position changes; [] if it is unknown."""
+    """Return the names of outputs that one more hidden position changes, or [] if it is unknown."""
     before = outputs_at(check, copy_arrays(check.inputs))
     try:
         after = outputs_at(check, longer(copy_arrays(check.inputs), mask.shape, axis))
@@ -86,7 +87,7 @@ def longer(value, shape, axis):
 
 
 def masks_of(check):
-    """Return [the mask], or [] if no argument can be recognized as one."""
+    """Return [mask] for the `mask` of the forward, or [] if it has none that can be recognized."""
     names = names_of(check.forward)
     named = dict(zip(names, check.inputs))
     code = getattr(check.forward, "__code__", None)
@@ -101,14 +102,15 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return descriptions of the violations, or [] if the law holds or does not apply."""
+    """Return descriptions of how masked values are used, or [] if they are not used."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
 def claims(mask):
-    """Return the hidden positions except those in rows, or in columns, that are hidden entirely.
+    """Return arrays of booleans: the hidden positions whose weights must be 0.
 
-    If nothing can be read, the weights may be anything.
+    The first array leaves out rows that are hidden entirely, the second such columns. Where nothing
+    can be read, weights may be anything. An array without any position is dropped.
     """
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]
@@ -137,13 +139,13 @@ def leaking_place(check, mask):
 
 
 def outputs_at(check, inputs):
-    """Return {name: a copy of the output} for some inputs."""
+    """Return {name: a copy of the output} for these inputs."""
     outputs, _ = forward_of(check, inputs)
     return {name: array.copy() for name, array in arrays_within(outputs, "output")}
 
 
 def visible(outputs, mask):
-    """Return the outputs at visible positions; those of hidden steps may be anything."""
+    """Return the outputs at visible positions, because those at hidden ones may be anything."""
     return {name: at_mask(array, mask) for name, array in outputs.items()}
 
 
@@ -158,9 +160,10 @@ def at_mask(array, mask):
 
 
 def move(array, where, shape):
-    """Change an input in place at positions of its first two axes; return whether it has them.
+    """Change an input in place where `where` is True; return whether it can be changed.
 
-    An integer becomes the next one that occurs in the array, because it may be an id.
+    Its first two axes must have the shape `shape`. An integer becomes the next one that occurs in
+    the array, because it may be an id.
     """
     if array.shape[:2] != shape or array.dtype.kind not in "fiu":
         return False
@@ -173,7 +176,10 @@ def move(array, where, shape):
 
 
 def hidden_weights(name, array, mask, hidden):
-    """Describe the largest weight of a hidden word, if any; weights sum to 1 on the last axis."""
+    """Return a description of the largest weight of a hidden word, as [text], or [].
+
+    An output holds weights if they sum to 1 along its last axis.
+    """
     if array.ndim < 2 or array.dtype.kind != "f":
         return []
     read = mask.any(1)                                          # (B,)
@@ -217,14 +223,14 @@ def future_unused(check):
 
 
 def steps(outputs, check, which):
-    """Return some steps, a slice, of the outputs with as many steps as the first input."""
+    """Return the steps `which`, a slice, of all outputs with as many steps as the first input."""
     T = check.inputs[0].shape[check.causal]
     return {name: np.moveaxis(array, check.causal, 0)[which] for name, array in outputs.items()
             if array.ndim > check.causal and array.shape[check.causal] == T}
 
 
 def check_causal(check):
-    """Raise ValueError or TypeError if the first input, or every output, lacks the axis of time."""
+    """Raise ValueError or TypeError unless `causal` is an axis of the first input and an output."""
     if check.causal is None:
         return
     check_whole("causal", check.causal, 0)

@@ -22,7 +22,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def variables_unchanged(check):
-    """Check that neither pass changes the inputs or weights, as central differences require."""
+    """Check that neither pass changes inputs or parameters, as central differences require."""
     seen = {}
     held = Watch([*arrays_within(list(check.inputs), "input", seen), *check.parameters.items()])
     upstream = copy_arrays(check.upstream)
@@ -65,14 +65,17 @@ def arguments_unchanged(first):
 
 
 def named_upstream(check, upstream, seen):
-    """Yield (name, array) for the upstream, by the names of backward's parameters."""
+    """Yield (name, array) for the upstream, with the names of backward's arguments."""
     names = names_of(check.backward)
     for i, value in enumerate(upstream):
         yield from arrays_within(value, names[i] if i < len(names) else f"upstream[{i}]", seen)
 
 
 def changes(what, names, held, run):
-    """Return a Broken for each line that changes arrays; run() repeats the change."""
+    """Return a Broken for each line that changes one of the arrays `names`.
+
+    what: "forward" or "backward". held: a Watch of the arrays. run: repeats the change.
+    """
     places = lines_of(run, lambda *_: held.changed())
     by_place = {}
     for name in names:

@@ -18,7 +18,7 @@ SEED = 13
 
 
 def unbalanced(derivatives, compared):
-    """Return [Broken] for the first de of a Comparison that should sum to 0 and does not, or []."""
+    """Return [Broken] for the first gradient of scores that should sum to 0 and does not, or []."""
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
             continue
@@ -35,7 +35,7 @@ def unbalanced(derivatives, compared):
 
 
 def last_assignments(compared):
-    """Return the groups of arrays of one shape whose names are not assigned again."""
+    """Return the groups whose names are not assigned again and whose arrays have one shape."""
     last = {}
     for group in compared.groups:
         for value in group.values:
@@ -49,7 +49,7 @@ def last_assignments(compared):
 
 
 def axes_of_softmax(derivatives, numbers, shape):
-    """Return the axes along which the forward has a softmax of the values of some places."""
+    """Return the axes along which the forward has a softmax of the values of places `numbers`."""
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
         return []
     made = [derivatives.values[one][0] for one in numbers]
@@ -68,7 +68,10 @@ def is_softmax(alpha, e, axis):
 
 
 def may_be_shifted(derivatives, number, axis):
-    """Return whether adding one number along an axis, unlike other changes, keeps the loss."""
+    """Return whether adding one number to all values along an axis keeps the loss.
+
+    Other changes of the values must change the loss. number: the number of their place.
+    """
     shapes = derivatives.times(number)
     if len(shapes) > MOST_TIMES:
         return False
@@ -86,7 +89,7 @@ def may_be_shifted(derivatives, number, axis):
 
 
 def largest_sum(arrays, axis):
-    """Return the largest sum along an axis, or 0 if all are 0 up to rounding."""
+    """Return the largest absolute sum along an axis, or 0 if all are 0 up to rounding."""
     sums = np.array([np.abs(one.sum(axis)).max() for one in arrays])
     sizes = np.array([np.abs(one).sum(axis).max() for one in arrays])
     return float(np.where(sums > NOTHING * sizes, sums, 0).max())

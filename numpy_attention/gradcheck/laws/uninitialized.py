@@ -18,7 +18,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def all_initialized(check):
-    """Check that no output or gradient depends on the initial content of arrays of np.empty."""
+    """Check that no output or gradient depends on the initial content of arrays from np.empty."""
     places = {}
     hurt = not_finite(check, lambda place: np.nan, places)
     usual = not_finite(check, lambda place: 0.0, places) if hurt else []

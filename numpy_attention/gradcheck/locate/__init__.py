@@ -1,1 +1,15 @@
-"""The search for the first wrong line of a backward pass."""
+"""The search for the first wrong line of a backward pass.
+
+Both passes run with instrumented code, so that every value can be read, moved or replaced. These
+words have one meaning in this package:
+
+    X, dX       a value that the forward computes, and its gradient ∂L/∂X in the backward
+    place       a statement or expression (`Place`), known by its number in a list of places
+    n, time     the number of an execution of a place, from 0; it computes the n-th X of this place
+    use         a place in the forward that reads an X
+    group       the gradients that one statement of the backward computes, one per execution
+    fits        whether a gradient in the backward equals ∂L/∂X, measured by central differences
+    times       for each gradient of a group, the n of the X to which it belongs
+    wrong       disagrees with central differences; "right" is the opposite
+    instead     values that replace those of the backward, {(place, n): array}
+"""

@@ -1,4 +1,4 @@
-"""Run a backward pass and keep every named value: its place, its operands and its numbers."""
+"""Run a backward pass and keep every named value, with the statements that computed it."""
 
 import ast
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 
 class BackwardRewriter(Rewriter):
-    """Send names, attributes, the terms of += and returned values through the listener."""
+    """Rewriter that sends names, attributes, terms of += and returned values to the listener."""
 
     def visit_FunctionDef(self, node):
         if self.depth:
@@ -31,7 +31,7 @@ class BackwardRewriter(Rewriter):
         return self.start(node, start)
 
     def begin(self, node):
-        """Return `__call__ = listener.begin()`, which gives each call a number."""
+        """Return the statement `__call__ = listener.begin()`, which numbers the calls."""
         call = self.through("begin", ast.copy_location(ast.Constant(0), node), 0)
         made = ast.Assign([ast.Name("__call__", ast.Store())], call, lineno=node.lineno)
         return ast.fix_missing_locations(ast.copy_location(made, node))
@@ -112,11 +112,12 @@ class BackwardRewriter(Rewriter):
 
 @dataclass
 class Value:
-    """What a name holds from one assignment to the next; for an attribute, in the whole run.
+    """What a name holds from one assignment to the next, or an attribute in the whole run.
 
-    places: the statements that made it. values: its value after each of them, and in the end.
-    terms: what each += added. call: the number of the call of its function. order, done: when it
-    was first made and last changed. source: for an argument, the value that was passed.
+    places: the statements that assigned or changed it. values: copies of its contents after each of
+    these, and at the end. base: the object whose attribute it is. call: the number of the call of
+    its function. order, done: when it was first assigned and last changed. held: the contents.
+    terms: [(place, array)] of what += added. source: for an argument, the Value that was passed.
     """
 
     name: str
@@ -136,7 +137,10 @@ class Value:
 
 
 class Kept:
-    """Listener that keeps the `values` of a backward pass, in the order in which they began."""
+    """Listener that keeps the `values` of a backward pass, in the order in which they began.
+
+    instead: {(place, n): array}, the replacement for the n-th value that a statement computes.
+    """
 
     def __init__(self, places, instead=None):
         self.places = places
@@ -179,7 +183,7 @@ class Kept:
         return value
 
     def source(self, value):
-        """Return the Value whose array an argument is or shares memory with, or None."""
+        """Return the Value whose array is passed as an argument, or shares its memory, or None."""
         if not isinstance(value, np.ndarray):
             return None
         for one in reversed(self.values):
@@ -189,7 +193,11 @@ class Kept:
         return None
 
     def changed(self, one, place, value):
-        """Record a value that a statement made, and if in place, also for an argument's source."""
+        """Record the contents of a Value after a statement.
+
+        If the statement changed an argument in place, also record those of the Value that was
+        passed.
+        """
         while one is not None:
             one.done = self.events
             one.places.append(place)
@@ -198,7 +206,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Also record what each array holds now, since a kernel may have written to it."""
+        """Record the contents of each array at the end, since a kernel may have written to it."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))
@@ -217,7 +225,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """Return the correct value, in the same array if a statement has changed it in place."""
+    """Return the array `right`, written into `value` if the statement has changed that in place."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

@@ -1,4 +1,4 @@
-"""Limits of a search, by number of trials, so that every machine finds the same."""
+"""Limits of a search. They count trials, so that the search finds the same on every machine."""
 
 import time
 from contextlib import contextmanager

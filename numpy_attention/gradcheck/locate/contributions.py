@@ -1,4 +1,4 @@
-"""Find the uses of a value that contribute to its gradient, and how often each one does."""
+"""Find which uses of a value contribute to its gradient, and how often each one does."""
 
 import linecache
 
@@ -14,7 +14,11 @@ MOST_PARTS = 16         # uses of a name, or executions of one, that are disting
 
 
 class Contributions:
-    """The places where a value of the forward is read, and the gradient through each of them."""
+    """The places where a value of the forward is read, and the gradient through each of them.
+
+    number, n: the value is the n-th X of this place. array: the value is this parameter or input
+    instead.
+    """
 
     def __init__(self, derivatives, number=None, n=0, array=None):
         self.derivatives = derivatives
@@ -30,7 +34,9 @@ class Contributions:
     def parts(self):
         """Return the parts, their derivatives along random directions, and the directions.
 
-        A part is (use, times): one use at one time or, if there are too many, at all times.
+        A part is (use, executions): a place that reads the value, in one execution or, if there are
+        too many, in all of them. The part (None, ()) is the gradient that flows through none of the
+        others.
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -51,7 +57,7 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """Return the derivatives along the directions through all uses at once."""
+        """Return the derivatives along the directions, through all uses at once."""
         return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
                          for one in directions])
 
@@ -66,11 +72,12 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """Return (parts, how often each is in a value), or None if it is not a sum of them.
+        """Return the parts, and how often a gradient `value` contains each of them.
 
-        Also None for a single number, which is a multiple of any other.
+        Return None if `value` is not a sum of parts, or if it is a single number, which is a
+        multiple of any other.
 
-        later: what was added to the value afterwards; a part that equals one of these counts once.
+        later: what was added to `value` afterwards. A part that equals one of these counts once.
         """
         if not np.ndim(value) or np.shape(value) != self.shape:
             return None
@@ -95,7 +102,8 @@ class Contributions:
 def independent(parts):
     """Return the indices of the parts that contribute something and are not the sum of others.
 
-    A value that is passed to a function is read again by the function.
+    If a value is passed to a function, the function reads it again. The part of the call is then
+    the sum of the parts inside.
     """
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
@@ -111,7 +119,7 @@ def independent(parts):
 
 
 class ReadListener:
-    """Listener that records the reads of one value, except calls that pass it to traced code."""
+    """Listener that records the reads of one value, except as an argument of traced functions."""
 
     def __init__(self, places, number, n, array):
         self.places = places
@@ -146,7 +154,7 @@ class ReadListener:
 
 
 class MovingUse(Moving):
-    """Listener that moves a value only where one place reads it, in some executions."""
+    """Listener that moves a value only where one place reads it, in the executions `times`."""
 
     def __init__(self, number, n, step, use, times, array):
         super().__init__(number, n, step, use)
@@ -170,9 +178,10 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a Kind for each use whose part is missing, doubled, scaled or of the wrong sign.
+    """Return a Kind for each use that a gradient does not contain exactly once.
 
-    later: what was added to the value afterwards. calls: as in Report, for lines of this package.
+    uses: the Contributions to the gradient `value`. later: what was added to it afterwards. calls:
+    as in a Report, for lines of this package.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -201,7 +210,10 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """Return (name, text) for a use that is not counted once, or None; ks: count per execution."""
+    """Return (name, text) of the Kind of a use, or None if it is contained once.
+
+    ks: how often each execution is contained. text: the statement. line: its description.
+    """
     if np.allclose(ks, 1, atol=1e-3):
         return None
     if np.allclose(ks, 0, atol=1e-3):

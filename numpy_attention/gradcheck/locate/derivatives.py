@@ -15,7 +15,10 @@ SEED = 11
 
 
 class Derivatives:
-    """∂L/∂X for any value X of the forward, computed by moving it; L = Σ upstream · output."""
+    """The gradient ∂L/∂X of any value X of the forward, by moving X; L = Σ upstream · output.
+
+    run() returns L. values: {place number: [a copy of each X, or None if it is not of floats]}.
+    """
 
     def __init__(self, run: Callable[[], float], functions):
         self.budget = Budget(MOST_DIFFERENCES)
@@ -40,12 +43,15 @@ class Derivatives:
         return self.budget.is_spent
 
     def times(self, number):
-        """Return the shapes of a place's values, each time; [] if one is not an array of floats."""
+        """Return the shape of each X of a place, or [] if one of them is not an array of floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
     def along(self, number, n, step, use=None):
-        """Return (L(X + step) − L(X − step)) / 2 for a place's n-th X; None: X cannot be moved."""
+        """Return (L(X + step) − L(X − step)) / 2 for the n-th X of a place, or None.
+
+        use: if given, X is moved only where this place reads it. None means that X cannot be moved.
+        """
         self.budget.take()
         with self.rewritten.reporting_to(listener := Moving(number, n, step, use)):
             above = self.run()
@@ -56,7 +62,7 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return ∂L/∂X · δ for some random directions δ, and the directions; None if unknown."""
+        """Return ∂L/∂X · δ for some random directions δ, and the directions, or None if unknown."""
         if (number, n) not in self.known:
             if self.is_late():
                 return None
@@ -76,7 +82,7 @@ class Derivatives:
         return np.array(found) / STEP, directions
 
     def whole(self, number, n):
-        """Return ∂L/∂X, computed element by element."""
+        """Return the array ∂L/∂X for the n-th X of a place, computed element by element."""
         if (number, n) not in self.wholes:
             self.wholes[number, n] = self._whole(number, n)
         return self.wholes[number, n].copy()
@@ -91,7 +97,7 @@ class Derivatives:
         return found
 
     def fits(self, value, number, n):
-        """Return whether an array is ∂L/∂X for the n-th X of a place."""
+        """Return whether an array equals the gradient of the n-th value computed at a place."""
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
             return False
         known = self.directional(number, n)

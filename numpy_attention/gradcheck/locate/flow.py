@@ -1,4 +1,4 @@
-"""The data flow of a backward: which values were made of which, and which are gradients."""
+"""The data flow of a backward: from what each value is computed, and which values are gradients."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient
 
 
 class Flow:
-    """The operands of every value: what the names that a statement reads held at that moment."""
+    """Finds the operands of a Value (`sources`), and what is computed from it (`consumers`)."""
 
     def __init__(self, values):
         self.values = values
@@ -45,9 +45,10 @@ class Flow:
 
 
 def carrying(values, of_forward):
-    """Return {(function, name)} through which gradients flow, and functions that return one.
+    """Return the names that hold gradients, as (function, name), and functions that return one.
 
-    These are names of the form dX, unless the forward has the same name, and what is made of them.
+    A name dX holds a gradient unless the forward has the same name. So does every name that is
+    computed from a gradient.
     """
     found: set = set()
     for value in values:
@@ -63,7 +64,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return the X of a value dX, "return" for a returned value, or "" for any other name."""
+    """Return "X" for a value named dX, "return" for a returned value, or "" for any other name."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

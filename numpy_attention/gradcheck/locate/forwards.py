@@ -12,7 +12,7 @@ FLOATS = float, np.floating
 
 
 class Forward(Rewriter):
-    """Send every expression and name of a forward through `moved` or `used` of the listener."""
+    """Rewriter that sends expressions of a forward to listener.moved and names to listener.used."""
 
     def visit_FunctionDef(self, node):
         node.body = self.block(node.body)
@@ -110,7 +110,7 @@ class Forward(Rewriter):
 
 
 def filled_by(loop):
-    """Return the names whose elements a loop assigns, as targets at their last assignment."""
+    """Return the names whose elements a loop assigns, as nodes at their last assignment."""
     found = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(
@@ -127,9 +127,10 @@ def is_super(node):
 
 
 class Counting:
-    """Listener that copies the values of a run: {place: [a copy, or None if not of floats, …]}.
+    """Listener that keeps copies of all values of a run.
 
-    A float that has a name, or is put into an array, becomes an array without axes.
+    values: {place number: [array or None]}. An entry is None if the value is not of floats. A float
+    that has a name, or is put into an array, becomes an array without axes.
     """
 
     def __init__(self, places):
@@ -147,8 +148,11 @@ class Counting:
 
 
 class Naming:
-    """Listener that records what functions have: names, {function: {name or path: shapes}} of
-    float arrays; masks, the same of boolean arrays; and numbers, {function: names}."""
+    """Listener that records the arrays and numbers of each function.
+
+    names: {function: {name or path: shapes}} of float arrays. masks: the same for boolean arrays.
+    numbers: {function: names}.
+    """
 
     def __init__(self, places):
         self.places = places
@@ -170,7 +174,7 @@ class Naming:
     used = moved
 
     def names_of(self, function):
-        """Return {name: shapes} of a function, with the `self.` paths of its class's methods."""
+        """Return {name: shapes} of a function and, for `self.` paths, of its whole class."""
         found = dict(self.names.get(function, {}))
         for other, names in self.names.items():
             if other.rpartition(".")[0] == function.rpartition(".")[0]:
@@ -181,9 +185,9 @@ class Naming:
 
 
 class Moving:
-    """Listener that adds `step` to the n-th value made at a place, or only where a `use` reads it.
+    """Listener that adds `step` to the n-th value of a place.
 
-    With a use, the value itself does not change.
+    use: if given, the value itself does not change, and only this place reads the moved value.
     """
 
     def __init__(self, number, n, step, use=None):

@@ -1,4 +1,4 @@
-"""Prove a suspect: gradients become correct when the correct value replaces its own."""
+"""Test a suspect: replace its values by correct ones, and see which gradients become correct."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ MOST_TRIED = 8          # places of the forward that one may be meant to be the 
 
 
 class Hypotheses:
-    """Tries the correct values in place of values of a backward.
+    """Replaces values of the backward by correct ones, to find those that make gradients wrong.
 
-    run(instead) → the gradients with these values in place; wrong(gradients) → the names of the
-    wrong ones; instead: {(statement, its execution): value}, the replacements found so far.
+    run(instead) returns the gradients with these replacements. wrong(gradients) returns the names
+    of the wrong ones. instead: {(statement, its execution): value}, the replacements found so far.
     """
 
     def __init__(self, derivatives, run, wrong):
@@ -27,7 +27,7 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """Return a Finding if the correct value of this group makes a gradient correct, or None."""
+        """Return a Finding if correct values of this group make a gradient correct, or None."""
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
         return compared.tried[id(group)]
@@ -61,7 +61,7 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield (place number, times) of the values whose gradients this group may hold."""
+        """Yield (place number, times) of each forward value whose gradients this group may be."""
         m = len(group.values)
         for number in self.meant(group, compared):
             count = len(self.derivatives.times(number))
@@ -74,7 +74,7 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """Return a Finding if a value made of this group's is wrong and has an X, or None."""
+        """Return a Finding for this group if a value computed from it can be corrected, or None."""
         if group.state == "part":
             return None
         for one in compared.wrong_consumers(group):
@@ -89,13 +89,13 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return how often the last statement of the j-th value had been executed before."""
+        """Return which execution of its last statement completed the j-th value, counted from 0."""
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return the places whose gradient a group may hold, the most likely first."""
+        """Return the numbers of places whose gradients a group may be, the most likely first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -116,7 +116,10 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return places with values of these shapes, those closest before its sources first."""
+        """Return the places in `others` whose values have the shapes of a group, the nearest first.
+
+        The distance is counted in lines, back from the first X whose gradient the group reads.
+        """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
                  if one.number is not None]
@@ -131,7 +134,7 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """Return ∂L/∂X for each execution, or None if that takes too long or X cannot be moved."""
+        """Return [∂L/∂X] for the X of a place at these times, or None if it is not available."""
         made = self.derivatives.times(number)
         shapes = [made[n] for n in times]
         if shapes != [np.shape(one.values[-1]) for one in group.values]:
@@ -144,7 +147,7 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding for the wrong one of several statements that build up its value.
+        """Return the Finding with the first wrong statement, if several build up its value.
 
         What each statement adds should be the gradient through some of the uses of X.
         """
@@ -170,7 +173,7 @@ class Hypotheses:
         return finding
 
     def recomputed(self, compared, wrong):
-        """Return a Finding if the backward recomputes a value incorrectly, or None."""
+        """Return a Finding if the backward recomputes a forward value incorrectly, or None."""
         for values in compared.recomputed_values:
             place = values[0].place
             for number, one in enumerate(self.derivatives.places):
@@ -185,7 +188,10 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Return a Finding if the backward is correct with the forward's values, or None."""
+        """Return a Finding if all gradients are correct with forward values, or None.
+
+        values: what the backward recomputed. made: the arrays of the forward, which replace it.
+        """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]
         if any(all(map(same, again, way)) for way in ways):

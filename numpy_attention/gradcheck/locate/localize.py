@@ -1,9 +1,10 @@
 """Find the first wrong line of a backward pass: compare every dX with the central difference of X.
 
-For each name dX that the backward assigns, ∂L/∂X is computed by moving X in the forward, for each
-time that X is made there. A loop of the backward, or a series of calls, goes through these times
-in reverse, or in the forward's order. A value without an X is compared with every expression of
-the forward. The first wrong value that is made of correct ones is a suspect.
+For each name dX that the backward assigns, ∂L/∂X is measured by moving X in the forward, each time
+that X is computed there. A loop of the backward, or a series of calls, goes through these times in
+reverse, or in the forward's order. If the forward has no X of this name, the value is compared with
+every expression of the forward. The first wrong value that is computed from correct ones is a
+suspect.
 """
 
 from dataclasses import dataclass, field
@@ -20,14 +21,14 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 
 @dataclass
 class Group:
-    """The values that one statement of the backward begins, in the order of its executions.
+    """The gradients whose computation starts at one statement of the backward pass.
 
-    state: "right"; "part", the gradient through one use of X and not through all; "wrong";
-    "unknown" if it is the gradient of nothing in the forward; "given" by the caller. number: the
-    Place in the forward whose gradient it is or should be. fits: for each execution, whether it is
-    right; times: which time X was made then. other: (number, fits, times) of another X that fits
-    better than the one of its name; renamed: whether that X is meant. is_named: whether the
-    forward has an X of its name.
+    values: one for each time the statement runs. name: X. state: "right"; "part" for the gradient
+    through one use of X instead of all; "wrong"; "unknown" if no X of the forward has this
+    gradient; "given" by the caller. number: the place in the forward whose gradient it is or should
+    be. fits: for each value, whether it is right. times: for each value, which computation of X it
+    belongs to. other: (number, fits, times) of an X of another name that fits better. renamed:
+    whether that X is meant. is_named: whether the forward has an X of this name.
     """
 
     values: list[Value]
@@ -46,7 +47,7 @@ class Group:
 
     @property
     def places(self):
-        """All statements that make it, each once."""
+        """All statements that compute or change the values, each once."""
         return list(dict.fromkeys(place for value in self.values for place in value.places))
 
     @property
@@ -55,12 +56,12 @@ class Group:
 
     @property
     def first_wrong(self):
-        """The index of the first execution that is not right, or 0."""
+        """The index of the first value that is not right, or 0 if all are."""
         return self.fits.index(False) if False in self.fits else 0
 
 
 class Comparison:
-    """The values of one run of the backward, each compared with what it should be."""
+    """The groups of one run of the backward, compared with central differences of the forward."""
 
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
         self.derivatives = derivatives
@@ -128,7 +129,7 @@ class Comparison:
             group.state, group.number = "wrong", own[0]
 
     def judge_again(self, group):
-        """Accept values of which right values are made: they belong to an X of another name."""
+        """Accept values from which right values are computed; they belong to another X."""
         if group.state not in ("wrong", "unknown") or any(group.fits):
             return
         fits = [any(map(self.is_found_right, self.flow.consumers(value)))
@@ -145,11 +146,11 @@ class Comparison:
                    or path.rpartition(".")[2] in self.carrying for path in place.reads)
 
     def accused(self, group):
-        """Return the statement of a group to report: the first that reads gradients."""
+        """Return the statement of a group that is reported: the first that reads gradients."""
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return places that make the group's X, and other places with as many executions."""
+        """Return the places that compute the group's X, and others that run equally often."""
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):
@@ -168,11 +169,11 @@ class Comparison:
         return own, others + expressions + uses
 
     def fits(self, group, number):
-        """Return, for each execution, whether its value is the gradient of X, and the times of X.
+        """Return which values of a group equal ∂L/∂X, and the time of X to which each belongs.
 
-        A loop of the backward goes through the times of X in reverse, or in the forward's order.
-        If X was made more often, the consecutive times that fit best are returned. Single numbers
-        may be made in nested loops.
+        number: the place of X. A loop of the backward goes through the times of X in reverse, or in
+        the forward's order. If X is computed more often, the consecutive times that fit best are
+        returned. Single numbers may be computed in nested loops.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -189,9 +190,10 @@ class Comparison:
         return best, at
 
     def suspects(self):
-        """Return groups that may be the first mistake, in the order they go wrong, and parts.
+        """Return two lists of groups that may contain the first mistake: suspects and parts.
 
-        A suspect is not right, is made of right gradients, and nothing right is made of it.
+        A suspect is not right, is computed from right gradients, and nothing right is computed from
+        it. Suspects are in the order in which they go wrong.
 
         A part is the gradient through some of the uses of its X.
         """
@@ -210,14 +212,14 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether a group has right values, and each wrong one is made of wrong values."""
+        """Return whether some values of a group are right, and the others have wrong operands."""
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
             for fit, value in zip(group.fits, group.values))
 
     def innocent_lines(self):
-        """Return {(file, line)} of the lines that only make values of innocent groups."""
+        """Return {(file, line)} of the lines that compute only values of innocent groups."""
         found, others = set(), set(self.unjudged)
         for group in self.groups:
             if self.is_innocent(group):
@@ -230,7 +232,7 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Return the statements up to which an innocent group's values were right, and the rest."""
+        """Split the statements of an innocent group: those up to the last right value, the rest."""
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
             ends = [self.derivatives.fits(one, group.number, n) for one in value.values]
@@ -240,9 +242,10 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return the times at which the X of a group's executions was made, or None if unknown.
+        """Return which computation of X each value of a group belongs to, or None if unknown.
 
-        The loop of a wrong gradient goes in the same order as a loop whose gradient is right.
+        If no value is right, the order is that of a loop in the same function whose gradient is
+        right.
         """
         m, count = len(group.values), len(self.derivatives.times(group.number))
         if any(group.fits) or m == count == 1:
@@ -275,18 +278,21 @@ class Comparison:
         return group.fits[j] and group.state in ("right", "wrong") and not group.renamed
 
     def source_groups(self, group):
-        """Return the groups of which the first wrong value of this one was made."""
+        """Return the groups from which the first wrong value of this group was computed."""
         values = self.flow.sources(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values]
 
     def wrong_consumers(self, group):
-        """Return the groups of wrong values that were made of this one's first wrong value."""
+        """Return the groups with wrong values computed from the first wrong value of this one."""
         values = self.flow.consumers(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values if not self.is_right(value)]
 
 
 def rows(count, m):
-    """Yield the ways in which m executions may go through consecutive times of X, of `count`."""
+    """Yield lists of m consecutive times of an X that is computed `count` times.
+
+    Each is a way in which m executions may go through them. Those in reverse come first.
+    """
     for last in range(count, m - 1, -1):
         yield list(range(last - 1, last - m - 1, -1))
     if m > 1:
@@ -295,9 +301,10 @@ def rows(count, m):
 
 
 def nested(count, m):
-    """Yield the ways in which m executions of two nested loops may go through the times of X.
+    """Yield lists of m times of an X, in the possible orders of two nested loops.
 
-    If X was made more often, in a third loop inside, the last time of each such loop counts.
+    If X is computed more often, `count` times in a third loop inside, the last time of each such
+    loop counts.
     """
     if count % m:
         return

@@ -9,8 +9,8 @@ def parameter_finding(name, events, wrong, wrong_elements):
     """Return the Finding for a parameter whose gradient is wrong though its operands are correct.
 
     events: [(statement, the gradient after it)]. If the gradient was right at some time, the next
-    statement is to blame. wrong(gradients) → the names of the wrong ones; wrong_elements(array) →
-    where it is wrong.
+    statement is reported. wrong(gradients) returns the names of the wrong ones.
+    wrong_elements(array) returns which elements are wrong.
     """
     was_right = [i for i, (_, value) in enumerate(events)
                  if name not in wrong({name: value})]
@@ -24,7 +24,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """Return how well the elements that a statement changes match the wrong ones, up to 1."""
+    """Return how well the elements that a statement changes match the wrong ones, from 0 to 1."""
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)
     for one, value in events:

@@ -1,8 +1,8 @@
-"""Repeat the check with less: one output, a full mask, or one place along an axis.
+"""Repeat the check with less: one output, a full mask, or one position along an axis.
 
 A smaller check that passes narrows the search. If it passes with one step, the mistake is in what
-is passed from step to step, or in a sum over steps; with a full mask, it is in the mask; with one
-output, it is in the other outputs.
+is passed from step to step, or in a sum over steps. If it passes with a full mask, the mistake is
+in the mask. If it passes with one output, the mistake is in the other outputs.
 """
 
 import contextlib
@@ -25,7 +25,8 @@ MOST_AXES = 4
 def reruns(check, wrong):
     """Return a line for each smaller check whose gradients are all correct.
 
-    wrong: the names of the wrong gradients; if all are 0 in the smaller check, it proves nothing.
+    wrong: the names of the wrong gradients. A smaller check in which all of these are 0 proves
+    nothing and has no line.
     """
     with quiet():
         return [*rerun_outputs(check, wrong), *rerun_masks(check, wrong), *rerun_axes(check, wrong)]
@@ -63,7 +64,7 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Yield a line if cutting all arrays to one place along an axis makes all gradients correct."""
+    """Yield a line if cutting an axis of all arrays to one position makes all gradients correct."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -78,7 +79,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the sizes above 1 of inputs that are not in parameters, nor twice in one array."""
+    """Return the sizes above 1 that occur in inputs, not in parameters, and once per array."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -87,7 +88,7 @@ def sizes(check, arrays):
 
 
 def cut(value, size):
-    """Return a tree whose arrays are cut to the first place along the axes of this size."""
+    """Return a tree whose arrays are cut to the first position along the axes of this size."""
     if isinstance(value, (list, tuple)):
         return type(value)(cut(one, size) for one in value)
     if isinstance(value, np.ndarray):
@@ -96,8 +97,9 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether the forward makes weights that are all 1, by a softmax over one place, through
-    which no gradient flows, right or wrong.
+    """Return whether the forward makes weights that are all 1, by a softmax over one position.
+
+    No gradient flows through such weights, right or wrong.
     """
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).all()
@@ -123,7 +125,7 @@ def cut_around(check, size):
 def is_right(check, wrong=()):
     """Return whether all gradients of a Check agree with differences along random directions.
 
-    wrong: names of gradients, at least one of which must not be 0; (): no such condition.
+    wrong: names of gradients. If there are any, at least one of them must not be 0.
     """
     rng = np.random.default_rng(SEED)
     try:

@@ -1,6 +1,6 @@
-"""Rewrite functions through their syntax trees, so that a listener gets every value they make.
+"""Rewrite functions through their syntax trees, so that a listener gets every value they compute.
 
-A rewritten function computes what it did before: each value goes through a method of the listener,
+A rewritten function computes what it did before. Each value goes through a method of the listener,
 which returns the value or a replacement. Only `__code__` is exchanged, so methods, closures and
 other references to the function stay valid.
 """
@@ -39,11 +39,11 @@ class Declined(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """A place in the code where a value is made or used.
+    """A place in the code where a value is computed or read.
 
-    kind: "argument", "assign", "update" (in place), "term" (added by +=), "return", and in a
-    forward also "use" (a name is read) and "expression". name: such as "dx" or "grads.W". reads:
-    the names that the statement reads.
+    kind: "argument", "assign", "update" (in place), "term" (added by +=) or "return". In a forward
+    also "use" (a name is read) and "expression". name: such as "dx" or "grads.W". reads: the names
+    that the statement reads.
     """
 
     function: str       # "PlainAttention.step"
@@ -68,7 +68,7 @@ def called_functions(work):
     """Return the Python functions that work() calls, by first call, and the result of work().
 
     Functions of NumPy, of the standard library and of gradient checks, and those without a name,
-    are omitted. A function that is defined inside another may occur several times, with the same
+    are left out. A function that is defined inside another may occur several times, with the same
     code.
     """
     codes = {}
@@ -132,8 +132,8 @@ def users_class(target):
 def tree_of(function):
     """Return the FunctionDef of a function, with the line numbers of its file.
 
-    Raises Declined if there is no source, or it does not match the function, because the file has
-    changed since or another text has its name.
+    Raises Declined if there is no source, or if it does not match the function. The file may have
+    changed since, or another text may have its name.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -341,7 +341,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """Return the last Place of a traceback in user code, or None."""
+    """Return the last Place of an exception's traceback that is in user code, or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:

@@ -25,8 +25,9 @@ MOST_ELEMENTS = 300      # of a value whose derivative is computed for the repor
 class Search:
     """The search for the wrong lines of a failed check, which has loss() and gradients().
 
-    wrong(gradients) → the names of the wrong ones; wrong_elements(name, array) → where it is wrong.
-    unbalanced: [Broken] of gradients of scores that do not sum to 0, set by `findings`.
+    wrong(gradients) returns the names of the wrong ones. wrong_elements(name, array) returns which
+    elements are wrong. unbalanced: [Broken] of gradients of scores that do not sum to 0, set by
+    `findings`.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -53,14 +54,14 @@ class Search:
             return {}
 
     def kept(self, instead):
-        """Return the gradients with the values `instead`, and the values of the backward."""
+        """Run the backward with the replacements `instead`; return the gradients and all Values."""
         kept = Kept(self.rewritten.places, instead)
         with self.rewritten.reporting_to(kept):
             gradients = self.gradients()
         return gradients, kept.end()
 
     def compared(self):
-        """Return the gradients, and the Comparison of the values of the backward."""
+        """Return the gradients, and a Comparison of the Values of the backward."""
         gradients, values = self.kept(self.hypotheses.instead)
         return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
@@ -93,7 +94,8 @@ class Search:
     def proven(self, compared, wrong):
         """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
-        Changes in place are tried first, and the forward before the backward if it breaks a law.
+        Edits that undo a change in place are tried first. If the forward breaks a law, it is edited
+        before the backward.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -118,7 +120,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """Return the Finding of an edit; for a group, with the correct value."""
+        """Return the Finding of an edit; for a group, add the correct value."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -132,7 +134,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with the edit of a statement that corrects its gradients, if any."""
+        """Return the Finding, with an edit that makes its gradients correct if there is one."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -142,7 +144,7 @@ class Search:
         return finding
 
     def overwritten(self, wrong):
-        """Return the Finding of a forward value whose copy makes all gradients correct, or None."""
+        """Return the Finding of a forward value that is changed before its last use, or None."""
         places = self.derivatives.places
         for number, place in enumerate(places):
             if place.kind not in ("assign", "argument"):
@@ -157,7 +159,11 @@ class Search:
         return None
 
     def first(self, compared, wrong, acquitted):
-        """Return the first Finding, or None; its correct value is used from then on."""
+        """Return the Finding that corrects most gradients, or None.
+
+        Its correct values are used from then on. acquitted: the statements and parameters of
+        earlier Findings.
+        """
         best = None
         for group in compared.in_order():
             if self.derivatives.is_late():
@@ -181,7 +187,7 @@ class Search:
         return None
 
     def parameter_finding(self, name, compared):
-        """Return the Finding of a gradient that nothing else explains, or None."""
+        """Return the Finding of a parameter's gradient that no other Finding explains, or None."""
         events = [event for value in compared.parameter_gradients.get(name, ())
                   for event in zip(value.places, value.values)]
         if events:
@@ -196,14 +202,14 @@ class Search:
 
 
 class ForwardEditSearch:
-    """The search for an edit of a forward for which the backward is correct; each is tried once."""
+    """The search for an edit of the forward that makes the backward correct. Each is tried once."""
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
         self.repairs = ForwardRepairs(check, functions, laws, accused)
         self.wrong = wrong
 
     def first(self, *kinds):
-        """Return the Finding of an edit, of some kinds or of all, or None."""
+        """Return the Finding of an edit of these kinds, by default of any kind, or None."""
         # if no gradient is wrong, an edit can only repair laws
         edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
@@ -213,7 +219,7 @@ class ForwardEditSearch:
 def find_broken_law(check, laws, place):
     """Return the Finding of an edit with which laws hold and gradients are correct, or None.
 
-    place: a known suspect, which is tried first; the edit must then concern a mask or a step.
+    place: a known suspect, which is tried first. The edit must then concern a mask or a step.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -222,7 +228,7 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit with which a forward runs with correct gradients, or None."""
+    """Return the Finding of an edit with which the forward runs correctly, or None."""
     def run():
         try:
             check.forward(*check.inputs)

@@ -13,7 +13,7 @@ from numpy_attention.gradcheck.locate.watching import arrays_within
 
 @dataclass
 class Smallest:
-    """The shapes of the inputs, {name: shape}, and a wrong gradient with the correct one."""
+    """A wrong gradient and the correct one, for the smallest inputs with which a check fails."""
 
     shapes: dict
     name: str
@@ -30,8 +30,8 @@ class Smallest:
 def smallest(check, wrong):
     """Return the Smallest of the first gradient that is still wrong, or None if nothing can be cut.
 
-    Cuts one axis after the other to its first place in all arrays, as long as the check still
-    fails.
+    All arrays are cut to the first position along one axis after another, as long as the check
+    still fails.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False

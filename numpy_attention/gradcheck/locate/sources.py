@@ -23,8 +23,8 @@ def fingerprint(code: CodeType) -> tuple:
 def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
     """Return {(name, first line): codes} of a file, or {} if it is not Python.
 
-    Each is compiled twice: a notebook compiles its statements one by one, and np.tanh(a) compiles
-    differently without `import numpy`.
+    Each function is compiled twice: a notebook compiles its statements one by one, and np.tanh(a)
+    compiles differently without `import numpy`.
     """
     try:
         statements = ast.parse(text).body

@@ -47,7 +47,7 @@ def parts_of(value):
 
 
 class Watch:
-    """References to named arrays, with a copy of their values."""
+    """Named arrays and copies of their values, to find out which arrays have changed."""
 
     def __init__(self, arrays):
         self.arrays = dict(arrays)
@@ -77,8 +77,8 @@ class Watch:
 def lines_of(work, happened):
     """Run work() and call happened(frame, line) after every line of a user's code.
 
-    happened returns names of what has happened so far. Returns {name: Place of the line after
-    which it was first among them}.
+    happened returns the names of all events so far. The result is {name: Place of the line after
+    which happened first returned this name}.
     """
     tracer = Tracer(happened)
     traced(work, tracer.called)

@@ -4,8 +4,8 @@
     dx = de @ W             0.31 * 0.52 + 0.2 * -1.3 + … (7 products); einsum likewise
     db = da.sum(axis=0)     0.31 + 0.2 + … (6 terms)
 
-This works for one operation in a one-line statement whose operands can be computed twice: without
-calls, except those of NumPy.
+The statement must fit on one line and consist of one operation. Its operands are computed a second
+time, so they must not contain calls, except those of NumPy.
 """
 
 import ast
@@ -24,7 +24,7 @@ MOST_TERMS = 2          # that are written out
 
 
 def arithmetic(check, finding):
-    """Return how the element of a Finding that is furthest off was computed, "" if unknown."""
+    """Describe how the element with the largest error was computed. Return "" if unknown."""
     group = finding.group
     if group is None or finding.right is None or np.shape(finding.found) != finding.right.shape:
         return ""
@@ -46,7 +46,7 @@ def arithmetic(check, finding):
 
 
 def furthest(found, right):
-    """Return the index of the element that is furthest off."""
+    """Return the index of the element with the largest error."""
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
     return tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
 
@@ -61,7 +61,7 @@ def format_terms(pairs, between):
 
 
 def assigned_expression(place):
-    """Return the expression that a one-line statement assigns, or None for any other one."""
+    """Return the expression that a one-line statement assigns, or None if it is not supported."""
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
     except (SyntaxError, IndexError):
@@ -77,7 +77,9 @@ def assigned_expression(place):
 class Taken:
     """Traces a run up to one execution of a line, and evaluates a function there.
 
-    found: the function's result, or None if the line was not executed that often.
+    before: the number of executions to skip. take: take(evaluate) is called at the line, where
+    evaluate(node) returns the value of an expression. found: the result of `take`, or None if the
+    line was not executed that often.
     """
 
     def __init__(self, place, before, take):
@@ -102,7 +104,11 @@ class Taken:
 
 
 def terms_of(node, at, shape, evaluate):
-    """Return the terms of an element, [(number, number or None)], and the sign between the two."""
+    """Return the terms from which one element was computed, and the sign within a term.
+
+    A term is a pair of numbers or, in a sum, (number, None). at: the index of the element. shape:
+    that of the whole array. evaluate: as for `Taken`. Raises if the expression is not supported.
+    """
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         both = (np.broadcast_to(evaluate(part), shape)[at] for part in (node.left, node.right))
         return [tuple(both)], SIGNS[type(node.op)]

@@ -1,4 +1,4 @@
-"""The letters of axes in user code, from comments, q = s @ W  # (B, A), or forward's docstring."""
+"""Find the letters of axes in user code: in comments such as # (B, A), or in a docstring."""
 
 import inspect
 import linecache
@@ -28,8 +28,10 @@ def split(found):
 
 
 def lettered(shape, expected, letters):
-    """Return a shape as text with the letters of the shape `expected`, "(7, 2) or (A, B)"; or
-    without letters if they are unknown."""
+    """Return a shape as text with the letters of its axes, such as "(7, 2) or (A, B)".
+
+    letters: those of the shape `expected`. The text has none if they are unknown or ambiguous.
+    """
     known = dict(zip(expected, letters))
     if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):
         return str(shape)               # no letters, or two of one size

@@ -15,16 +15,17 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 
 @dataclass
 class Finding:
-    """A line that computes a wrong value from correct operands.
+    """A statement that computes a wrong value from correct operands.
 
-    place: the statement; others: statements that contribute to the same value. of: the Place in
-    the forward whose gradient it computes, or None for the gradient of a parameter. found, right:
-    the value of a wrong execution, and the correct one. fits: which executions are correct.
-    follows: the gradients that become correct with it. edit: the edit of the statement that makes
-    them so. compared: the statement of a later value that was compared instead, if the forward has
-    no X for this one. copied: the place in the forward whose value must be copied. recomputed: the
-    place in the forward whose value must be used. is_forward: the statement is in the forward.
-    arithmetic: how the element of `found` that is furthest off was computed, or "".
+    place: the statement. name: that of the value. others: statements that contribute to the same
+    value. of, number: the Place in the forward whose gradient the value should be, and its number,
+    or None for the gradient of a parameter. found, right: the first wrong value, and the correct
+    one. group: the Group of the values. fits, times: as in a Group. instead: the replacements with
+    which the gradients in `follows` are correct. edit: the edit of the statement that makes them
+    so. compared: the statement of a later value that was compared instead, if the forward has no X
+    for this one. copied: the place in the forward whose value must be copied. recomputed: the place
+    in the forward whose value must be used. is_forward: the statement is in the forward.
+    arithmetic: how the element with the largest error was computed, or "".
     """
 
     place: Place
@@ -48,7 +49,7 @@ class Finding:
 
     @property
     def earlier(self):
-        """Earlier values of the wrong execution, the last first; sums may be incomplete there."""
+        """Earlier contents of the first wrong value, the last first. Sums may be incomplete."""
         return () if self.group is None else self.group.values[self.first_wrong].values[-2::-1]
 
     @property
@@ -57,12 +58,12 @@ class Finding:
 
     @property
     def time(self):
-        """The number of the execution of X in the forward."""
+        """The computation of X to which the first wrong value belongs, counted from 0."""
         return self.times[self.first_wrong]
 
     @property
     def is_recurrent(self):
-        """Whether only the last step is correct, with which the backward begins."""
+        """Whether only the last time step is correct, with which the backward begins."""
         back = len(self.times) > 1 and self.times[0] > self.times[-1]
         return back and self.fits[0] and not any(self.fits[1:])
 
@@ -75,8 +76,8 @@ class Finding:
 def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
     """Return the likely Kinds of mistake of a Finding, the most likely first.
 
-    flags: masks that it may follow; variables, numeric: {name: array}, {name: ∂L/∂array}; calls:
-    those of a Report.
+    flags: boolean arrays that may be masks. variables, numeric: {name: array} and {name: gradient
+    by central differences} of parameters and inputs. calls: as in a Report.
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
@@ -113,7 +114,11 @@ def edit_kind(edit):
 
 
 def gradient_kinds(found, right, earlier, uses, values, flags, calls):
-    """Return the Kinds of a wrong gradient; earlier: its previous values, the last first."""
+    """Return the likely Kinds of mistake of a wrong gradient.
+
+    found, right: the wrong array and the correct one. earlier: previous contents of the wrong one,
+    the last first. uses: its Contributions. values: {name: array} of the forward.
+    """
     kinds = array_kinds(found, right, flags)
     if kinds and kinds[0].name in ("shape", "unwritten"):
         return kinds
@@ -125,7 +130,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls):
 
 
 def at_the_same_time(derivatives, finding):
-    """Return {name: its value in the forward at the time of the X of a Finding}."""
+    """Return {name: array} of the forward for the step that a Finding belongs to."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

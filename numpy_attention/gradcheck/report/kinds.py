@@ -62,7 +62,10 @@ class Kind:
 
 
 def array_kinds(found, right, flags=()):
-    """Return how a wrong array differs from the right one, as Kinds; flags: possible masks."""
+    """Return the Kinds of difference between a wrong array and the right one.
+
+    flags: boolean arrays that may be masks.
+    """
     if np.shape(found) != right.shape:
         note = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
         return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{note}")]
@@ -98,7 +101,7 @@ def array_kinds(found, right, flags=()):
 
 
 def by_rows(found, right, size):
-    """Return whether each entry along axis 0 is the right one times a positive factor."""
+    """Return whether each row along axis 0 is the right one times a positive factor."""
     found, right = (one.reshape(len(one), -1) for one in (found, right))
     ratios = (found * right).sum(1) / np.maximum((right**2).sum(1), 1e-300)
     fits = np.abs(found - ratios[:, None] * right).max(initial=0) <= CLOSE * size
@@ -162,7 +165,10 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """Return [Kind] if found = right · g(z) / f(z) for a forward value z; values: {name: array}."""
+    """Return [Kind] if a local derivative is wrong: found = right · g(z) / f(z).
+
+    values: {name: z}, the values of the forward among which z is searched.
+    """
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
     with np.errstate(all="ignore"):

@@ -37,12 +37,14 @@ SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as wel
 class Report:
     """The gradients of a check by name, their largest relative errors, and the findings.
 
-    stops: the exception that ended the backward pass. laws: the laws that were broken, which
-    differences cannot test. declined: {function: why it could not be traced}. reruns: smaller
-    checks that pass. kinks: {name: {index: Kink}} of the elements that were not checked.
-    letters: {input: letters of its axes}. users_class: the name of the user's class, if any.
-    calls: {(file, line) of this package: the Place in the user's code that calls it}.
-    smallest: a wrong gradient for the smallest input that still fails.
+    analytic, numeric: {name: gradient} of the backward and by central differences. noise: the
+    rounding error of a difference. kinds: the Kinds of each finding. stops: the message of the
+    exception that ended a pass. laws: the broken laws, which differences cannot test. declined:
+    {function: why it could not be traced}. reruns: lines on smaller checks that pass. kinks: {name:
+    {index: Kink}} of the elements that were not checked. letters: {input: letters of its axes}.
+    users_class: the name of the user's class, if any. calls: {(file, line) of this package: the
+    Place in the user's code that calls it}. smallest: a wrong gradient for the smallest input that
+    still fails.
     """
 
     title: str
@@ -64,7 +66,7 @@ class Report:
     calls: dict[tuple, Place | None] = field(default_factory=dict)
 
     def add(self, name, analytic, numeric):
-        """Compare one gradient, or None, with its central differences."""
+        """Compare the gradient `analytic`, or None, with `numeric`, and add both to the report."""
         self.analytic[name] = analytic
         self.numeric[name] = numeric
         self.errors[name] = np.inf
@@ -77,7 +79,7 @@ class Report:
         return relative_errors(self.analytic[name], self.numeric[name], smallest)
 
     def is_wrong(self, name):
-        """Return, for each element of a gradient, whether it is wrong."""
+        """Return an array of booleans: which elements of a gradient are wrong."""
         return ~(self.element_errors(name) < self.tolerance)
 
     @property
@@ -129,7 +131,7 @@ class Report:
 
     @property
     def full(self):
-        """The text with the corrections and every element of the wrong gradients."""
+        """The report as text, with the corrections and every element of the wrong gradients."""
         lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
@@ -176,7 +178,7 @@ def explain(report, check):
 
 
 def explain_forward(report, check):
-    """Add the line of a broken law of the forward, if an edit of a line fixes it."""
+    """Add the line of a forward that breaks a law, if an edit of this line fixes it."""
     unwritten = any(one.kind == "unwritten" for one in report.laws)
     if report.laws and not report.wrong and not unwritten:
         laws = [law for law in FORWARD_LAWS if judged(law, check)]
@@ -191,8 +193,10 @@ def explain_forward(report, check):
 
 
 def stop_error(text, check):
-    """Return the GradientError of a forward that raises or whose outputs are not finite, with the
-    line that an edit fixes, if there is one."""
+    """Return the GradientError of a forward that raises or whose outputs are not finite.
+
+    text: the message. If an edit of one line fixes the forward, the report names this line.
+    """
     report = Report(check.title, stops=text)
     finding = find_stop(check)
     if finding is not None:
@@ -216,8 +220,9 @@ def short(report):
 def lines_of(report, brevity=0):
     """Yield the lines of a failure.
 
-    brevity 1: one kind of mistake per finding, and one line for each finding after the second;
-    2: also without re-runs and what follows the findings; 3: one line for the second, too.
+    brevity: 0 for all lines. 1 leaves only one kind of mistake per finding, and one line for each
+    finding after the second. 2 also leaves out the re-runs and what follows the findings. 3 also
+    leaves only one line for the second finding.
     """
     wrong = report.wrong
     if report.stops:
@@ -303,7 +308,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
 
 
 def subject_of(finding):
-    """Return the name of the value that was compared: the statement's, or one made of it."""
+    """Return the name of the value that was compared: the statement's own, or a later one."""
     if finding.compared is None:
         return finding.name
     made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
@@ -321,20 +326,20 @@ def shapes_of(finding):
 
 
 def is_unexplained(finding, kinds):
-    """Return whether a Finding has the first wrong value but not the line that makes it wrong."""
+    """Return whether a Finding has the first wrong value, but not the reason why it is wrong."""
     explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_KINDS])
     return not finding.is_proven and not explained
 
 
 def element_of(found, right):
-    """Describe the element that is furthest off."""
+    """Describe the element with the largest error."""
     at = furthest(found, right)
     where = f"element {list(at)} of {found.shape}: " if at else ""
     return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
 
 
 def array_lines(report, name):
-    """Yield the lines on a wrong gradient whose wrong line is unknown."""
+    """Yield lines that describe a wrong gradient whose wrong line is unknown."""
     found, right = report.analytic[name], report.numeric[name]
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:

@@ -1,6 +1,6 @@
 """All exercises, in the order of the lessons; every file in this folder defines one or several.
 
-A file is found by itself; nothing else has to name it. `add` takes up one from another folder.
+A new file in this folder is found automatically. `add` adds the exercises of a file elsewhere.
 """
 
 import importlib
@@ -19,7 +19,8 @@ ADDED: list[Path] = []
 def add(path: str | Path) -> list[Exercise]:
     """Run a Python file and add the exercises that it defines; return them.
 
-    OSError, ValueError: it cannot be read, raises, defines none, or one whose name is taken.
+    Raises OSError if it cannot be read. Raises ValueError if its code raises, if it defines no
+    exercise, or if a name is taken.
     """
     code = read(path)
     found = exercises_of(code.module)
@@ -31,7 +32,7 @@ def add(path: str | Path) -> list[Exercise]:
 
 
 def register(*exercises: Exercise) -> None:
-    """Add exercises, each at its position in its lesson. ValueError: a name is taken."""
+    """Add exercises, each at its position in its lesson. Raises ValueError if a name is taken."""
     for one in exercises:
         if EXERCISES.setdefault(one.name, one) is not one:
             raise ValueError(f"there is already an exercise named {one.name}: choose another name")

@@ -48,9 +48,9 @@ def cases(rng, its):
 
 
 def numbered(found):
-    """Hypotheses as numbers: of each its words as one number, and its log p; 0 where none is.
+    """Return hypotheses as rows (words as one number, log p), with rows of 0 at the end.
 
-    TypeError: they are none.
+    Raises TypeError if `found` is not a list of hypotheses.
     """
     try:
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))

@@ -22,16 +22,16 @@ def cases(rng, its):
 
 
 def four_roles(reader, h):
-    """The columns of h that each role reads, of which query and key have the same."""
+    """Return the columns of h that each role reads. Query and key read the same columns."""
     n = len(reader.w)
     key, value, predict = np.split(h, [n, 2 * n], axis=1)
     return key, key, value, predict
 
 
 def four_states(reader, softmax):
-    """The forward of a reader that gets the states of each role separately.
+    """Return the forward of a reader that gets the states of each role separately.
 
-    So each role has its own gradient; in h the gradients are added.
+    Each role then has its own gradient. For h, these gradients are added.
     """
     def forward(query, key, value, predict):
         back = np.subtract.outer(range(len(key)), range(len(key)))

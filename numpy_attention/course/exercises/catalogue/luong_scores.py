@@ -6,7 +6,7 @@ LESSON = "07_luong_attention"
 
 
 def score_cases(name, *shapes):
-    """Cases of a pair of functions, for one query h and annotations M."""
+    """Return a function cases(rng, its) for a pair of passes, one query h and annotations M."""
     def cases(rng, its):
         forward, backward = getattr(its, name), getattr(its, f"{name}_backward")
         for H, S in ((3, 6), (3, 2)):

@@ -1,4 +1,4 @@
-"""Mutations: the mistakes that a derivation by hand is prone to, each made in one place.
+"""Mutations: mistakes that are common in a derivation by hand, each made in one place.
 
     for mutation in mutations(text, "backward"): mutation.text, mutation.description
 """
@@ -14,7 +14,7 @@ from numpy_attention.gradcheck import children
 def mutations(text: str, name: str) -> Iterator[Mutation]:
     """Yield every mutation of the function of this name in a text, each program once.
 
-    Those that are not valid Python are left out; those that raise when they run are not.
+    A mutation may raise an exception when it runs.
     """
     tree = ast.parse(text)
     slots = {child: slot for node in ast.walk(tree) for slot, child in children(node)}
@@ -30,7 +30,7 @@ def mutations(text: str, name: str) -> Iterator[Mutation]:
 
 
 def spliced(text: str, function: ast.FunctionDef, changed: str) -> str:
-    """Replace a function in a text by another version of it."""
+    """Return the text with the function replaced by the code `changed`."""
     lines = text.splitlines()
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
     indent = " " * function.col_offset

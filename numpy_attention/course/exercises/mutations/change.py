@@ -12,9 +12,10 @@ COMPUTATION = "the computation of"
 
 @dataclass(frozen=True)
 class Mutation:
-    """text: of the whole file, with the mistake; what: the mistake; where: its place, or "".
+    """A function with a mistake in one place.
 
-    Names of the function are in backticks: a user's own may have others.
+    text: the whole file with the mistake. what: the mistake. where: its place, or "". Names of the
+    function are in backticks, because the user's code may have other names.
     """
 
     text: str
@@ -36,7 +37,7 @@ class Change(NamedTuple):
 
 
 def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
-    """Return the Change of an expression into another."""
+    """Return the Change that replaces an expression by the code `text`."""
     return Change(node, what, where, parsed(text))
 
 

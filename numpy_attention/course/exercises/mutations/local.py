@@ -1,4 +1,4 @@
-"""Local mutations: one expression replaced by one like it, or one statement."""
+"""Local mutations: one expression or one statement is replaced by a similar one."""
 
 import ast
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ REVERSED: dict[type, type] = {
 
 
 def changes(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield every local change of the node of a Function."""
+    """Yield every local Change of a function."""
     known = Known(function)
     for statement in statements(function):
         where = place_of(statement)
@@ -69,8 +69,8 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 class Known:
     """The names that are known in a function.
 
-    arrays: its local names, except those that it calls; parts: what it reads of `self`, of a cache
-    and such, "self.W"; complements: every x of a 1 - x.
+    arrays: its local names, and its arguments except those that it calls. parts: the attributes
+    that it reads, such as "self.W". complements: every x of a 1 - x.
     """
 
     def __init__(self, function: ast.FunctionDef):
@@ -90,7 +90,7 @@ class Known:
 
 
 def is_part(node: ast.AST) -> bool:
-    """Whether a node is an attribute of a name, such as self.W or cache.h."""
+    """Return whether a node is an attribute of a name, such as self.W or cache.h."""
     return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
             and isinstance(node.ctx, ast.Load) and node.value.id != "np"
             and node.attr not in ("T", "shape", "size", "ndim"))
@@ -121,7 +121,7 @@ def assigned(node: ast.AugAssign) -> ast.stmt:
 
 
 def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
-    """Return a statement whose value is replaced by a pattern."""
+    """Return a copy of a statement with its value inserted into a pattern, such as "2 * ({})"."""
     value = getattr(node, "value")
     return changed(node, value=parsed(pattern.format(ast.unparse(value))))
 
@@ -130,8 +130,9 @@ def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
 
 
 def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """Yield (description, expression, replacement) for each expression in a statement, or in the
-    range of a loop.
+    """Yield (description, expression, replacement) for each expression in a statement.
+
+    In a loop, only the expressions of its range are replaced.
     """
     inside = list(ast.walk(statement.iter if isinstance(statement, ast.For) else statement))
     orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]

@@ -14,7 +14,7 @@ from numpy_attention.gradcheck import changed, exchanged, opposite_sign
 
 
 def changes(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield every structural change of the node of a Function."""
+    """Yield every structural Change of a function."""
     yield from of_scale(function)
     yield from of_conditions(function)
     yield from of_order(function)
