@@ -32,7 +32,7 @@ class ScaledDotProductAttention(Module):
     scaled: bool = True
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions; `analysis.ablation` replaces this."""
+        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):
@@ -46,9 +46,9 @@ class ScaledDotProductAttention(Module):
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grads=None):
-        """Propagate doutput (B, …, T, d_v) → dq, dk, dv.
+        """Backpropagate doutput (B, …, T, d_v) → dq, dk, dv.
 
-        dweights: None, or an array that broadcasts to (B, …, T, S).
+        dweights: the gradient of the weights, which must broadcast to (B, …, T, S), or None.
         """
         q, k, v, weights = cache
         # output = α V
