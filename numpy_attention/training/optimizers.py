@@ -1,12 +1,12 @@
 """Optimizers, which update the flat vector of parameters elementwise from its gradient.
 
-    slots = optimizer.slots             names of the vectors that it keeps, of the weights' size
+    slots = optimizer.slots             names of the vectors it keeps, each as long as the weights
     optimizer.update(weights, gradient, vectors, step, rate, factor)
 
 The gradient is multiplied by `factor` (clipping) and then set to 0. step counts from 1. rate is the
-factor of the learning rate that the schedule returns. In the equations below, η = learning_rate ·
-rate is the size of the step, and g = factor · gradient. The kernels compare the shapes and dtypes
-of all vectors.
+factor of the learning rate that the schedule returns. In the equations below, the size of the step
+is η = learning_rate · rate, and g = factor · gradient. The kernels compare the shapes and dtypes of
+all vectors.
 """
 
 import math

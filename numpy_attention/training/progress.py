@@ -1,4 +1,4 @@
-"""Output of a training: a progress bar during an epoch, and a line at its end."""
+"""Training output: a progress bar during an epoch, and a line at its end."""
 
 from typing import Any
 

@@ -49,9 +49,9 @@ class LinearDecay:
 
 @dataclass(frozen=True)
 class Warmup:
-    """Linear warm-up over w = `steps` steps, then decay with 1 / √step: min(t / w, √(w / t)).
+    """Linear warm-up over w steps, then decay with 1 / √step: min(t / w, √(w / t)).
 
-    This is Vaswani et al. 2017, equation 3, if the learning rate is (D w)^−0.5.
+    w is `steps`. This is Vaswani et al. 2017, equation 3, if the learning rate is (D w)^−0.5.
     """
 
     steps: int

@@ -44,7 +44,7 @@ class Values:
         return isinstance(value, kinds) and self.holds(value)
 
     def read(self, text: str) -> Any:
-        """Return a text as a value. Raises ValueError if it is not one of the accepted values."""
+        """Parse a text as one of the accepted values. Raises ValueError if this is not possible."""
         try:
             value = self.kind(text)
         except ValueError:

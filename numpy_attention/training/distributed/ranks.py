@@ -55,8 +55,7 @@ class SingleProcess:
         """
 
     def ended_alike(self) -> bool:
-        """Return whether all ranks call this, which means that all have failed for the same reason.
-        """
+        """Return whether all ranks call this, that is, whether all failed for the same reason."""
         return True
 
 
