@@ -93,9 +93,9 @@ class AttentiveLanguageModel(LanguageModel):
         return self.read_backward(dh, dstate, cache.read, grads)
 
     def weights(self, batch, state=None):
-        """Return the attention weights and the state.   → weights (T, B, M + T), state.
+        """Return the weights of the attention, and the state.   → weights (T, B, M + T), state.
 
-        They are over M carried and T new states. The weights of an N-gram model are None.
+        The weights are over M carried and T new states. Those of an N-gram model are None.
         """
         states, memory = both(state)
         h, states, _ = self.read(batch, states)
@@ -105,7 +105,7 @@ class AttentiveLanguageModel(LanguageModel):
     def next(self, tokens, state=None):
         """Predict the next word: tokens (B,) → log p (B, V), weights (B, M), state.
 
-        The weights are over the states in memory, oldest first. There are at most `reader.reach`.
+        The weights are over the states in memory, oldest first; M is at most `reader.reach`.
         """
         check_integers("tokens", tokens, (None,), "(B,)")
         states, memory = both(state)

@@ -30,9 +30,7 @@ PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=unifor
 
 @dataclass
 class DecoderState:
-    """State between two target words: memory, states of the cells, h̃_{t−1}, and t of the next
-    word.
-    """
+    """State between two target words: memory, states of the cells, h̃_{t−1}, and the index t."""
 
     memory: Memory
     cells: tuple

@@ -80,13 +80,14 @@ class RNNSearch(TeacherForced):
                                                           readout="current": s = s_i (section 3.1)
         p(y_i) = softmax(W_o t_i)
 
-    W_o is output.words.E. Any attention with the read/step protocol can be used. The model departs
-    from the paper in its biases, which are everywhere. It also has options that the paper does not
-    have: dropout (on both embeddings, between layers and on t), other initial values, other GRU
-    conventions, and several layers. With several layers, s is the state of the top one, and W_s has
-    a block of columns for the first state of each layer.
+    W_o is output.words.E. Any attention with the read/step protocol can be used. Unlike the paper's
+    model, this one has biases everywhere. Its options also go beyond the paper: dropout (on both
+    embeddings, between layers and on t), other initial values, other GRU conventions, and several
+    layers. With several layers, s is the state of the top one, and W_s has a block of columns for
+    the first state of each layer.
 
-    A source holds ids (S, B) that end in </s>. An array over target words is (T, B, …).
+    A source is an array (S, B) of ids, in which each sentence ends in </s>. An array over target
+    words is (T, B, …).
     """
 
     source_embedding: Embedding
@@ -122,8 +123,8 @@ class RNNSearch(TeacherForced):
         attention. attention_settings: alignment, the hidden size of the score, and the other
         settings of `AttentionConfig`.
 
-        init "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²), v_a
-        = 0 (appendix B.1). "modern", for small models and short trainings: Glorot's uniform
+        init "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
+        v_a = 0 (appendix B.1). "modern", for small models and short trainings: Glorot's uniform
         weights, embeddings from N(0, 0.1²). A number b: every matrix is from U(−b, b).
 
         Raises ValueError for sizes below 1 or an unknown name.
@@ -271,8 +272,7 @@ class RNNSearch(TeacherForced):
         return self.decoder.begin(self.decoder.project(y), states, mask, rng, row_ids)
 
     def _first_states(self, s_0):
-        """Return s_0 (B, L · H) as the decoder's first state; a tuple if there are several layers.
-        """
+        """Return s_0 (B, L · H) as the decoder's first state, a tuple with several layers."""
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
 
     def _read_out_of(self, states):

@@ -78,7 +78,7 @@ class TeacherForced(Module):
         return found, None
 
     def weights(self, batch):
-        """Return the weights of the attention with teacher forcing → weights (T, B, S)."""
+        """Run the model with teacher forcing → weights (T, B, S) of the attention."""
         _, weights, _ = self.forward(batch)
         return weights
 

@@ -81,8 +81,8 @@ class Transformer(TeacherForced):
         """Build a new model; the defaults are those of the paper's base model.
 
         Unlike here, the paper's model also shares the table of the source (section 3.4), and its
-        attention has no biases. size: D. inner: the size of the feed-forward layers, by default 4
-        D. tied: whether W_o is the target embedding.
+        attention has no biases. size: D. inner: the size of the feed-forward layers (default
+        4 · D). tied: whether W_o is the target embedding.
 
         Raises ValueError for sizes below 1, size not divisible by heads, smoothing outside [0, 1).
         """
