@@ -1,4 +1,4 @@
-"""Dot-product attention: the query's own coordinates pick the position (Luong et al. 2015)."""
+"""Dot-product attention: the score is the dot product of query and value (Luong et al. 2015)."""
 
 from dataclasses import dataclass
 

@@ -68,7 +68,7 @@ class KeyValueReadout(HistoryReadout):
     @classmethod
     def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
-        """Build a readout from states (T, B, hidden) → outputs (T, B, outputs).
+        """Build a readout from states (T, B, hidden) to (T, B, outputs).
 
         The hidden layer of the score has the size of one role, hidden / roles. Raises ValueError if
         roles does not divide hidden, if score or activation is unknown, or if window or carried is

@@ -22,7 +22,7 @@ SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head 
 
 @dataclass(eq=False)
 class Window(Module):
-    """Base class of local attention, with 2 · width + 1 positions. A subclass has a field width."""
+    """Base class of local attention. A window has 2 · width + 1 positions; width is a field."""
 
     attention: Module
 
@@ -116,7 +116,8 @@ class LocalPredictive(Window):
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):
-        """Draw W_p and v_p. size: P, or None for query_size. Raises ValueError for one below 1."""
+        """Draw the weights. size: P (default query_size). Raises ValueError if a size is below 1.
+        """
         check_sizes(query_size=query_size)
         at_least(1, size=size)
         check_initial(rng, dtype, init)

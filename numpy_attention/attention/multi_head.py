@@ -44,8 +44,8 @@ class MultiHeadAttention(Module):
         MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o
 
     The matrices of the heads are side by side in W_q, W_k and W_v. Queries, values and output have
-    biases. The keys have none: it would add the same number to all scores of a query, and the
-    softmax removes such a number. The weights returned are the mean over the heads.
+    biases. The keys have none, because a bias would add the same number to all scores of a query,
+    which the softmax removes. The weights returned are the mean over the heads.
 
     Shapes: queries (B, T, Q), values h (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
     With the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).

@@ -18,7 +18,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class ScaledDotProductAttention(Module):
-    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V for all queries at once (equation 1).
+    """Scaled dot-product attention for all queries at once (Vaswani et al. 2017, equation 1).
+
+        Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V
 
     If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k.
     Without the division by √d_k the softmax saturates as d_k grows, and its gradient vanishes
