@@ -20,9 +20,8 @@ class Cache(NamedTuple):
 class Bidirectional(Module):
     """Two cells, forward and backward in time: h_j = [→h_j; ←h_j] (Bahdanau et al. 2015, A.2.1).
 
-    Padding is at the end, so the backward cell reads it first. The padding is masked, so that cell
-    keeps its initial state until the last word. The state is the pair (→h_T, ←h_1) of the last
-    states of both cells.
+    Padding is at the end, so the backward cell reads it first; its masked steps keep the initial
+    state. The state is the pair (→h_T, ←h_1) of the last states of both cells.
     """
 
     forward_cell: Cell
@@ -48,9 +47,9 @@ class Bidirectional(Module):
     def backward(self, dys, dstate, cache, grads):
         """Backpropagate dys (T, B, D) → dxs (T, B, I), dstate.
 
-        dstate, as argument and as result, is a pair of gradients: those of the last states, and
-        those of the initial states, of the forward and the backward cell. The argument or either
-        half may be None, which means 0.
+        The argument dstate is the pair of gradients of the last states of the forward and the
+        backward cell. It, or either half, may be None, which means 0. The dstate that is returned
+        is the pair of gradients of their initial states.
         """
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size

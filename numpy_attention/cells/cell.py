@@ -91,7 +91,7 @@ class Cell(Module):
         return len(self.b)
 
     def zero_state(self, B):
-        """Return the initial state of B sequences, which is zeros → h (B, H)."""
+        """Return zeros as the initial state of B sequences → h (B, H)."""
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     def _blocks(self):

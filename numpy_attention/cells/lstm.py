@@ -33,9 +33,9 @@ class LSTM(Cell):
         c_t     = f ∘ c_{t−1} + i ∘ g
         h_t     = o ∘ tanh(c_t)
 
-    These are the equations of Zaremba et al. 2014, section 3, and of PyTorch's `LSTM` with b = b_ih
-    + b_hh. Each gate has a block of columns in W, U and b. `PlainLSTM` in lesson 03 is the same
-    cell in plain NumPy.
+    These are the equations of Zaremba et al. 2014, section 3. With b = b_ih + b_hh they are also
+    those of PyTorch's `LSTM`. Each gate has a block of columns in W, U and b. `PlainLSTM` in lesson
+    03 is the same cell in plain NumPy.
     """
 
     W: Array  # (I, 4H)
@@ -58,7 +58,7 @@ class LSTM(Cell):
         return cls(W, U, b)
 
     def zero_state(self, B):
-        """Return the initial state of B sequences, which is zeros → h (B, H), c (B, H)."""
+        """Return zeros as the initial state of B sequences → h (B, H), c (B, H)."""
         return super().zero_state(B), super().zero_state(B)
 
     def state(self, steps, t):

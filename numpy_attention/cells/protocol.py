@@ -48,7 +48,7 @@ class RecurrentCell(Protocol):
         da     = cell.end_backward(steps, dsteps, grads)           recurrent weights: one product
         dxs    = cell.project_backward(da, xs, grads)              input weights: likewise
 
-    A state is an array (B, H). An LSTM has a tuple (h, c) instead, and a stack a tuple of states.
+    A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
     In rows where mask (T, B) is False, a step keeps the state and passes its gradient on. The
     pre-activations have G = gates · H columns. In a stack, xs, a and G belong to the first cell, H
     and hs to the last one.
@@ -63,7 +63,7 @@ class RecurrentCell(Protocol):
         """G, the number of columns of a. A decoder projects its other inputs to this size."""
 
     def zero_state(self, B: int) -> Any:
-        """Return the initial state of B sequences, which is zeros."""
+        """Return zeros as the initial state of B sequences."""
 
     def project(self, xs: Array) -> Array:
         """Return the input's part of the pre-activations of all steps."""

@@ -87,7 +87,7 @@ class Stacked(Module):
         return self.cells[0].gates_size
 
     def zero_state(self, B):
-        """Return the initial states of all layers, which are zeros."""
+        """Return zeros as the initial states of all layers."""
         return tuple(cell.zero_state(B) for cell in self.cells)
 
     def project(self, xs):
