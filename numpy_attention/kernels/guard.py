@@ -16,8 +16,9 @@ def guarded(**axes):
     """Return a decorator that checks the axes of a kernel's arrays, such as a="B 4H", h="B H".
 
     A letter has the same size in all arrays. All arrays have the same dtype, float32 or float64,
-    except those whose axes end in another one: "B S bool", "N int", "N float64". The entries of "N
-    int < V" are indices into the axis V. An array that does not fit raises ValueError.
+    except those whose axes end in another one, as in "B S bool", "N int" and "N float64". The
+    entries of "N int < V" are indices into the axis V. An array that does not fit raises
+    ValueError.
     """
     return lambda kernel: Guarded(kernel, axes)
 

@@ -10,8 +10,8 @@ def additive_scores(q, keys, v, visible, hidden, scores):
     """Compute e_tbj = v · tanh(q_tb + k_bj) where step t of row b may attend to j, 0 elsewhere.
 
     q (T, B, A) are the projected queries. The other shapes are keys (B, S, A), v (A,),
-    visible (T, B, S), scores (T, B, S). hidden (A,) is scratch space for one row. No array of T · S
-    · A numbers is ever stored.
+    visible (T, B, S), scores (T, B, S). hidden (A,) is scratch space for one row. An array of
+    T · S · A numbers is never stored.
     """
     for b in range(keys.shape[0]):
         for t in range(q.shape[0]):
