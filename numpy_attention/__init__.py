@@ -12,13 +12,14 @@ Train a translator on a corpus that ships with the package, translate, and draw 
     print(translation.target)
     na.save(translation.heatmap(), "attention.png")
 
-Every layer and model has `create`, `forward` and `backward`; `na.gradcheck` compares a backward
-pass with central differences and names the first wrong line. Names are imported at first use.
+Every layer and model has `create`, `forward` and `backward`. `na.gradcheck` compares a backward
+pass with central differences and names the first wrong line. Names are imported when they are first
+used.
 
 Conventions: vectors are rows, so that the paper's `W q` is `q @ W`, and a batch of B vectors is an
-array (B, Q). Sequences are time-major (T, B, I), the memory of an attention is batch-major
-(B, S, D), and a mask is boolean, True where there is a token. `dx` is ∂L/∂x. The gradient of a
-model is a model of the same structure: `grads.W` is ∂L/∂W.
+array (B, Q). Sequences are time-major (T, B, I). The memory of an attention is
+batch-major (B, S, D). A mask is boolean and True where there is a token. `dx` is ∂L/∂x. The
+gradient of a model is a model of the same structure, in which `grads.W` is ∂L/∂W.
 
 Shapes in comments, docstrings and errors use one table of letters:
 
@@ -40,8 +41,8 @@ Shapes in comments, docstrings and errors use one table of letters:
     M  states that a language model carries on to the next batch
     L  layers
 
-`…` stands for any leading axes. A file that uses a paper's letter in another sense, as `l` in
-Bahdanau's maxout, explains it there.
+`…` stands for any leading axes. If a file uses a paper's letter in another sense, such as `l` in
+Bahdanau's maxout, it explains the letter there.
 """
 
 from numpy_attention import moved  # noqa: F401  registers the module paths of version 1.0

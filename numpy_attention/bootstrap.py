@@ -28,12 +28,14 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
                   level: float = LEVEL) -> Interval:
     """Return Σ totals / Σ counts over the units of a text, with its bootstrap interval.
 
-    totals (U,): the total of each unit (sentence or block), such as its loss in nats. counts (U,):
-    its number of tokens. Each draw takes U units with replacement; the interval omits a share
-    (1 − level) / 2 of the drawn means on either side. To compare two models on one text, pass the
-    differences of their totals: the bootstrap is then paired (Koehn 2004).
+    totals (U,): the total of each unit (a sentence or a block), such as its loss in nats.
+    counts (U,): the number of tokens of each unit. Each draw takes U units with replacement. The
+    interval leaves out a share (1 − level) / 2 of the drawn means on either side. To compare two
+    models on one text, pass the differences of their totals, which makes the bootstrap
+    paired (Koehn 2004).
 
-    Raises ValueError for no units or only counts of 0, TypeError if rng is not a Generator.
+    Raises ValueError if there are no units or all counts are 0, and TypeError if rng is not a
+    Generator.
     """
     totals = as_numbers("totals", totals)
     counts = as_numbers("counts", counts)
@@ -54,7 +56,7 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
 
 
 def ends(draws: Array | Sequence[float], level: float = LEVEL) -> tuple[float, float]:
-    """Return (low, high) that leave out (1 − level) / 2 of the draws on each side; ignore NaN."""
+    """Return (low, high) that leave out (1 − level) / 2 of the draws on each side. Ignores NaN."""
     outside = (1 - level) / 2
     low, high = np.nanquantile(draws, [outside, 1 - outside])
     return float(low), float(high)

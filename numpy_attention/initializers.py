@@ -60,7 +60,7 @@ def orthogonal(rng, shape, dtype=np.float32):
 
 
 class InitialValues(NamedTuple):
-    """The initializers of a model's parameters; biases are 0."""
+    """The initializers of a model's parameters. Biases are 0."""
 
     weights: Callable
     recurrent: Callable     # weights of a cell from state to state
@@ -70,8 +70,8 @@ class InitialValues(NamedTuple):
 def initial_values(init, paper):
     """Return the InitialValues that `init` names.
 
-    init: "paper", for the argument `paper`; "modern", for `glorot`, `orthogonal` and N(0, 0.1²); or
-    a number b, for U(−b, b) everywhere. Raises ValueError for anything else.
+    init: "paper" for the argument `paper`; "modern" for `glorot`, `orthogonal` and N(0, 0.1²); or a
+    number b for U(−b, b) everywhere. Raises ValueError for anything else.
     """
     if not isinstance(init, str):
         return InitialValues(uniform(init), uniform(init), uniform(init))
@@ -82,9 +82,9 @@ def initial_values(init, paper):
 
 
 def check_initial(rng, dtype, *inits):
-    """Check what every `create` draws with: a Generator, a trainable dtype and initializers.
+    """Check the arguments with which `create` draws: a Generator, a dtype and initializers.
 
-    Raises TypeError for anything else.
+    Raises TypeError unless the dtype is float32 or float64, or if another argument is wrong.
     """
     check_generator(rng)
     check_floating(dtype)

@@ -1,4 +1,4 @@
-"""Public names of a package, imported when they are first used (PEP 562)."""
+"""Public names of a package, which are imported when they are first used (PEP 562)."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -8,9 +8,9 @@ from typing import Any
 
 def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any],
                                                                 Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package.
+    """Return the functions `__getattr__` and `__dir__` of a package.
 
-    modules: {public name: the module, relative to the package, that defines it}.
+    modules: {public name: the module that defines it, relative to the package}.
     """
     namespace = vars(sys.modules[package])
 

@@ -4,9 +4,10 @@ Text:       `bleu`, `chrf` and their `signature`, `bleu_by_length`, `exact_match
 Alignment:  `pointing_accuracy`, `near_pointing`, `diagonal_pointing`, `links_from_weights`,
             `alignment_error_rate`
 
-Alignment measures take a list of `numpy_attention.data.pairs.Pair`: links are (source position,
-target position), from 0, `</s>` not counted. Attention weights are one matrix (T, S) per sentence,
-target and source tokens, from a teacher-forced pass; a last row and column for `</s>` are ignored.
+Alignment measures take a list of `numpy_attention.data.pairs.Pair`. Links are (source position,
+target position), counted from 0 without `</s>`. Attention weights are one matrix (T, S) per
+sentence from a teacher-forced pass, with a row per target token and a column per source token. A
+last row and column for `</s>` are ignored.
 """
 
 import re
@@ -45,8 +46,9 @@ class _Score(NamedTuple):
 class Score(_Score):
     """A corpus score from 0 to 100, with sacreBLEU's signature, which says how it was computed.
 
-    low, high: the 95 % confidence interval by a bootstrap over the sentences (Koehn 2004), if
-    requested and if there are two or more. note: why the score says little, or "".
+    low, high: the 95 % confidence interval by a bootstrap over the sentences (Koehn 2004), if it
+    was requested and there are at least two sentences. note: why the score is not meaningful, or
+    "".
     """
 
     note: str = ""
@@ -57,9 +59,9 @@ class Score(_Score):
 
 
 class LengthBucket(NamedTuple):
-    """BLEU of the `count` sentences with low ≤ length < high; None if there are none.
+    """BLEU of the `count` sentences with low ≤ length < high, or None if there are none.
 
-    bleu_low, bleu_high: its 95 % confidence interval as in `Score`, if requested.
+    bleu_low, bleu_high: the 95 % confidence interval as in `Score`, if it was requested.
     """
 
     low: float
@@ -74,13 +76,12 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
          tokenize: str = "none", rng: np.random.Generator | None = None) -> Score:
     """Return corpus BLEU (Papineni et al. 2002) by sacreBLEU, with one reference per sentence.
 
-    rng: draws a bootstrap interval; None: no interval.
-
-    Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are (strings:
-    split at white space); "13a", "intl", "zh", "char" … are sacreBLEU's own tokenisers, which split
-    untokenised strings, or token lists after joining them with spaces. Scores are only comparable
-    if their signatures are the same. If no sentence has four tokens, BLEU is 0 however good the
-    sentences are, and the Score's note says so.
+    Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are, and
+    splits strings at white space. "13a", "intl", "zh", "char" … are tokenisers of sacreBLEU. They
+    split untokenised strings; tokens are first joined with spaces. Scores are only comparable if
+    their signatures are the same. If no sentence has four tokens, BLEU is 0 for any quality, and
+    the note of the Score says so. rng: a generator that draws a bootstrap interval. Without it
+    there is no interval.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
         raise ValueError(f"unknown tokeniser {short_repr(tokenize)} for BLEU: "
@@ -95,10 +96,10 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
 
 def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
          word_order: int = 0, rng: np.random.Generator | None = None) -> Score:
-    """Return corpus chrF (Popović 2015) by sacreBLEU; `word_order=2` gives chrF++.
+    """Return corpus chrF (Popović 2015) by sacreBLEU. `word_order=2` gives chrF++.
 
-    There is one reference per sentence. Sentences are token lists (joined by spaces, which chrF
-    does not count) or strings. rng is used as in `bleu`.
+    There is one reference per sentence. Sentences are token lists, which are joined by spaces, or
+    strings. chrF does not count spaces. rng is used as in `bleu`.
     """
     check_whole("word_order", word_order, 0, MOST_WORDS)
     hypotheses, references = _lists(hypotheses, references)
@@ -107,7 +108,7 @@ def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
 
 
 def signature(measure: Callable[..., Score], **how: Any) -> str:
-    """Return the sacreBLEU signature of `bleu` or `chrf` when called with the arguments `how`."""
+    """Return the sacreBLEU signature of `bleu` or `chrf` for a call with the arguments `how`."""
     return measure([["a"]], [["a"]], **how).signature
 
 
@@ -116,10 +117,10 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
                    rng: np.random.Generator | None = None) -> list[LengthBucket]:
     """Return BLEU by sentence length, with one bucket for each two neighbouring edges.
 
-    lengths: one number per sentence, usually its source length. edges: ascending; (1, 10, 20,
-    math.inf) makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside
-    all buckets raises ValueError. rng: draws each bucket's interval over its own sentences; None:
-    no intervals.
+    lengths: one number per sentence, usually the length of its source. edges: ascending numbers.
+    For example, (1, 10, 20, math.inf) makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and
+    20 ≤ length. A length outside all buckets raises ValueError. rng: a generator that draws an
+    interval for each bucket from its own sentences. Without it there are no intervals.
     """
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")
@@ -173,9 +174,9 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
 def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     """Return the share of sure links (i, j) whose target word j attends most to source word i.
 
-    A target word with two sure links can be right for one of them only. Of equal weights the
-    leftmost is the largest. A row of zeros (a window off the end of the sentence) has no
-    largest weight and is wrong.
+    A target word with two sure links can be right for one of them only. If weights are equal, the
+    leftmost is the largest. A row of zeros (a window past the end of the sentence) has no largest
+    weight and is wrong.
     """
     pairs = _pairs(pairs)
     return _share_of_sure_links(_largest(weights, pairs), pairs)
@@ -205,7 +206,7 @@ def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> floa
 def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int = 1) -> float:
     """Return the share of linked target words whose largest weight is near a sure link.
 
-    Near means at most `distance` positions away; linked target words are those with a sure link.
+    Near means at most `distance` positions away. A linked target word has at least one sure link.
     """
     check_number("distance", distance, 0, expected="0 or more")
     pairs = _pairs(pairs)
@@ -223,7 +224,7 @@ def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int
 
 
 def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[set[Link]]:
-    """Return links from each target word to the source word of its largest weight, by sentence.
+    """Return a set of links per sentence, from each target word to its most attended source word.
 
     A row of zeros has no link.
     """
@@ -232,7 +233,7 @@ def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[
 
 
 def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair]) -> float:
-    """Return the alignment error rate (Och & Ney 2003) of links A, a set per sentence; 0 is best.
+    """Return the alignment error rate (Och & Ney 2003) of links A, a set per sentence. 0 is best.
 
         AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)        S sure, P possible, S ⊆ P
 
@@ -258,7 +259,7 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
 
 
 def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]:
-    """Return, for each sentence, the source position of each target word's largest weight.
+    """Return, for each sentence, the source position of the largest weight of each target word.
 
     The position is −1 for a row of zeros.
     """
@@ -308,7 +309,7 @@ def _some_links(total: int) -> int:
 
 def _lists(hypotheses: Iterable[Sentence],
            references: Iterable[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
-    """Return both as lists of sentences. Raises ValueError if their numbers differ."""
+    """Return both as lists of sentences. Raises ValueError if they differ in length."""
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
             raise ValueError(f"{name} must be a list of sentences, got one string: "
@@ -343,7 +344,7 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
 
 def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
                  references: Sequence[Sentence]) -> str:
-    """Return which side has no 4-grams, without which BLEU is not meaningful, or ""."""
+    """Return a note if one side has no 4-grams, without which BLEU is not meaningful, or ""."""
     for name, sentences in (("translation", hypotheses), ("reference", references)):
         texts = [_text(sentence) for sentence in sentences]
         if not any(texts):
@@ -355,7 +356,7 @@ def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
 
 
 def _text(sentence: Sentence) -> str:
-    """Join tokens by spaces; white space within a token, as in a character model's, becomes ␣."""
+    """Join tokens by spaces. White space within a token, as in a character model, becomes ␣."""
     if isinstance(sentence, str):
         return sentence
     if not is_list(sentence) or not all(isinstance(token, str) for token in sentence):

@@ -1,16 +1,17 @@
 """Module: a layer is a dataclass of arrays, and the gradient of a model is a model.
 
-Array fields are parameters, Module fields (also in lists and tuples) are parts, anything else is a
-hyperparameter.
+Array fields are parameters. Module fields, also in lists and tuples, are parts. All other fields
+are hyperparameters.
 
     grads = model.zeros_like()            the gradient model: grads.decoder.attention.W_a is ∂L/∂W_a
     model.vector, grads.vector           all parameters as one flat vector; the fields are its views
 
-Weights are tied by sharing a Module: a traversal of a model visits each object once, and every use
+Weights are tied by sharing a Module. A traversal of a model visits each object once, and every use
 of a shared part adds its gradient to the same place in the gradient model.
 
-A packed model is closed: its parts belong only to it, its lists are tuples, and a field takes
-values, not new arrays. Copies, deep copies and pickles are independent models.
+A packed model, one with a vector, is closed. Its parts belong only to it, its lists are tuples, and
+its fields accept new values but not new arrays. Copies, deep copies and pickles are independent
+models.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ Array = np.ndarray
 
 
 class Module:
-    """Base class of every layer, cell, attention and model, all `@dataclass(eq=False)`."""
+    """Base class of every layer, cell, attention and model. Each is a `@dataclass(eq=False)`."""
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -34,7 +35,7 @@ class Module:
     # ---- walking ---------------------------------------------------------------------------------
 
     def modules(self):
-        """Yield (dotted name, module) for this module ("") and its parts, each object once.
+        """Yield (dotted name, module) for this module, named "", and its parts, each object once.
 
         The traversal is depth-first, in the order of the fields.
         """
@@ -52,7 +53,7 @@ class Module:
                 yield from part._visits(part_name)
 
     def named_parameters(self):
-        """Yield (dotted name, array) for every parameter, once, in the flat vector's order."""
+        """Yield (dotted name, array) once for every parameter, in the order of the flat vector."""
         owners = {}
         for name, module in self.modules():
             for field in fields(module):
@@ -67,7 +68,7 @@ class Module:
                     yield full, value
 
     def ties(self):
-        """Return [(other name, first name)] of the parts that have more than one name."""
+        """Return [(other name, first name)] for the parts that have more than one name."""
         first = {}
         ties = []
         for name, module in self._visits(""):
@@ -78,12 +79,12 @@ class Module:
 
     @property
     def size(self):
-        """The number of parameters; tied ones count once."""
+        """The number of parameters. Tied ones count once."""
         return sum(array.size for _, array in self.named_parameters())
 
     @property
     def dtype(self):
-        """The dtype that all parameters share. Raises ValueError if they differ."""
+        """The dtype of all parameters. Raises ValueError if they have different ones."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
             given = ", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items())
@@ -95,13 +96,13 @@ class Module:
 
     @property
     def vector(self):
-        """The flat vector of all parameters; the first access packs the model into it."""
+        """The flat vector of all parameters. The first access packs the model into it."""
         if "_vector" not in self.__dict__:
             self._pack()
         return self.__dict__["_vector"]
 
     def _pack(self):
-        """Put all parameters into one vector, and views of it into the fields; close the model."""
+        """Move all parameters into one vector; the fields become its views. Close the model."""
         self._check_parts_of_its_own()
         arrays = [array for _, array in self.named_parameters()]
         size = sum(array.size for array in arrays)
@@ -122,7 +123,7 @@ class Module:
         self.__dict__["_vector"] = vector
 
     def _check_parts_of_its_own(self):
-        """Raise RuntimeError if a part is packed into a model outside of this one."""
+        """Raise RuntimeError if a part is packed into a model outside this one."""
         own = set()
         for _, whole in self.modules():
             if "_vector" in whole.__dict__:
@@ -152,7 +153,7 @@ class Module:
     # ---- gradients and copies --------------------------------------------------------------------
 
     def zeros_like(self):
-        """Return a packed model of zeros, for the gradients, with the same structure and ties."""
+        """Return a packed model of zeros for the gradients, with the same structure and ties."""
         grads = _rebuilt(self, np.zeros_like, {})
         grads._pack()
         return grads
@@ -162,7 +163,7 @@ class Module:
         return self._converted(np.array)
 
     def astype(self, dtype):
-        """Return a copy: float32 for training, float64 for checks. Raises TypeError for others."""
+        """Return a copy in float32 or float64. Raises TypeError for other dtypes."""
         check_floating(dtype)
         return self._converted(lambda array: np.array(array, dtype))
 
@@ -173,7 +174,7 @@ class Module:
         return rebuilt
 
     def __getstate__(self):
-        """Return the state for pickle and copy.deepcopy: only the fields.
+        """Return the state for pickle and copy.deepcopy, which has only the fields.
 
         Views of the vector would become separate arrays.
         """
@@ -183,7 +184,8 @@ class Module:
     def load(self, parameters):
         """Set the parameters from {dotted name: array}.
 
-        Raises ValueError for other names or shapes than this model's, TypeError for other types.
+        Raises ValueError if the names or shapes are not those of this model, and TypeError for
+        other types.
         """
         check_kind("parameters", parameters, Mapping, "arrays by dotted name")
         own = dict(self.named_parameters())
@@ -218,12 +220,12 @@ class Module:
 
 
 def join(prefix, name):
-    """Return the dotted name of a part: join("decoder", "W") = "decoder.W"."""
+    """Return the dotted name of a part, such as join("decoder", "W") = "decoder.W"."""
     return f"{prefix}.{name}" if prefix else name
 
 
 def _parts(name, value):
-    """Yield (name, module) for a field's value: a Module, or a list or tuple of them."""
+    """Yield (name, module) for the value of a field: a Module, or a list or tuple of Modules."""
     if isinstance(value, Module):
         yield name, value
     elif isinstance(value, (list, tuple)):
@@ -239,21 +241,21 @@ def _has_parts(value):
 
 
 def _kind(value):
-    """Return as text what must not change in a field of a packed model: dtype and shape."""
+    """Return dtype and shape as text. These must not change in a field of a packed model."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     return type(value).__name__
 
 
 def _closed(value):
-    """Turn lists into tuples: a part put into a list later would not be in the vector."""
+    """Turn lists into tuples. A part that is added to a list later would not be in the vector."""
     if isinstance(value, list) or type(value) is tuple:
         return tuple(map(_closed, value))
     return value
 
 
 def _rebuilt(value, convert, memo):
-    """Rebuild a tree of modules with every array converted; shared parts stay shared."""
+    """Rebuild a tree of modules, and convert every array. Shared parts stay shared."""
     if isinstance(value, Module):
         if id(value) not in memo:
             rebuilt = object.__new__(type(value))

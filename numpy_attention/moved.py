@@ -1,4 +1,4 @@
-"""Module paths of version 1.0, which scripts and notebooks may still import."""
+"""Module paths of version 1.0. Scripts and notebooks may still import them."""
 
 import sys
 import warnings
@@ -31,7 +31,7 @@ PACKAGE = f"{__package__}."
 
 
 class Moved(MetaPathFinder, Loader):
-    """Finder and loader of old module paths; it imports the new one with a DeprecationWarning."""
+    """Finder and loader of old module paths. It imports the new one with a DeprecationWarning."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         old = fullname.removeprefix(PACKAGE)
@@ -50,7 +50,7 @@ class Moved(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the spec of the new path; the module has already run."""
+        """Restore the spec of the new path. The module itself has already run."""
         spec = module.__spec__
         module.__spec__ = spec and spec.loader_state
 

@@ -1,9 +1,10 @@
-"""Products of few rows at the speed of products of many.
+"""Matrix products with few rows at the speed of products with many rows.
 
-At every product x W, OpenBLAS copies W into the order in which it will read it. With ten rows, as
-in a step of a recurrent network, most of the time goes to that copy. Up to SMALL multiplications,
-its AVX-512 kernels read W where it is. `Panels` makes a product a batch of such small ones: it lays
-out blocks of W contiguously, once for many products. Lesson 14 measures the difference.
+For every product x W, OpenBLAS copies W into the order in which it will read it. With ten rows, as
+in a step of a recurrent network, that copy takes most of the time. For up to SMALL multiplications,
+the AVX-512 kernels of OpenBLAS read W in place. `Panels` turns a product into a batch of such small
+ones. It lays out blocks of W contiguously, once for many products. Lesson 14 measures the
+difference.
 """
 
 from contextlib import contextmanager
@@ -29,22 +30,22 @@ _lock = Lock()
 
 
 def numpy_blas():
-    """Return what threadpoolctl knows about NumPy's BLAS, without SciPy's, which numba may load."""
+    """Return threadpoolctl's entries for NumPy's BLAS, without SciPy's, which numba may load."""
     known = [one for one in threadpool_info() if one["user_api"] == "blas"]
     return [one for one in known if not {"scipy", "scipy.libs"} & {*Path(one["filepath"]).parts}]
 
 
 @lru_cache
 def has_small_kernels():
-    """Whether the BLAS in use multiplies small matrices without a copy."""
+    """Return whether the BLAS in use multiplies small matrices without a copy."""
     return any(library.get("architecture") in KERNELS for library in numpy_blas())
 
 
 @contextmanager
 def fixed_weights():
-    """Let `few_rows` make panels once for all products and threads, while no weights change.
+    """Context manager that caches the weight layouts computed by `few_rows`.
 
-    A nested call uses the panels of the outer one.
+    Weights must not change inside it. All threads and nested calls share the cache.
     """
     token = _laid_out.set({} if _laid_out.get() is None else _laid_out.get())
     try:
@@ -56,8 +57,9 @@ def fixed_weights():
 def few_rows(W, rows, steps=1):
     """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
 
-    The result is Panels where those are faster, W itself for too few steps to pay for a copy, and
-    otherwise a contiguous array: a product with a view W.T takes up to twice as long.
+    The result is Panels if those are faster. If the steps are too few to pay for a copy, it is W
+    itself. Otherwise it is a contiguous array, because a product with a view W.T takes up to twice
+    as long.
     """
     laid_out = _laid_out.get()
     copied = rows * W.size > SMALL and 1 < rows <= ROWS[-1]         # by OpenBLAS, at every product
@@ -76,8 +78,8 @@ def few_rows(W, rows, steps=1):
 class Panels:
     """A matrix W (K, N) as blocks of WIDTH columns, for products x @ W with few rows x (B, K).
 
-    x @ Panels(W, B) is x @ W up to rounding. If a panel of K rows makes no small product, its rows
-    are cut too, and the products of the parts are added.
+    x @ Panels(W, B) is x @ W up to rounding. If a panel of K rows is too large for a small product,
+    its rows are split too, and the products of the parts are added.
     """
 
     __array_ufunc__ = None      # so that x @ panels calls __rmatmul__
@@ -99,7 +101,7 @@ class Panels:
         self.rest = np.ascontiguousarray(W[:, self.whole:])
 
     def __rmatmul__(self, x):
-        """Multiply x (B, K) → x W (B, N)."""
+        """Return the product x W.   x (B, K) → (B, N)."""
         y = np.empty((len(x), self.shape[1]), x.dtype)
         panels = y[:, :self.whole].reshape(len(x), -1, WIDTH).transpose(1, 0, 2)     # a view
         np.matmul(x[:, :self.inner], self.blocks[0], out=panels)

@@ -1,8 +1,8 @@
 """Everything that can be chosen by name, and the module that defines it.
 
-A new cell, score or model is one file and one line in a table below: the command line offers it,
-the models build it, and the gradient checks, the laws and `compare` include it. Instead of
-"package.module:Class" a table may hold the class itself. Nothing heavy is imported here, so that
+A new cell, score or model is one file and one line in a table below. Then the command line offers
+it, the models build it, and the gradient checks, the laws and `compare` include it. A table may
+hold the class itself instead of "package.module:Class". Nothing heavy is imported here, so that
 `--help` is fast.
 """
 
@@ -121,14 +121,15 @@ def started():
 
 
 def is_custom_code(value):
-    """Whether a value names user-defined code, FILE.py or FILE.py:NAME."""
+    """Return whether a value names user-defined code, FILE.py or FILE.py:NAME."""
     return isinstance(value, str) and (value.endswith(".py") or ".py:" in value)
 
 
 def resolve(what, name, table):
-    """Return what a table has for a name, a class or None; return a class with `create` unchanged.
+    """Return the entry of a table for a name. A class with `create` is returned unchanged.
 
-    Raises ValueError for a name that the table does not have.
+    The entry is a class or None. what: the kind of name, for the message. Raises ValueError for a
+    name that is not in the table.
     """
     if isinstance(name, type) and hasattr(name, "create"):
         return name

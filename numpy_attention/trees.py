@@ -4,14 +4,14 @@ import numpy as np
 
 
 def tree_map(f, *trees):
-    """Apply f to the arrays at the same place of every tree; None stays None."""
+    """Apply f to the arrays at the same place in all trees. None stays None."""
     if isinstance(trees[0], tuple):
         return tuple(tree_map(f, *items) for items in zip(*trees, strict=True))
     return None if trees[0] is None else f(*trees)
 
 
 def rows_of(tree, k, n):
-    """Return the k-th of n nearly equal parts of the rows, divided as batches are."""
+    """Return the k-th of n nearly equal parts of the rows, divided in the same way as batches."""
     return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
 
 
@@ -30,14 +30,14 @@ def leaves(tree):
 
 
 def describe(tree):
-    """Return the tree's structure for JSON: nested lists, 0 for an array, None; see `rebuild`."""
+    """Return the structure of a tree for JSON: nested lists, 0 for an array, None for None."""
     if isinstance(tree, tuple):
         return [describe(item) for item in tree]
     return None if tree is None else 0
 
 
 def rebuild(shape, arrays):
-    """Rebuild the tree that `describe` gave as shape, from an iterator over its arrays."""
+    """Build a tree from its structure, a result of `describe`, and an iterator over its arrays."""
     if isinstance(shape, list):
         return tuple(rebuild(item, arrays) for item in shape)
     return None if shape is None else next(arrays)
@@ -49,7 +49,7 @@ def last_leaf(tree):
 
 
 def last_leaf_alone(tree, array):
-    """Return a tree like this one with `array` as its last leaf and None for all others."""
+    """Return a tree of this structure with `array` as its last leaf and None for all others."""
     if not isinstance(tree, tuple):
         return array
     return (None,) * (len(tree) - 1) + (last_leaf_alone(tree[-1], array),)
@@ -65,6 +65,6 @@ def cut_columns(array, like):
 
 
 def join_columns(tree):
-    """Put a tree's arrays side by side in one: the inverse of `cut_columns`."""
+    """Concatenate the arrays of a tree along the columns, which is the inverse of `cut_columns`."""
     arrays = leaves(tree)
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)

@@ -7,10 +7,10 @@
     dvalues                 = attention.read_backward(memory, dmemory, grads)
                                                                     the large products, once
 
-with dmemory = memory.gradient(). The class `Attention` in `numpy_attention.attention.protocol`
-documents these methods. Most mechanisms only define a score and inherit the rest from
-`SoftmaxAttention`; `AttentionConfig` builds one by name. A language model's attention to its own
-past takes all queries at once: see `HistoryAttention`, and the readouts that use it.
+Here dmemory = memory.gradient(). The class `Attention` in `numpy_attention.attention.protocol`
+documents these methods. Most mechanisms define only a score and inherit the rest from
+`SoftmaxAttention`. `AttentionConfig` builds an attention by name. A language model that attends to
+its own past processes all queries at once: see `HistoryAttention` and the readouts that use it.
 """
 
 from numpy_attention.lazy import exports

@@ -14,11 +14,13 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class AdditiveAttention(SoftmaxAttention):
-    """Additive attention (Bahdanau et al. 2015, sections 3.1 and A.1.2); Luong's concat.
+    """Additive attention (Bahdanau et al. 2015, sections 3.1 and A.1.2).
 
         e_j = v_a · tanh(W_a q + U_a h_j)      score of position j
         α   = softmax(e)                       over the unmasked positions
         c   = Σ_j α_j h_j                      context
+
+    Luong et al. 2015 call this score concat.
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
     """
@@ -32,9 +34,9 @@ class AdditiveAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
-        """Draw the weights. size: A; init_v: initializer of v_a, by default `init`.
+        """Draw the weights. size: A. init_v: the initializer of v_a, by default `init`.
 
-        The paper sets v_a = 0. Raises ValueError if a size is below 1.
+        The paper starts with v_a = 0. Raises ValueError if a size is below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, size=size)
         check_initial(rng, dtype, init, init_v or init)
@@ -48,9 +50,10 @@ class AdditiveAttention(SoftmaxAttention):
         return len(self.U_a)
 
     def read(self, values, mask):
-        """Project the keys k_j = U_a h_j in one product: values (B, S, D), mask (B, S) → Memory.
+        """Compute the keys k_j = U_a h_j in one product and return a Memory.
 
-        Raises ValueError if values have another size, TypeError if they have another dtype.
+        values (B, S, D), mask (B, S). Raises ValueError if the size D is not that of U_a, and
+        TypeError if the dtype is not that of the weights.
         """
         memory = super().read(values, mask)
         keys = as_rows(values) @ self.U_a
@@ -78,7 +81,7 @@ class AdditiveAttention(SoftmaxAttention):
         return dprojected @ few_rows(self.W_a.T, len(dprojected))
 
     def read_backward(self, memory, dmemory, grads):
-        """Propagate to the values → dvalues (B, S, D); add to grads.W_a and grads.U_a."""
+        """Compute the gradients of W_a, U_a and the values → dvalues (B, S, D)."""
         dvalues = super().read_backward(memory, dmemory, grads)
         # k_j = U_a h_j
         grads.U_a += as_rows(memory.values).T @ as_rows(dmemory.keys)

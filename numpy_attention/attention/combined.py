@@ -21,10 +21,10 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Combined(HistoryAttention):
-    """Score e_ti = v · tanh(W_s k_i + W_q q_t): `combined` of Salton et al. 2017, without biases.
+    """Score e_ti = v · tanh(W_s k_i + W_q q_t).
 
-    Daniluk et al. 2017, equations 2 and 3, use the same score: M = tanh(W^Y Y + W^h h_t),
-    α = softmax(wᵀ M).
+    Salton et al. 2017 call this score `combined`; it has no biases here. Daniluk et al. 2017 use it
+    in equations 2 and 3: M = tanh(W^Y Y + W^h h_t), α = softmax(wᵀ M).
     """
 
     W_s: Array  # (K, A)

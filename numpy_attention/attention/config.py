@@ -26,12 +26,12 @@ REFUSED = {
 class AttentionConfig:
     """Configuration of a decoder's attention; `create` builds it.
 
-    attention: a name of `registry.SCORES`, or a class that follows the protocol, whose `create` is
-    passed the arguments that it names. window: a name of `registry.WINDOWS`. width: a window has
-    2 · width + 1 positions. backwards: the sources are reversed, so local-m starts at their end.
-    alignment: the size of the hidden layer of the score and of local-p, by default the query's.
-    longest: the largest number of source positions for "location", including </s>. heads: the
-    number of heads for "multi-head".
+    attention: a name of `registry.SCORES`, or a class that follows the protocol. The `create` of
+    the class receives only the arguments that it names. window: a name of `registry.WINDOWS`.
+    width: a window has 2 · width + 1 positions. backwards: the sources are reversed, so local-m
+    starts at their end. alignment: the size of the hidden layer of the score and of local-p, by
+    default the query's size. longest: the largest number of source positions that "location"
+    supports, including </s>. heads: the number of heads of "multi-head".
 
     Raises ValueError for an unknown name, a score that does not fit the window, or a size below 1.
     """
@@ -58,7 +58,8 @@ class AttentionConfig:
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention with queries (B, query_size) and values (B, S, value_size).
 
-        others: further arguments for the score, which is passed those that its `create` names.
+        others: extra arguments for the score and the window. Those that their `create` does not
+        accept are ignored.
 
         Raises ValueError if a size is below 1 or the score does not allow it.
         """
@@ -79,8 +80,9 @@ class AttentionConfig:
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
     """Build the attention of a decoder from its settings, or return the given Module.
 
-    attention: a name of `registry.SCORES`, a class, or a Module that follows the protocol;
-    settings: those of AttentionConfig; initial: initial values, named as in the score's `create`.
+    attention: a name of `registry.SCORES`, a class, or a Module that follows the protocol.
+    settings: a dict of other fields of AttentionConfig. initial: initializers for the score, under
+    the names of its `create`.
 
     Raises ValueError for a name, size or setting that does not fit.
     """

@@ -1,4 +1,4 @@
-"""Dot-product attention: the query's own coordinates pick the position (Luong et al. 2015)."""
+"""Dot-product attention: the score is the dot product of query and value (Luong et al. 2015)."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,8 @@ class DotAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, D), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    Without parameters, query and values must have one size and agree on what a coordinate means.
+    There are no parameters, so a query and a value must have the same size, and each coordinate
+    must mean the same in both.
     """
 
     @classmethod
@@ -48,16 +49,17 @@ class DotAttention(SoftmaxAttention):
 
 @dataclass(eq=False)
 class ScaledDotAttention(SoftmaxAttention):
-    """Scaled dot attention (Vaswani et al. 2017, equation 1), with the values as keys.
+    """Scaled dot-product attention (Vaswani et al. 2017, equation 1), with the values as keys.
 
         e_j = q · h_j / √D              if queries and values have the same size
         e_j = (q W_a) · h_j / √D        if not, as in RNNsearch with annotations [→h_j; ←h_j]
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
 
-    Vaswani et al. first project queries and keys to q W_q and h_j W_k. The product is q W_a · h_j
-    with W_a = W_q W_kᵀ: general attention, scaled. Multi-head attention with one head has both
-    matrices, scales by 1/√d_k, where d_k is the number of their columns, and projects the values.
+    Vaswani et al. first project queries and keys to q W_q and h_j W_k. Their product is q W_a · h_j
+    with W_a = W_q W_kᵀ, which is general attention with a scale. Multi-head attention with one head
+    keeps both matrices, projects the values too, and scales by 1/√d_k, where d_k is the number of
+    columns of W_q.
     """
 
     W_a: Array | None = None  # (Q, D)
@@ -67,7 +69,7 @@ class ScaledDotAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        """Draw W_a only if the sizes differ. Raises ValueError if a size is below 1."""
+        """Draw W_a, but only if the sizes differ. Raises ValueError if a size is below 1."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size == value_size:
             return cls()

@@ -1,4 +1,4 @@
-"""Fixed vector, no attention: the whole sentence in one vector, under the same protocol."""
+"""Baseline without attention: a whole sentence in one fixed vector, with the same methods."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,18 +16,18 @@ class Cache(NamedTuple):
 class FixedVector(Module):
     """Baseline without attention: c_i = h_S, the last annotation (Cho et al. 2014).
 
-    This is RNNenc, the baseline of Bahdanau et al. 2015, section 4.2. The weights are 1 at each
-    sentence's last token and 0 elsewhere, so they can be plotted next to those of an attention.
+    This is RNNenc, the baseline of Bahdanau et al. 2015, section 4.2. The weights are 1 at the last
+    token of each sentence and 0 elsewhere, so they can be plotted next to those of an attention.
 
     Shapes: values h (B, S, D), mask (B, S) → context (B, D), weights (B, S).
     """
 
     def read(self, values, mask):
-        """Store values (B, S, D), mask (B, S) → Memory without keys."""
+        """Store values and mask in a Memory without keys.   values (B, S, D), mask (B, S)."""
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """Take one step → context (B, D), weights (B, S), cache; the query is not used."""
+        """Take one step, which ignores the query → context (B, D), weights (B, S), cache."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
@@ -39,5 +39,5 @@ class FixedVector(Module):
         dmemory.defer("values", cache.weights, dcontext)
 
     def read_backward(self, memory, dmemory, grads):
-        """Propagate to the values → dvalues (B, S, D); 0 except at the last annotation."""
+        """Compute the gradient of the values → dvalues (B, S, D), 0 except at each last token."""
         return dmemory.total_values()

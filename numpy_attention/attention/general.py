@@ -21,7 +21,8 @@ class GeneralAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    The query is projected instead of the values: one product per step, not one per position.
+    W_a multiplies the query, not the values, which takes one product per step instead of one per
+    position.
     """
 
     W_a: Array  # (Q, D)

@@ -1,4 +1,4 @@
-"""Hard attention: the context is one value, drawn by its weight (Xu et al. 2015, section 4.1)."""
+"""Hard attention: the context is one value, sampled by its weight (Xu et al. 2015, section 4.1)."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,9 +16,9 @@ SOFT_STEP = 2**31       # no target word has this number
 
 @dataclass
 class SampledMemory(Memory):
-    """A memory for training, whose positions are drawn by a hash of key, row and step.
+    """A memory for training that samples positions from a hash of key, row and step.
 
-    A row therefore draws the same position however a batch is split. `take`, which decoding uses,
+    A row therefore samples the same position however a batch is split. Decoding uses `take`, which
     returns a Memory without sampling.
     """
 
@@ -53,9 +53,9 @@ class HardAttention(Module):
 
         (R − b) ∂log α_j/∂e = (R − b) (onehot(j) − α)
 
-    where R is the loss that follows the choice and b a baseline that does not depend on the choice.
-    The model computes R − b, and passes (R − b) · onehot(j) as `dweights`. In training, a fraction
-    `soft` of the sentences reads the expected value Σ_j α_j h_j, which has a derivative.
+    where R is the loss that follows the choice, and b is a baseline that does not depend on the
+    choice. The model computes R − b, and passes (R − b) · onehot(j) as `dweights`. In training, a
+    fraction `soft` of the sentences reads the expected value Σ_j α_j h_j, which has a derivative.
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context (B, D), weights α (B, S).
     """
@@ -68,11 +68,11 @@ class HardAttention(Module):
         check_number("soft", self.soft, 0, 1)
 
     def read(self, values, mask):
-        """Store values (B, S, D), mask (B, S) → Memory of the wrapped attention."""
+        """Return the Memory of the wrapped attention.   values (B, S, D), mask (B, S)."""
         return self.attention.read(values, mask)
 
     def sampled(self, memory, rng, rows):
-        """Return a SampledMemory with a key drawn from rng.   rows (B,)."""
+        """Return a SampledMemory for the ids `rows`, with a key drawn from rng.   rows (B,)."""
         key = int(rng.integers(2**32))
         return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)
 
@@ -89,7 +89,7 @@ class HardAttention(Module):
         return context, weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
-        """Return which rows (B,) read the expected value; none do without a SampledMemory."""
+        """Return which rows (B,) read the expected value. Without a SampledMemory, no row does."""
         if not isinstance(memory, SampledMemory):
             return np.zeros(len(memory.mask), bool)
         return memory.uniform(SOFT_STEP) < self.soft
@@ -103,9 +103,10 @@ class HardAttention(Module):
         return (totals > below).argmax(1)       # the first whose sum is above the draw
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """Propagate dcontext (B, D) → dquery (B, Q); None if dweights (B, S) is None.
+        """Backpropagate dcontext (B, D) → dquery (B, Q), or None if dweights is None.
 
-        dweights: R − b at the chosen position, 0 elsewhere. None holds the choice fixed.
+        dweights (B, S) is R − b at the chosen position and 0 elsewhere. If it is None, the choice
+        is treated as fixed.
         """
         memory, weights, chosen, soft, scored = cache
         # c = Σ_j chosen_j h_j
@@ -120,5 +121,5 @@ class HardAttention(Module):
         return self.attention.score_backward(dscores, scored, memory, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """Propagate to the values → dvalues (B, S, D)."""
+        """Compute the gradient of the values → dvalues (B, S, D)."""
         return self.attention.read_backward(memory, dmemory, grads.attention)

@@ -1,8 +1,8 @@
 """Attention over the past: all steps of a sequence at once (Salton, Daniluk et al. 2017).
 
-A translator's decoder makes one query after another. A language model has all its states before
-the first query, because attention does not feed back into the recurrence. So all steps share
-every product, and a causal mask determines which positions each step may attend to.
+A translator's decoder makes one query after another. A language model has all its states before the
+first query, because attention does not feed back into the recurrence. So one product serves all
+steps, and a causal mask determines which positions each step may attend to.
 """
 
 from typing import Any, NamedTuple
@@ -14,10 +14,10 @@ from numpy_attention.module import Array, Module
 
 
 def causal(mask, T, window=None):
-    """Return which positions each of the last T sees: earlier, unmasked and within `window`.
+    """Return which of S positions each of the last T may attend to.   mask (B, S) → (T, B, S).
 
-    mask (B, S), S ≥ T → (T, B, S). A position does not see itself, so the very first one sees
-    nothing.
+    These are the unmasked positions before it, at most `window` steps away. S must be at least T. A
+    position does not see itself, so the very first one sees nothing.
     """
     S = mask.shape[1]
     distance = np.arange(S - T, S)[:, None] - np.arange(S)                      # (T, S)
@@ -38,13 +38,13 @@ class HistoryAttention(Module):
     """Base class of attention over a language model's own past; subclasses define the score.
 
         e_ti = score(q_t, k_i)      the part that a subclass defines
-        α_t  = softmax(e_t)         over what step t may see
+        α_t  = softmax(e_t)         over the positions that step t may attend to
         r_t  = Σ_i α_ti v_i
 
-    Shapes: queries (T, B, Q), keys (B, S, K), where K is a key's size, values (B, S, D), visible
-    (T, B, S) → r (T, B, D), α (T, B, S). A step that sees nothing has α = 0 and r = 0.
+    Shapes: queries (T, B, Q), keys (B, S, K), where K is the size of a key, values (B, S, D),
+    visible (T, B, S) → r (T, B, D), α (T, B, S). A step that sees nothing has α = 0 and r = 0.
 
-    A subclass defines two methods, and create(rng, query_size, key_size, size, init, dtype):
+    A subclass defines create(rng, query_size, key_size, size, init, dtype) and two methods:
 
         scores, cache   = score(queries, keys, visible)                     e (T, B, S)
         dqueries, dkeys = score_backward(dscores, visible, cache, grads)     dqueries None: e does
@@ -52,7 +52,7 @@ class HistoryAttention(Module):
     """
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions; `analysis.ablation` replaces this."""
+        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def forward(self, queries, keys, values, visible):
@@ -65,9 +65,10 @@ class HistoryAttention(Module):
         return contexts, weights, Cache(values, visible, weights, scored)
 
     def backward(self, dcontexts, dweights, cache, grads):
-        """Propagate dcontexts (T, B, D), dweights (T, B, S) or None
+        """Return the gradients of the queries, the keys and the values.
 
-        → dqueries (T, B, Q) or None, dkeys (B, S, K), dvalues (B, S, D).
+        dcontexts (T, B, D), dweights (T, B, S) or None → dqueries (T, B, Q), dkeys (B, S, K),
+        dvalues (B, S, D). dqueries is None if the score does not use the queries.
         """
         values, visible, weights, scored = cache
         # r_t = Σ_i α_ti v_i

@@ -1,4 +1,4 @@
-"""Key-value-predict attention: a language model's past, with one, two or three roles per state."""
+"""Key-value-predict attention of a language model, with one, two or three roles per state."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Cache(NamedTuple):
 
 
 class RoleGradients(NamedTuple):
-    """The terms of ∂L/∂h_t, one for each role in which the state h_t is read."""
+    """The terms of ∂L/∂h_t, one for each role in which the state h_t is used."""
 
     query: Array | None     # (T, B, n)   h_t as a query; None: the score ignores queries
     key: Array              # (T, B, n)   as a key of later steps
@@ -43,13 +43,13 @@ class KeyValueReadout(HistoryReadout):
         r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)            activation "linear": without tanh
 
-    In Daniluk et al. 2017, roles=1 is the attention model (equations 2 to 6), 2 the key-value model
-    (7 to 9) and 3 the key-value-predict model (10 to 12), all without b. With b and no window,
-    roles=1 is the attentive model of Salton et al. 2017 with either score; its W_c [h_t; c_t] is
-    W_x h_t + W_r c_t.
+    In Daniluk et al. 2017, roles=1 is the attention model (equations 2 to 6), roles=2 the key-value
+    model (7 to 9), and roles=3 the key-value-predict model (10 to 12); none of them has b. With
+    roles=1, b and no window, this is the attentive model of Salton et al. 2017 with either of its
+    scores: W_c [h_t; c_t] there is W_x h_t + W_r c_t here.
 
-    The memory holds the states of this chunk of the text (one batch's steps) and up to `carried`
-    states from earlier chunks.
+    The memory holds the states of the current chunk of text (the steps of one batch) and up to
+    `carried` states of earlier chunks.
     """
 
     attention: HistoryAttention
@@ -68,10 +68,11 @@ class KeyValueReadout(HistoryReadout):
     @classmethod
     def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
-        """Build a readout (T, B, hidden) → (T, B, outputs); the score's size is that of one role.
+        """Build a readout from states (T, B, hidden) to (T, B, outputs).
 
-        Raises ValueError if roles does not divide hidden, score or activation is unknown, or window
-        or carried is out of range.
+        The hidden layer of the score has the size of one role, hidden / roles. Raises ValueError if
+        roles does not divide hidden, if score or activation is unknown, or if window or carried is
+        out of range.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -97,7 +98,8 @@ class KeyValueReadout(HistoryReadout):
     def read_by(self):
         """Map each role to the index of the part of a state that it reads.
 
-        The query reads the key's part. Three roles: k, v and p differ; two: v = p; one: all are h.
+        The query and the key share one part. With three roles, k, v and p are different parts. With
+        two, p is the same part as v. With one, all roles read the whole state.
         """
         return {"query": 0, "key": 0, "value": min(1, self.roles - 1), "predict": self.roles - 1}
 
@@ -114,7 +116,8 @@ class KeyValueReadout(HistoryReadout):
     def forward(self, h, mask, memory=None, keep=None):
         """Read h (T, B, H), mask (T, B) → y (T, B, O), new memory, weights (T, B, M + T), cache.
 
-        memory: as in `HistoryReadout`. keep: the size of the new memory, by default `carried`.
+        memory: the memory of earlier chunks, as in `HistoryReadout`. keep: the size of the new
+        memory, by default `carried`.
         """
         states, known = self.remember(h, mask, memory)
         keys, values = self._part(states, "key"), self._part(states, "value")
@@ -132,9 +135,9 @@ class KeyValueReadout(HistoryReadout):
         return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grads):
-        """Propagate dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H), a sum over roles.
+        """Return the gradient of h, summed over the roles.
 
-        The states of the memory have no gradient.
+        dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H). No gradient reaches the memory.
         """
         terms = self.roles_backward(dy, dweights, cache, grads)
         # h = [k; v; p]: a state is read as key, as value, as query (its key) and in the prediction
@@ -147,8 +150,7 @@ class KeyValueReadout(HistoryReadout):
         return dh
 
     def roles_backward(self, dy, dweights, cache, grads):
-        """Propagate dy (T, B, O), dweights (T, B, M + T) or None → the terms of dh, RoleGradients.
-        """
+        """Return the terms of dh, by role.   dy (T, B, O), dweights (T, B, M + T) or None."""
         h, r, y, attended = cache
         T = len(h)
         p = self._part(h, "predict")
@@ -167,7 +169,7 @@ class KeyValueReadout(HistoryReadout):
                              dvalues[:, -T:].transpose(1, 0, 2), dp)
 
     def _part(self, h, role):
-        """Select what a role reads: h (…, H) → a view of it (…, n)."""
+        """Select the part of a state that a role reads: h (…, H) → a view of it (…, n)."""
         n = len(self.W_x)
         start = n * self.read_by[role]
         return h[..., start:start + n]

@@ -1,7 +1,7 @@
 """Local attention: a window of source positions (Luong et al. 2015, section 3.2).
 
 The window moves along the source (local-m), or the model predicts its position (local-p). Both
-kinds wrap another attention with the same protocol, which then sees only the window.
+classes wrap another attention, which sees only the positions in the window.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SEVERAL_SUMS = ("the Gaussian multiplies the weights of one sum, and multi-head 
 
 @dataclass(eq=False)
 class Window(Module):
-    """Base class of local attention, which sees 2 · width + 1 positions; width is a field."""
+    """Base class of local attention. A window has 2 · width + 1 positions; width is a field."""
 
     attention: Module
 
@@ -31,11 +31,11 @@ class Window(Module):
         check_sizes(width=self.width)
 
     def read(self, values, mask):
-        """Store values (B, S, D), mask (B, S) → Memory of the wrapped attention."""
+        """Return the Memory of the wrapped attention.   values (B, S, D), mask (B, S)."""
         return self.attention.read(values, mask)
 
     def around(self, centre, memory):
-        """Return the memory masked to the positions s with |s − centre| ≤ width.   centre (B,)."""
+        """Return the memory masked to positions s with |s − centre| ≤ width.   centre (B,)."""
         S = memory.mask.shape[1]
         near = np.abs(np.arange(S) - centre[:, None]) <= self.width             # (B, S)
         return Memory(memory.values, memory.keys, memory.mask & near)
@@ -43,11 +43,11 @@ class Window(Module):
 
 @dataclass(eq=False)
 class LocalMonotonic(Window):
-    """local-m: p_t = t, and attention within [p_t − width, p_t + width] (Luong et al. 2015).
+    """Local attention with p_t = t, over [p_t − width, p_t + width] (local-m, Luong et al. 2015).
 
-    S is the length of each sentence. Past the end of the source, p_t stays at S − 1, the position
-    of </s>. backwards: the source is reversed except for </s>, so p_t runs from the last position
-    before </s> to the first, and then stays at </s>.
+    S is the length of each sentence. After the end of the source, p_t stays at S − 1, the position
+    of </s>. backwards: the source is reversed except for </s>. Then p_t starts at the last position
+    before </s>, moves back to the first position, and then stays at </s>.
     """
 
     width: int = 10
@@ -67,11 +67,11 @@ class LocalMonotonic(Window):
         return self.attention.step(query, self.around(centre, memory), t)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """Propagate dcontext (B, D), dweights (B, S) or None → the wrapped attention's dquery."""
+        """Return the wrapped attention's dquery.   dcontext (B, D), dweights (B, S) or None."""
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """Propagate to the values → dvalues (B, S, D)."""
+        """Compute the gradient of the values → dvalues (B, S, D)."""
         return self.attention.read_backward(memory, dmemory, grads.attention)
 
 
@@ -89,7 +89,7 @@ class PredictiveCache(NamedTuple):
 
 @dataclass(eq=False)
 class LocalPredictive(Window):
-    """local-p: the model predicts where to look (Luong et al. 2015, equations 9 and 10).
+    """Local attention that predicts its position (local-p, Luong et al. 2015, equations 9 and 10).
 
         p   = S σ(v_p · tanh(W_p q))                    a position; S is the sentence's length
         a   = the attention's weights over [p − width, p + width]
@@ -98,9 +98,9 @@ class LocalPredictive(Window):
         c   = Σ_s α_s h_s
 
     Only the weights of the wrapped attention are used, so its context must be Σ_s a_s h_s.
-    Multi-head attention, which mixes several such sums, raises ValueError. The gradient reaches p
-    through the Gaussian only: the window's edges jump when p is exactly `width` away from a
-    position, where there is no derivative.
+    Multi-head attention mixes several such sums and raises ValueError. The gradient reaches p
+    through the Gaussian only. The set of positions in the window jumps when p is exactly `width`
+    away from a position, and there is no derivative there.
     """
 
     W_p: Array  # (Q, P)
@@ -116,7 +116,8 @@ class LocalPredictive(Window):
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):
-        """Draw the weights. size: P, default query_size. Raises ValueError if a size is below 1."""
+        """Draw the weights. size: P (default query_size). Raises ValueError if a size is below 1.
+        """
         check_sizes(query_size=query_size)
         at_least(1, size=size)
         check_initial(rng, dtype, init)
@@ -143,9 +144,10 @@ class LocalPredictive(Window):
         return sum_of_values(weights, memory), weights, cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """Propagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
+        """Backpropagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        Adds to grads.v_p; the gradients of the values and of W_p are deferred in dmemory.
+        The gradient of v_p is added to grads. Those of the values and of W_p are deferred in
+        dmemory.
         """
         memory, query, hidden, lengths, share, distance, gauss, weights, attend_cache = cache
         # c = Σ_s α_s h_s
@@ -172,7 +174,7 @@ class LocalPredictive(Window):
         return dpredicted if dquery is None else dpredicted + dquery
 
     def read_backward(self, memory, dmemory, grads):
-        """Propagate to the values → dvalues (B, S, D); add to grads.W_p."""
+        """Compute the gradients of W_p and the values → dvalues (B, S, D)."""
         queries, dhidden = dmemory.stacked("W_p")
         grads.W_p += as_rows(queries).T @ as_rows(dhidden)
         dvalues = dmemory.total_values()                    # (B, S, D)

@@ -35,7 +35,7 @@ class LocationAttention(SoftmaxAttention):
         return cls(init(rng, (query_size, longest), dtype))
 
     def read(self, values, mask):
-        """Store values (B, S, D), mask (B, S) → Memory. Raises ValueError if S exceeds S_max."""
+        """Return a Memory, or raise ValueError if S > S_max.   values (B, S, D), mask (B, S)."""
         memory = super().read(values, mask)
         S = values.shape[1]
         longest = self.W_a.shape[1]

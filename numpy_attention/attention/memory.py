@@ -1,4 +1,4 @@
-"""The memory of attention, its gradient, and sums over coordinates, positions and steps."""
+"""The memory of attention and its gradient; sums over coordinates, positions and steps."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +12,7 @@ from numpy_attention.validation.arrays import check_mask, check_real, check_shap
 
 @dataclass
 class Memory:
-    """Values h_j with their keys, batch-major, and a mask that is True where there is a token."""
+    """Values h_j and their keys, batch-major; the mask is True where there is a token."""
 
     values: Array       # (B, S, D)
     keys: Array | None  # (B, S, …), as the mechanism computes them
@@ -25,11 +25,11 @@ class Memory:
         check_mask(self.mask, self.values.shape[:2], "(B, S)")
 
     def gradient(self):
-        """Return the gradient of this memory, initially 0, for the backward pass to fill."""
+        """Return a gradient of this memory with zeros, to which the backward pass adds."""
         return zeros_like(self)
 
     def take(self, rows):
-        """Return the memory of these rows of the batch, in this order, for beam search."""
+        """Return the memory of these rows of the batch, in this order. Beam search uses it."""
         keys = None if self.keys is None else self.keys[rows]
         return Memory(self.values[rows], keys, self.mask[rows])
 
@@ -38,8 +38,8 @@ class Memory:
 class MemoryGradient:
     """The gradient of a Memory: ∂L/∂values, ∂L/∂keys, and factors of deferred products.
 
-    A mechanism's `step_backward` adds to `values` and `keys` or defers factors; its `read_backward`
-    multiplies the factors of all steps at once.
+    The `step_backward` of a mechanism adds to `values` and `keys`, or defers factors. Its
+    `read_backward` multiplies the factors of all steps at once.
     """
 
     memory: "Memory | MemoryGradient"
@@ -61,14 +61,15 @@ class MemoryGradient:
 
     @cached_property
     def wrapped(self):
-        """The gradient of the same memory for a wrapped attention."""
+        """A separate gradient of the same memory, for a wrapped attention."""
         return zeros_like(self)
 
     def defer(self, name, *factors):
-        """Store the factors of one step, each (B, size), by name; a step may use a name twice.
+        """Store the factors of one step, each (B, size), under a name; a step may use a name twice.
 
-        Raises TypeError for a factor that is not an array, ValueError for one with another shape or
-        another size than in an earlier step: so a user-defined score fails in the line at fault.
+        Raises TypeError if a factor is not an array, and ValueError if its shape is wrong or its
+        size differs from earlier steps. A mistake in a user-defined score is therefore reported on
+        its own line.
         """
         sizes = [factor.shape[-1] for factor in self.pending.get(name, [factors])[0]]
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
@@ -80,12 +81,12 @@ class MemoryGradient:
     later = defer       # its name in version 1.0, which users' files may call
 
     def stacked(self, name):
-        """Return the deferred factors (N, B, size) of a name, in the order of the backward pass."""
+        """Return the deferred factors of a name, each (N, B, size), last step first."""
         return tuple(np.stack(arrays) for arrays in zip(*self.pending[name]))
 
 
 def zeros_like(memory):
-    """Return a MemoryGradient of zeros, for a Memory or like another MemoryGradient."""
+    """Return a MemoryGradient of zeros, shaped like a Memory or another MemoryGradient."""
     keys = None if memory.keys is None else np.zeros(memory.keys.shape, memory.keys.dtype)
     return MemoryGradient(memory, keys)
 
@@ -93,7 +94,8 @@ def zeros_like(memory):
 def dot_scores(query, memory):
     """Return q · h_j at the unmasked positions, 0 elsewhere.   query (B, D) → (B, S).
 
-    These are the scores of dot attention and, with dc in place of q, the dα_j of every attention.
+    These are the scores of dot attention. With dc instead of q, they are the gradient dα_j in every
+    attention.
     """
     scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
     kernels.dot_scores(np.ascontiguousarray(query), memory.values, memory.mask, scores)
@@ -103,7 +105,7 @@ def dot_scores(query, memory):
 def sum_of_values(weights, memory):
     """Return Σ_j w_j h_j, a sum over positions.   weights (B, S) → (B, D).
 
-    This is the context if w = α, and ∂L/∂q of the scores e_j = q · h_j if w = de.
+    With w = α this is the context. With w = de it is ∂L/∂q for the scores e_j = q · h_j.
     """
     total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)  # (B, D)
     kernels.weighted_sum(weights, memory.values, total)
@@ -113,7 +115,8 @@ def sum_of_values(weights, memory):
 def sum_over_steps(factors, rows):
     """Return Σ_n f_nj x_n for each sentence.   factors (N, B, S), rows (N, B, D) → (B, S, D).
 
-    With n over the steps, this is ∂L/∂h_j of contexts c_t = Σ_j α_tj h_j (f = α, x = dc) and of
-    scores e_tj = q_t · h_j (f = de, x = q). If both are deferred under one name, n is over both.
+    If n runs over the steps, this is ∂L/∂h_j, both for contexts c_t = Σ_j α_tj h_j (f = α, x = dc)
+    and for scores e_tj = q_t · h_j (f = de, x = q). If factors of both are deferred under one name,
+    n runs over all of them.
     """
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

@@ -43,9 +43,9 @@ class MultiHeadAttention(Module):
         head_i             = Attention(Q W_q^i, K W_k^i, V W_v^i)
         MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o
 
-    The heads' matrices are side by side in W_q, W_k and W_v. Queries, values and output have
-    biases; a bias of the keys would add the same number to all scores of a query, which the softmax
-    removes. The weights returned are the mean over the heads.
+    The matrices of the heads are side by side in W_q, W_k and W_v. Queries, values and output have
+    biases. The keys have none, because a bias would add the same number to all scores of a query,
+    which the softmax removes. The weights returned are the mean over the heads.
 
     Shapes: queries (B, T, Q), values h (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
     With the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
@@ -67,10 +67,11 @@ class MultiHeadAttention(Module):
     @classmethod
     def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True,
                init=glorot, dtype=np.float32):
-        """Draw the weights. size: A, of all heads together; outputs: O; both default to query_size.
+        """Draw the weights. size: A, the size of all heads together. outputs: O.
 
-        A decoder that expects contexts of the annotations' size, such as RNNSearch, needs outputs =
-        value_size. Raises ValueError if heads does not divide A, or a size is below 1.
+        Both default to query_size. A decoder whose contexts must have the size of the annotations,
+        such as RNNSearch, needs outputs = value_size. Raises ValueError if heads does not divide A,
+        or a size is below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, heads=heads)
         at_least(1, size=size, outputs=outputs)
@@ -94,13 +95,16 @@ class MultiHeadAttention(Module):
         return y, weights, Cache(values, attend_cache)
 
     def backward(self, dy, dweights, cache, grads):
-        """Map dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D)."""
+        """Return the gradients of the queries and the values.
+
+        dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dvalues (B, S, D).
+        """
         values, attend_cache = cache
         dqueries, dkeys_and_values = self.attend_backward(dy, dweights, attend_cache, grads)
         return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grads)
 
     def keys_and_values(self, values):
-        """Project values h (B, S, D) → k and v of all heads (B, S, 2A), once for all queries."""
+        """Compute keys and values of all heads, side by side: values h (B, S, D) → (B, S, 2A)."""
         rows = as_rows(values)
         k = rows @ self.W_k
         v = rows @ self.W_v + self.b_v
@@ -108,7 +112,10 @@ class MultiHeadAttention(Module):
         return both.reshape(values.shape[:2] + both.shape[1:])
 
     def keys_and_values_backward(self, dkeys_and_values, values, grads):
-        """Propagate dkeys_and_values (B, S, 2A), values h (B, S, D) → dvalues (B, S, D)."""
+        """Backpropagate dkeys_and_values (B, S, 2A) → dvalues (B, S, D).
+
+        values (B, S, D) is the input of `keys_and_values`.
+        """
         dk, dv = np.split(as_rows(dkeys_and_values), 2, axis=1)
         rows = as_rows(values)
         # k = h W_k
@@ -119,9 +126,10 @@ class MultiHeadAttention(Module):
         return (dk @ self.W_k.T + dv @ self.W_v.T).reshape(values.shape)
 
     def attend(self, queries, keys_and_values, visible):
-        """Attend: queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S)
+        """Attend with all queries, given the projected keys and values.
 
-        → y (B, T, O), weights (B, T, S), cache.
+        queries (B, T, Q), keys_and_values (B, S, 2A), visible (B, T, S) → y (B, T, O),
+        weights (B, T, S), cache.
         """
         q = as_rows(queries) @ self.W_q + self.b_q
         q = q.reshape(queries.shape[:2] + self.b_q.shape)                       # (B, T, A)
@@ -134,7 +142,10 @@ class MultiHeadAttention(Module):
         return y, weights.mean(1), AttendCache(queries, joined, attended)
 
     def attend_backward(self, dy, dweights, cache, grads):
-        """Map dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dkeys_and_values."""
+        """Return the gradients of the queries and of keys_and_values.
+
+        dy (B, T, O), dweights (B, T, S) or None → dqueries (B, T, Q), dkeys_and_values (B, S, 2A).
+        """
         queries, joined, attended = cache
         rows = as_rows(dy)
         # y = joined W_o + b_o
@@ -155,20 +166,20 @@ class MultiHeadAttention(Module):
         return (dq @ self.W_q.T).reshape(queries.shape), dkeys_and_values
 
     def split_heads(self, x):
-        """Split by head: x (B, T, A) → (B, heads, T, A / heads)."""
+        """Split the last axis by head: x (B, T, A) → (B, heads, T, A / heads)."""
         B, T, A = x.shape
         parts = x.reshape(B, T, self.heads, A // self.heads)
         return np.ascontiguousarray(parts.transpose(0, 2, 1, 3))
 
     def merge_heads(self, parts):
-        """Merge the heads: parts (B, heads, T, A / heads) → (B, T, A)."""
+        """Put the heads side by side again: parts (B, heads, T, A / heads) → (B, T, A)."""
         B, _, T, _ = parts.shape
         return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
 
     # ---- one query after another, as in a decoder -----------------------------------------------
 
     def read(self, values, mask):
-        """Check and project values (B, S, D), mask (B, S) → Memory with k and v of all heads."""
+        """Return a Memory with keys and values of all heads.   values (B, S, D), mask (B, S)."""
         check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
                     "memories are batch-major")
         check_dtype("values", values, self.W_k)
@@ -180,7 +191,10 @@ class MultiHeadAttention(Module):
         return y[:, 0], weights[:, 0], StepCache(memory, attend_cache)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """Map dcontext (B, O), dweights (B, S) or None → dquery (B, Q); add to dmemory.keys."""
+        """Backpropagate dcontext (B, O), dweights (B, S) or None → dquery (B, Q).
+
+        The gradient of the keys and values is added to dmemory.keys.
+        """
         if dweights is not None:
             dweights = dweights[:, None]
         dqueries, dkeys_and_values = self.attend_backward(
@@ -189,5 +203,5 @@ class MultiHeadAttention(Module):
         return dqueries[:, 0]
 
     def read_backward(self, memory, dmemory, grads):
-        """Propagate to the values → dvalues (B, S, D)."""
+        """Compute the gradient of the values → dvalues (B, S, D)."""
         return self.keys_and_values_backward(dmemory.keys, memory.values, grads)

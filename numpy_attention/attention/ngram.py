@@ -1,4 +1,4 @@
-"""N-gram RNN: parts of the last N − 1 states predict (Daniluk et al. 2017, section 2.4)."""
+"""N-gram RNN: predict from parts of the last N − 1 states (Daniluk et al. 2017, section 2.4)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,10 +25,10 @@ class NGramReadout(HistoryReadout):
 
     y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
 
-    This is equation 13. Part i of a state is read by the step i − 1 places later. The first steps
-    of a chunk of text read zeros or, with carried=True, the last states of the previous chunk.
-    activation "linear" omits tanh. With order 2 no past is read: y_t = tanh(W h_t) is one layer
-    between the state and the words, which every readout has in addition to its attention.
+    This is equation 13. The step i − 1 places later reads part i of a state. The first steps of a
+    chunk of text read zeros or, with carried=True, the last states of the previous chunk.
+    activation "linear" omits tanh. With order 2 no past is read, and y_t = tanh(W h_t) is one layer
+    between the state and the words. Every readout has such a layer in addition to its attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -45,7 +45,7 @@ class NGramReadout(HistoryReadout):
                dtype=np.float32):
         """Draw the weights. order: N.
 
-        Raises ValueError if order is below 2, N − 1 does not divide hidden, or activation is
+        Raises ValueError if order is below 2, if N − 1 does not divide hidden, or if activation is
         unknown.
         """
         check_sizes(2, order=order)
@@ -73,8 +73,8 @@ class NGramReadout(HistoryReadout):
     def forward(self, h, mask, memory=None, keep=None):
         """Read h (T, B, H), mask (T, B) → y (T, B, O), the new memory, None for weights, cache.
 
-        memory: as in `HistoryReadout`, of N − 2 states. keep: return the new memory even if it is
-        not carried, as generation word by word requires.
+        memory: as in `HistoryReadout`, with N − 2 states. keep: if true, return the new memory even
+        without `carried`, as word-by-word generation requires.
         """
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0
@@ -86,7 +86,7 @@ class NGramReadout(HistoryReadout):
         return y, memory, None, Cache(parts, y, mask)
 
     def backward(self, dy, dweights, cache, grads):
-        """Propagate dy (T, B, O) → dh (T, B, H); dweights is None, as there are no weights."""
+        """Backpropagate dy (T, B, O) → dh (T, B, H). dweights is not used: there are no weights."""
         parts, y, mask = cache
         # y_t = tanh(W^N parts_t)
         da = as_rows(activate_backward(dy, y, self.activation))
@@ -101,7 +101,7 @@ class NGramReadout(HistoryReadout):
         return np.where(mask[..., None], dh, 0)
 
     def _gather(self, states, T):
-        """Gather [h^1_t; h^2_{t−1}; …] for the last T of the states (B, M + T, H) → (T, B, H)."""
+        """Gather [h^1_t; h^2_{t−1}; …] for the last T steps: states (B, M + T, H) → (T, B, H)."""
         B, S, H = states.shape
         parts = np.empty((T, B, H), states.dtype)
         for later, columns in self._columns():
@@ -110,6 +110,6 @@ class NGramReadout(HistoryReadout):
         return parts
 
     def _columns(self):
-        """Return [(number of steps until it is read, its columns)] for the parts of a state."""
+        """Return [(number of steps until it is read, its columns)] for each part of a state."""
         n = len(self.W) // (self.order - 1)
         return [(i, slice(i * n, (i + 1) * n)) for i in range(self.order - 1)]

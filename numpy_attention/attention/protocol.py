@@ -21,18 +21,19 @@ class Attention(Protocol):
     """
 
     def read(self, values: Array, mask: Array) -> Memory:
-        """Project the keys: values (B, S, D), mask (B, S) → the memory for all steps."""
+        """Project the keys and return the memory for all steps.   values (B, S, D), mask (B, S)."""
 
     def step(self, query: Array, memory: Memory, t: int) -> tuple[Array, Array, Any]:
-        """Take step t from 0: query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Take step t, counted from 0.   query (B, Q) → context (B, D), weights (B, S), cache."""
 
     def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any,
                       dmemory: MemoryGradient, grads: Any) -> Array | None:
         """Return ∂L/∂query (B, Q), or None if the weights do not depend on the query.
 
-        dcontext: ∂L/∂context (B, D). dweights: ∂L/∂weights (B, S), or None. The gradient of the
-        memory is added to dmemory, or deferred there for one product over all steps.
+        dcontext (B, D) is the gradient of the context. dweights (B, S) is the gradient of the
+        weights, or None. The gradient of the memory is added to dmemory, or deferred there for one
+        product over all steps.
         """
 
     def read_backward(self, memory: Memory, dmemory: MemoryGradient, grads: Any) -> Array:
-        """Return ∂L/∂values (B, S, D), after all steps."""
+        """Return ∂L/∂values (B, S, D) from the gradients that all steps have left in dmemory."""

@@ -1,4 +1,4 @@
-"""Base class of the readouts of a language model's history, and the states that they remember."""
+"""Base class of the readouts of a language model's history, and helpers for their memory."""
 
 import numpy as np
 
@@ -11,18 +11,21 @@ class HistoryReadout(Module):
         y, memory, weights, cache = reader.forward(h, mask, memory, keep)
         dh                        = reader.backward(dy, dweights, cache, grads)
 
-    Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory,
-    (states (B, M, H), known (B, M)) or None, holds the last states of earlier chunks of the text;
-    the gradient stays within a chunk. `forward` maps the memory before it to the memory after it.
+    Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory is a
+    pair (states (B, M, H), known (B, M)), or None. It holds the last states of earlier chunks of
+    the text; the gradient stays within a chunk. `forward` takes the memory before the chunk and
+    returns the one after it.
 
-    A subclass has hidden_size H, output_size O, `carried` (whether, or how many, states are carried
-    by default) and `reach` (the number of states needed to continue word by word).
+    A subclass has four attributes: hidden_size H, output_size O, `carried` (whether, or how many,
+    states are carried by default) and `reach` (the number of states needed to continue word by
+    word).
     """
 
     def remember(self, h, mask, memory, size=None):
-        """Join remembered and new states → states (B, M + T, H), which of them exist (B, M + T).
+        """Join remembered and new states → states (B, M + T, H), known (B, M + T).
 
-        size: the number of unknown states to start with if there is no memory.
+        known is True where a state exists. size: the number of unknown states to start with if
+        there is no memory.
         """
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T
@@ -47,5 +50,5 @@ def activate_backward(dy, y, activation):
 
 
 def last(states, known, keep):
-    """Return the memory of the last `keep` states, or of all if fewer exist; None if keep is 0."""
+    """Return the memory of the last `keep` states, or of all if there are fewer; 0 gives None."""
     return (states[:, -keep:], known[:, -keep:]) if keep else None

@@ -26,11 +26,12 @@ class ReadoutConfig:
     """Configuration of a history readout: its attention and its memory.
 
     attention: "single" or "combined" (Salton et al. 2017); "attention", "key-value",
-    "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection", a 2-gram, which is one layer
-    between state and words without a past; or a user-defined HistoryAttention, with one role and no
-    bias, like "attention". window: the number of earlier states it may read. carried: the number of
-    states kept from the previous batch (for an N-gram model, any number except 0 means order − 2).
-    order: N of the N-gram model. activation: "tanh", or "linear" for none.
+    "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection"; or a user-defined
+    HistoryAttention, which is used like "attention", with one role and no bias. "projection" is a
+    2-gram: one layer between state and words that reads no past. window: the number of earlier
+    states that may be read. carried: the number of states kept from the previous batch. For an
+    N-gram model, any number except 0 means order − 2. order: N of the N-gram model. activation:
+    "tanh", or "linear" for no activation.
 
     Raises ValueError for an unknown name or a number out of range.
     """

@@ -18,7 +18,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class ScaledDotProductAttention(Module):
-    """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V for all queries at once (equation 1).
+    """Scaled dot-product attention for all queries at once (Vaswani et al. 2017, equation 1).
+
+        Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V
 
     If the components of q and k are independent with mean 0 and variance 1, q · k has variance d_k.
     Without the division by √d_k the softmax saturates as d_k grows, and its gradient vanishes
@@ -32,7 +34,7 @@ class ScaledDotProductAttention(Module):
     scaled: bool = True
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions; `analysis.ablation` replaces this."""
+        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):
@@ -46,9 +48,9 @@ class ScaledDotProductAttention(Module):
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grads=None):
-        """Propagate doutput (B, …, T, d_v) → dq, dk, dv.
+        """Backpropagate doutput (B, …, T, d_v) → dq, dk, dv.
 
-        dweights: None, or an array that broadcasts to (B, …, T, S).
+        dweights: the gradient of the weights, which must broadcast to (B, …, T, S), or None.
         """
         q, k, v, weights = cache
         # output = α V

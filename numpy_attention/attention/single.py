@@ -12,7 +12,10 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Single(HistoryAttention):
-    """Score e_i = v · tanh(W_s k_i) for every query: `single` of Salton et al. 2017, no biases."""
+    """Score e_i = v · tanh(W_s k_i) for every query.
+
+    Salton et al. 2017 call this score `single`. It has no biases here.
+    """
 
     W_s: Array  # (K, A)
     v: Array    # (A,)
@@ -22,7 +25,7 @@ class Single(HistoryAttention):
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
-        """Draw the weights. size: A; query_size is not used, as the score ignores the query.
+        """Draw the weights. size: A. query_size is not used, because the score ignores the query.
 
         Raises ValueError if a size is below 1.
         """

@@ -1,4 +1,4 @@
-"""Softmax attention: what dot, general, location and additive attention share."""
+"""Softmax attention: the common part of dot, general, location and additive attention."""
 
 from typing import Any, NamedTuple
 
@@ -21,15 +21,16 @@ class SoftmaxAttention(Module):
         α   = softmax(e)        over the unmasked positions
         c   = Σ_j α_j h_j
 
-    Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    A sentence with no unmasked position has c = 0 and α = 0.
+    Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S). A
+    sentence with no unmasked position has c = 0 and α = 0.
 
-    A subclass defines two methods, and extends `read` and `read_backward` if it projects keys:
+    A subclass defines two methods. If it projects keys, it also extends `read` and `read_backward`.
 
         scores, cache = score(query, memory)                                    e (B, S)
         dquery        = score_backward(dscores, cache, memory, dmemory, grads)   (B, Q)
 
-    A gradient that is a sum over steps is deferred; `read_backward` computes it in one product:
+    `score_backward` defers a gradient that is a sum over steps; `read_backward` computes it in one
+    product:
 
         dmemory.defer("values", f, x)       ∂L/∂h_j += f_j x,   f (B, S), x (B, D)
         dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   for y = x W_a, where W_a is a field
@@ -38,9 +39,10 @@ class SoftmaxAttention(Module):
     value_size = None   # D, if the weights determine it; None: any
 
     def read(self, values, mask):
-        """Store values (B, S, D), mask (B, S) → Memory without keys.
+        """Store the values and the mask in a Memory without keys.   values (B, S, D), mask (B, S).
 
-        Raises ValueError if values have another size, TypeError if they have another dtype.
+        Raises ValueError if D is not `value_size`, and TypeError if the dtype is not that of the
+        weights.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
                     "memories are batch-major")
@@ -49,7 +51,7 @@ class SoftmaxAttention(Module):
         return Memory(values, None, mask)
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions; `analysis.ablation` replaces this."""
+        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):
@@ -60,9 +62,10 @@ class SoftmaxAttention(Module):
         return context, weights, Cache(memory, weights, scored)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """Propagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
+        """Backpropagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of the values is deferred in dmemory; a score may also defer its matrices'.
+        The gradient of the values is deferred in dmemory. A score may also defer those of its
+        matrices.
         """
         memory, weights, scored = cache
         # c = Σ_j α_j h_j
@@ -76,9 +79,10 @@ class SoftmaxAttention(Module):
         return self.score_backward(dscores, scored, memory, dmemory, grads)
 
     def read_backward(self, memory, dmemory, grads):
-        """Propagate to the values → dvalues (B, S, D); add deferred gradients of fields to grads.
+        """Compute the gradients of the deferred fields and of the values → dvalues (B, S, D).
 
-        Raises ValueError if a product of deferred factors does not have the shape of its field.
+        The gradients of the fields are added to grads. Raises ValueError if a product of deferred
+        factors does not have the shape of its field.
         """
         for name in dmemory.pending:
             if name != "values":

@@ -1,4 +1,4 @@
-"""Recurrent cells, and stacks of them. Models use the methods of `protocol.RecurrentCell`.
+"""Recurrent cells, and stacks of them. Models call the methods of `protocol.RecurrentCell`.
 
     ys, state, cache = cell.forward(xs, state, mask)        xs (T, B, I), mask (T, B) → ys (T, B, H)
     dxs, dstate      = cell.backward(dys, dstate, cache, grads)

@@ -20,8 +20,8 @@ class Cache(NamedTuple):
 class Bidirectional(Module):
     """Two cells, forward and backward in time: h_j = [→h_j; ←h_j] (Bahdanau et al. 2015, A.2.1).
 
-    Padding is at the end, so the backward cell reads it first; its masked steps keep the
-    initial state. The state is the pair (→h_T, ←h_1) of the last states of both cells.
+    Padding is at the end, so the backward cell reads it first; its masked steps keep the initial
+    state. The state is the pair (→h_T, ←h_1) of the last states of both cells.
     """
 
     forward_cell: Cell
@@ -29,7 +29,7 @@ class Bidirectional(Module):
 
     @property
     def output_size(self):
-        """D, the size of h_j: the sum of both cells' state sizes."""
+        """D, the size of h_j: the sum of the state sizes of both cells."""
         return self.forward_cell.hidden_size + self.backward_cell.hidden_size
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
@@ -45,9 +45,11 @@ class Bidirectional(Module):
         return ys, (last, first), Cache(forward_cache, backward_cache)
 
     def backward(self, dys, dstate, cache, grads):
-        """Propagate dys (T, B, D) → dxs (T, B, I), (∂L/∂(initial state) of either cell).
+        """Backpropagate dys (T, B, D) → dxs (T, B, I), dstate.
 
-        dstate, or either of its halves, may be None, which means 0.
+        The argument dstate is the pair of gradients of the last states of the forward and the
+        backward cell. It, or either half, may be None, which means 0. The dstate that is returned
+        is the pair of gradients of their initial states.
         """
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size

@@ -1,4 +1,4 @@
-"""Base class of cells: the loop over time, masks, and the products hoisted out of the loop."""
+"""Base class of cells: the loop over time, masks, and the matrix products outside the loop."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ from numpy_attention.validation.arrays import (
 
 @dataclass
 class Steps:
-    """Arrays over the T steps of a cell: step t writes to index t, its state to index t + 1."""
+    """Arrays over the T steps of a cell. Step t is at index t, and the state after it at t + 1."""
 
     a: Array        # (T, B, G)         the input's part of the pre-activations
     mask: Array     # (T, B)            False: the row keeps the state it had
@@ -32,11 +32,11 @@ class Steps:
 
     @property
     def U(self):
-        """U, laid out for the product h U, in a cell that multiplies by U in one piece."""
+        """U, laid out for the product h U. It is for cells that multiply by U in one piece."""
         return self.Us[0]
 
     def is_guarded(self, t, dy, dh, dc=None):
-        """Whether to check arguments: at the last step, or if a gradient is not (B, H)."""
+        """Return whether to check arguments: at the last step, or if a gradient is not (B, H)."""
         alike = dy.shape == dh.shape == (dh if dc is None else dc).shape == self.hs.shape[1:]
         return t == len(self.a) - 1 or not alike
 
@@ -51,23 +51,23 @@ class StepGradients:
 
     @property
     def U_T(self):
-        """Uᵀ, laid out for the product du Uᵀ, in a cell that multiplies by U in one piece."""
+        """Uᵀ, laid out for the product du Uᵀ. It is for cells that multiply by U in one piece."""
         return self.U_Ts[0]
 
 
 class Cache(NamedTuple):
-    """What the backward pass over a whole sequence reads."""
+    """The arrays that the backward pass over a whole sequence needs."""
 
     xs: Array       # (T, B, I)
     steps: Steps
 
 
 class Cell(Module):
-    """A recurrent cell: fields W (I, G), U (H, G), b (G,), where G = gates · H.
+    """A recurrent cell with the fields W (I, G), U (H, G), b (G,), where G = gates · H.
 
-    `protocol.RecurrentCell` documents its methods. A user-defined cell implements the equations in
-    `_step` and `_step_backward`, which need not handle masks, and sets `steps_type` to a subclass
-    of Steps with the arrays that its backward pass reads.
+    `protocol.RecurrentCell` documents its methods. A user-defined cell implements its equations in
+    `_step` and `_step_backward`, which need not handle masks. If its backward pass needs more
+    arrays than Steps has, it sets `steps_type` to a subclass of Steps with these arrays.
     """
 
     steps_type = Steps
@@ -91,11 +91,11 @@ class Cell(Module):
         return len(self.b)
 
     def zero_state(self, B):
-        """Make the initial state of B sequences → h (B, H); zeros."""
+        """Return zeros as the initial state of B sequences → h (B, H)."""
         return np.zeros((B, self.hidden_size), self.U.dtype)
 
     def _blocks(self):
-        """Return the blocks of U by which a step multiplies, one after the other."""
+        """Return the blocks of U by which a step multiplies, in the order of the products."""
         return [self.U]
 
     # ---- the input's part: one product for all steps ----------------------------------------
@@ -112,17 +112,18 @@ class Cell(Module):
         return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
     def _weights_backward(self, da, xs, grads):
-        """Add only the gradients of W and b, for a stack, which computes dxs step by step."""
+        """Add only the gradients of W and b. A stack calls this, because it computes dxs itself."""
         grads.W += as_rows(xs).T @ as_rows(da)
         grads.b += as_rows(da).sum(0)
 
     # ---- step by step, forward --------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
-        """Allocate the steps of a (T, B, G) from `state` (None: zeros); rng and row_ids are unused.
+        """Allocate the steps of a (T, B, G), starting from `state`, or from zeros if it is None.
 
-        The steps reuse `a` and set its padding to 0. Raises ValueError for shapes that do not fit,
-        TypeError for a mask that is not boolean or an array whose dtype is not that of the weights.
+        rng and row_ids have no effect; a stack uses them. The steps reuse `a` and set its padding
+        to 0. Raises ValueError for shapes that do not fit, and TypeError for a mask that is not
+        boolean or an array whose dtype is not that of the weights.
         """
         check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         check_dtype("a", a, self.U)
@@ -145,11 +146,11 @@ class Cell(Module):
         return steps.hs[t]
 
     def hidden(self, state):
-        """Take the first array of a state → h (B, H)."""
+        """Return the first array of a state → h (B, H)."""
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Compute the state after step t from a[t] and the state before; masked rows keep it."""
+        """Compute the state after step t from a[t] and the state before. Masked rows keep it."""
         self._step(t, steps)
         if steps.ragged[t]:
             before = arrays(self.state(steps, t))
@@ -166,9 +167,10 @@ class Cell(Module):
         return StepGradients(da, da, [few_rows(U.T, B, T) for U in self._blocks()])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
-        """Return ∂L/∂(the state before) from ∂L/∂h_t = dy (B, H) and ∂L/∂(the state after).
+        """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        Writes ∂L/∂a_t to dsteps.
+        dy (B, H) is the gradient of h_t from the layers that use it. dstate is the gradient of the
+        state after step t from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         if steps.ragged[t]:
@@ -181,7 +183,7 @@ class Cell(Module):
         return dbefore
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da, the gradient of `begin`'s a; add Σ_t h_{t−1}ᵀ du_t to ∂L/∂U."""
+        """Return da, the gradient of the `a` passed to `begin`; add Σ_t h_{t−1}ᵀ du_t to ∂L/∂U."""
         grads.U += as_rows(steps.hs[:-1]).T @ as_rows(dsteps.u)
         return dsteps.a
 
@@ -195,7 +197,10 @@ class Cell(Module):
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grads):
-        """Return dxs, ∂L/∂(initial state) from dys and ∂L/∂(last state); None means 0."""
+        """Return the gradients of xs and of the initial state.
+
+        dys: the gradient of ys. dstate: the gradient of the last state. None means 0.
+        """
         xs, steps = cache
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys

@@ -1,4 +1,4 @@
-"""The gated recurrent unit (Cho et al. 2014), in all the conventions of papers and libraries."""
+"""The gated recurrent unit (Cho et al. 2014), with all conventions of papers and libraries."""
 
 from dataclasses import dataclass, field, replace
 
@@ -44,9 +44,9 @@ class GRU(Cell):
         Cho et al. 2014, equations 5 to 8 (version 3)   before    old
         cuDNN, PyTorch                                  after     old
 
-    b holds b_r, b_z and b_n'; b_n exists only with reset="after", the only case in which h U needs
-    a bias (PyTorch's b_hh of r and z is merely added to b_ih). `PlainGRU` in lesson 04 is the
-    same cell in plain NumPy.
+    b holds b_r, b_z and b_n'. b_n exists only with reset="after"; only there does a bias of h U
+    have an effect of its own (PyTorch adds the parts of b_hh for r and z to those of b_ih).
+    `PlainGRU` in lesson 04 is the same cell in plain NumPy.
     """
 
     W: Array  # (I, 3H)
@@ -105,7 +105,7 @@ class GRU(Cell):
             kernels.gru_update.in_loop(t == 0)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        """Allocate the gradients of the steps; with reset="after", those of a and u differ."""
+        """Allocate the gradients of the steps. With reset="after", those of a and u differ."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
             return replace(dsteps, u=np.empty_like(dsteps.a))
@@ -139,7 +139,7 @@ class GRU(Cell):
         return dh
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da, the gradient of `begin`'s a; add the gradients of U and b_n."""
+        """Return da, the gradient of the `a` passed to `begin`; add the gradients of U and b_n."""
         H = self.hidden_size
         if self.reset == "after":
             grads.b_n += as_rows(dsteps.u)[:, 2 * H:].sum(0)
@@ -151,7 +151,7 @@ class GRU(Cell):
 
 
 def _check_convention(reset, update):
-    """Return the convention as text, for messages. Raises ValueError if it is unknown."""
+    """Return the convention as text for messages, or raise ValueError if it is unknown."""
     given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):

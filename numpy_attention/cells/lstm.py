@@ -33,8 +33,9 @@ class LSTM(Cell):
         c_t     = f ∘ c_{t−1} + i ∘ g
         h_t     = o ∘ tanh(c_t)
 
-    As in Zaremba et al. 2014, section 3; PyTorch's `LSTM` with b = b_ih + b_hh. `PlainLSTM` in
-    lesson 03 is the same cell in plain NumPy. Each gate has a block of columns in W, U and b.
+    These are the equations of Zaremba et al. 2014, section 3. With b = b_ih + b_hh they are also
+    those of PyTorch's `LSTM`. Each gate has a block of columns in W, U and b. `PlainLSTM` in lesson
+    03 is the same cell in plain NumPy.
     """
 
     W: Array  # (I, 4H)
@@ -57,7 +58,7 @@ class LSTM(Cell):
         return cls(W, U, b)
 
     def zero_state(self, B):
-        """Make the initial state of B sequences → h (B, H), c (B, H); zeros."""
+        """Return zeros as the initial state of B sequences → h (B, H), c (B, H)."""
         return super().zero_state(B), super().zero_state(B)
 
     def state(self, steps, t):

@@ -6,23 +6,26 @@ from numpy_attention.module import Array
 
 
 class StepsOfCell(Protocol):
-    """The steps of a cell as a decoder reads them: step t writes to index t, its state to t + 1."""
+    """The steps of a cell, as a decoder uses them.
+
+    Step t is stored at index t, and the state after it at index t + 1.
+    """
 
     @property
     def a(self) -> Array:
-        """The input's part of the pre-activations (T, B, G); decoders add to a[t] before step t."""
+        """The input's part of the pre-activations (T, B, G). Decoders add to a[t] before step t."""
 
     @property
     def hs(self) -> Array:
-        """The states h (T + 1, B, H), of a stack's top layer; hs[0] is the initial state."""
+        """The states h (T + 1, B, H) of the top layer; hs[0] is the initial state."""
 
 
 class GradientsOfSteps(Protocol):
-    """The gradients of the steps of a cell, as a decoder reads them."""
+    """The gradients of the steps of a cell, as a decoder uses them."""
 
     @property
     def a(self) -> Array:
-        """∂L/∂a (T, B, G), complete for the steps that the backward pass has reached."""
+        """∂L/∂a (T, B, G). It is complete for the steps that the backward pass has reached."""
 
 
 @runtime_checkable
@@ -34,7 +37,7 @@ class RecurrentCell(Protocol):
         ys, state, cache = cell.forward(xs, state, mask)          xs (T, B, I) → ys (T, B, H)
         dxs, dstate      = cell.backward(dys, dstate, cache, grads)
 
-    Step by step, as in a decoder, whose input depends on the previous state:
+    Step by step, for a decoder whose input depends on the previous state:
 
         a      = cell.project(xs)                                 (T, B, I) → (T, B, G): one product
         steps  = cell.begin(a, state, mask)
@@ -45,9 +48,10 @@ class RecurrentCell(Protocol):
         da     = cell.end_backward(steps, dsteps, grads)           recurrent weights: one product
         dxs    = cell.project_backward(da, xs, grads)              input weights: likewise
 
-    A state is an array (B, H); for an LSTM a tuple (h, c), for a stack a tuple of states. Where
-    mask (T, B) is False, a row keeps its state and passes its gradient on. The pre-activations have
-    G = gates · H columns. In a stack, xs, a and G are the first cell's, H and hs the last cell's.
+    A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
+    In rows where mask (T, B) is False, a step keeps the state and passes its gradient on. The
+    pre-activations have G = gates · H columns. In a stack, xs, a and G belong to the first cell, H
+    and hs to the last one.
     """
 
     @property
@@ -56,19 +60,20 @@ class RecurrentCell(Protocol):
 
     @property
     def gates_size(self) -> int:
-        """G, the number of columns of a, to which a decoder projects its other inputs."""
+        """G, the number of columns of a. A decoder projects its other inputs to this size."""
 
     def zero_state(self, B: int) -> Any:
-        """Return the initial state of B sequences: zeros."""
+        """Return zeros as the initial state of B sequences."""
 
     def project(self, xs: Array) -> Array:
         """Return the input's part of the pre-activations of all steps."""
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:
-        """Allocate the steps of a from `state` (None: zeros). mask None: no step is padding.
+        """Allocate the steps of a, starting from `state`, or from zeros if it is None.
 
-        rng and row_ids (T, B) are for the dropout between the layers of a stack.
+        If mask is None, no step is padding. rng and row_ids (T, B) are for the dropout between the
+        layers of a stack.
         """
 
     def step(self, t: int, steps: Any) -> None:
@@ -78,28 +83,31 @@ class RecurrentCell(Protocol):
         """Return the state before step t; t = T or −1 gives the last state."""
 
     def hidden(self, state: Any) -> Array:
-        """Return h (B, H) of a state or of a state's gradient; for a stack, of the top layer."""
+        """Return h (B, H) of a state, or of the gradient of one. For a stack: of the top layer."""
 
     def begin_backward(self, steps: Any) -> GradientsOfSteps:
         """Allocate the gradients of the steps."""
 
     def step_backward(self, t: int, dy: Array, dstate: Any, steps: Any, dsteps: Any) -> Any:
-        """Return ∂L/∂(the state before step t); write ∂L/∂a_t to dsteps.
+        """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy (B, H) is ∂L/∂h_t from whatever read h_t, dstate ∂L/∂(the state after step t) from the
-        later steps; the two are added here.
+        dy is the gradient of h_t (B, H) from the layers that use it. dstate is the gradient of the
+        state after step t from later steps. The two are added here.
         """
 
     def end_backward(self, steps: Any, dsteps: Any, grads: Any) -> Array:
-        """Add the gradients of the recurrent weights; return da, the gradient of `begin`'s a."""
+        """Add the gradients of the recurrent weights; return that of the `a` passed to `begin`."""
 
     def project_backward(self, da: Array, xs: Array, grads: Any) -> Array:
-        """Add the gradients of the input weights; return dxs."""
+        """Add the gradients of the input weights; return the gradient of xs."""
 
     def forward(self, xs: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
                 row_ids: Array | None = None) -> tuple[Array, Any, Any]:
-        """Run all steps; return ys, the last state and cache. rng and row_ids are as in `begin`."""
+        """Run all steps; return ys, the last state and a cache. rng, row_ids: as in `begin`."""
 
     def backward(self, dys: Array | None, dstate: Any, cache: Any,
                  grads: Any) -> tuple[Array, Any]:
-        """Return dxs and ∂L/∂(initial state) from ∂L/∂ys and ∂L/∂(last state); None means 0."""
+        """Return the gradients of xs and of the initial state.
+
+        dys: the gradient of ys. dstate: the gradient of the last state. None means 0.
+        """

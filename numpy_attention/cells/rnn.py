@@ -15,7 +15,7 @@ from numpy_attention.validation.arrays import check_sizes
 class RNN(Cell):
     """Elman's recurrent network, h_t = tanh(x_t W + h_{t−1} U + b).
 
-    It is PyTorch's `RNN` with b = b_ih + b_hh.
+    It is equal to PyTorch's `RNN` with b = b_ih + b_hh.
     """
 
     W: Array  # (I, H)

@@ -14,7 +14,7 @@ from numpy_attention.validation.messages import typed_repr
 
 @dataclass
 class StackedSteps:
-    """The steps of all layers, and the arrays between neighbouring layers."""
+    """The steps of all layers, and the inputs that layers receive from those below."""
 
     layers: list[Steps]
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
@@ -24,18 +24,18 @@ class StackedSteps:
 
     @property
     def a(self):
-        """The first layer's pre-activations (T, B, G); a decoder adds to a[t] before step t."""
+        """The pre-activations (T, B, G) of the first layer. Decoders add to a[t] before step t."""
         return self.layers[0].a
 
     @property
     def hs(self):
-        """The top layer's states (T + 1, B, H)."""
+        """The states (T + 1, B, H) of the top layer."""
         return self.layers[-1].hs
 
 
 @dataclass
 class StackedGradients:
-    """The gradients of all layers' steps."""
+    """The gradients of the steps of all layers."""
 
     layers: list[StepGradients]
     W_Ts: list[Any]         # Wᵀ (G, H) of each layer but the first, laid out for da Wᵀ
@@ -47,7 +47,7 @@ class StackedGradients:
 
 
 class Cache(NamedTuple):
-    """What the backward pass over a whole sequence reads, layer by layer."""
+    """The caches of all layers, for the backward pass over a whole sequence."""
 
     cells: list[Any]
     dropped: list[Any]      # None: no dropout, as below the first layer
@@ -55,13 +55,13 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Stacked(Module):
-    """Several cells on top of each other, with dropout in between; the state is a tuple of states.
+    """Several cells on top of each other, with dropout in between. The state is a tuple of states.
 
     Layer l reads D(h^{l−1}_t), where D is dropout.
 
-    Its methods are those of `protocol.RecurrentCell`. A whole sequence is processed layer by layer,
-    with one product for the input of each layer, and a layer may be a Bidirectional. Step by step,
-    all layers must be cells.
+    The methods are those of `protocol.RecurrentCell`. `forward` processes a whole sequence layer by
+    layer, with one product for the input of each layer; there, a layer may be a Bidirectional. Step
+    by step, all layers must be cells.
     """
 
     cells: list
@@ -71,14 +71,14 @@ class Stacked(Module):
     def create(cls, make, sizes, dropout=0.0):
         """Build one layer, make(below, above), for each pair of neighbouring sizes.
 
-        sizes: the size of the first layer's input, then of each layer's state.
+        sizes: first the size of the input, then the state size of each layer.
         """
         layers = [make(below, above) for below, above in zip(sizes, sizes[1:])]
         return cls(layers, Dropout(dropout))
 
     @property
     def hidden_size(self):
-        """H, the size of the top layer's state."""
+        """H, the size of the state of the top layer."""
         return self.cells[-1].hidden_size
 
     @property
@@ -87,24 +87,24 @@ class Stacked(Module):
         return self.cells[0].gates_size
 
     def zero_state(self, B):
-        """Return the initial states of all layers: zeros."""
+        """Return zeros as the initial states of all layers."""
         return tuple(cell.zero_state(B) for cell in self.cells)
 
     def project(self, xs):
-        """Project the first layer's input: xs (T, B, I) → a (T, B, G)."""
+        """Project the input of the first layer: xs (T, B, I) → a (T, B, G)."""
         return self.cells[0].project(xs)
 
     def project_backward(self, da, xs, grads):
-        """Return dxs; add the gradients of the first layer's input weights."""
+        """Return the gradient of xs; add those of the first layer's input weights."""
         return self.cells[0].project_backward(da, xs, grads.cells[0])
 
     # ---- step by step -----------------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
-        """Allocate the steps of all layers; draw a dropout key for each layer except the first.
+        """Allocate the steps of all layers, and draw a dropout key for each layer except the first.
 
-        Without rng there is no dropout. row_ids (T, B): integers, by default 0, 1, 2, … Raises the
-        errors of `Cell.begin`, and ValueError unless there is one state for each cell.
+        Without rng there is no dropout. row_ids (T, B) are integers, by default 0, 1, 2, … Raises
+        the errors of `Cell.begin`, and ValueError unless there is one state for each cell.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
@@ -120,11 +120,11 @@ class Stacked(Module):
         return StackedSteps(layers, belows, Ws, keys, row_ids)
 
     def state(self, steps, t):
-        """Return the layers' states before step t; t = T or −1 gives the last states."""
+        """Return the states of all layers before step t; t = T or −1 gives the last states."""
         return tuple(cell.state(one, t) for cell, one in zip(self.cells, steps.layers))
 
     def hidden(self, state):
-        """Take the top layer's state → h (B, H)."""
+        """Return the state of the top layer → h (B, H)."""
         return self.cells[-1].hidden(state[-1])
 
     def step(self, t, steps):
@@ -146,7 +146,7 @@ class Stacked(Module):
                                 [few_rows(cell.W.T, B, T) for cell in self.cells[1:]])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
-        """Return ∂L/∂(the states before step t), from the top layer down; write ∂L/∂a_t."""
+        """Return the gradients of the states before step t, and write ∂L/∂a_t to dsteps."""
         dbefore = []
         for i in reversed(range(len(self.cells))):
             cell = self.cells[i]
@@ -169,7 +169,7 @@ class Stacked(Module):
     # ---- a whole sequence -------------------------------------------------------------------
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
-        """Run all layers: xs (T, B, I) → ys (T, B, H) of the top one, all last states, cache.
+        """Run all layers on xs (T, B, I) → ys (T, B, H) of the top layer, all last states, cache.
 
         Without rng there is no dropout. Raises ValueError unless there is one state for each cell.
         """
@@ -186,7 +186,7 @@ class Stacked(Module):
         return xs, tuple(last), cache
 
     def backward(self, dys, dstate, cache, grads):
-        """Return dxs and ∂L/∂(initial state) of every layer."""
+        """Return the gradients of xs and of the initial states of all layers."""
         dfirst = []
         dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):
@@ -196,7 +196,7 @@ class Stacked(Module):
         return dys, tuple(reversed(dfirst))
 
     def _states(self, state):
-        """Return a state, or None, for each layer. Raises ValueError for another number of them."""
+        """Return one state, or None, for each layer. Raises ValueError if the number is wrong."""
         if state is None:
             return (None,) * len(self.cells)
         if not isinstance(state, tuple) or len(state) != len(self.cells):
@@ -206,6 +206,6 @@ class Stacked(Module):
 
 
 def stack(make, sizes, dropout=0.0):
-    """Build the layers of `Stacked.create`; return a single one by itself, without a stack."""
+    """Return `Stacked.create` of the arguments, or the layer itself if there is only one."""
     made = Stacked.create(make, sizes, dropout)
     return made.cells[0] if len(made.cells) == 1 else made

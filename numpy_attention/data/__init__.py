@@ -1,1 +1,1 @@
-"""Sentence pairs and running text: corpora, the user's own text, vocabularies, batches."""
+"""Sentence pairs and running text: corpora, the user's text, vocabularies and batches."""

@@ -1,13 +1,14 @@
-"""Read gold word alignments of a user's own text: a file of links for its sentence pairs.
+"""Read gold word alignments of the user's text: a file of links for its sentence pairs.
 
 Pharaoh       line k has the links of pair k, source position first; a blank line has none:
               `0-0 1-2`, all sure, or with possible ones, `1-1 2p3` or `1-1 2?3`
 NAACL         a link per line, with the number of its pair from 1 (Mihalcea & Pedersen 2003):
               `1 1 2 S`, `1 1 2 P`, or `1 1 2`, which is sure
 
-Words count from 0 or from 1. Without `count_from` the file decides: it counts from 0 if it has a
-0, from 1 if a link from 0 would be outside of its pair; if both are possible, from 0 in Pharaoh's
-format and from 1 in NAACL's, where a 0 that cannot be a word is the empty one and is left out.
+Words count from 0 or from 1. Without `count_from` the content decides. A file counts from 0 if it
+contains a 0, and from 1 if a link counted from 0 would be outside its pair. If both are possible,
+Pharaoh's format counts from 0 and NAACL's from 1. In NAACL's format, a 0 that cannot be a word is
+the empty word, and its links are left out.
 """
 
 import re
@@ -27,7 +28,7 @@ SHOWN = 8           # words of a sentence in a message
 
 
 class Link(NamedTuple):
-    """A link of a file; line: its line number; pair: the sentence pair, from 0."""
+    """A link of a file. line: its line number. pair: the sentence pair, from 0."""
 
     line: int
     pair: int
@@ -38,11 +39,12 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Add the links of a Pharaoh or NAACL file to pairs; → the pairs, the number it counts from.
+    """Add the links of a Pharaoh or NAACL file to pairs; return the pairs and the number 0 or 1.
 
-    count_from: 0 or 1; None: as the module's docstring describes. ValueError with file and line: a
-    line of neither format, a link outside of its pair, another number of lines than pairs; and a
-    file without sure links.
+    count_from: the number from which the file counts words, 0 or 1. None decides it as described in
+    the docstring of the module; the second result is that number. Raises ValueError with file and
+    line for a line of neither format, a link outside its pair, and a number of lines that differs
+    from the number of pairs. Raises ValueError for a file without sure links.
     """
     check_pairs(pairs)
     if count_from is not None:
@@ -122,7 +124,7 @@ def _inside(link: Link, pairs: Sequence[Pair], start: int) -> bool:
 
 def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: Sequence[Pair],
                    start: int) -> NoReturn:
-    """Raise ValueError for a link outside of its pair, with the likely reason."""
+    """Raise ValueError for a link outside its pair, with the likely reason."""
     side, place = next((side, place) for side, place in
                        (("source", link.source), ("target", link.target))
                        if not 0 <= place - start < len(getattr(pairs[link.pair], side)))

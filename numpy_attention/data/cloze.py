@@ -1,14 +1,13 @@
 """Cloze questions in the form of the Children's Book Test: a gap, and ten words that may fill it.
 
 F. Hill, A. Bordes, S. Chopra and J. Weston, "The Goldilocks Principle: Reading Children's Books
-with Explicit Memory Representations", ICLR 2016. A file of their test has such questions:
+with Explicit Memory Representations", ICLR 2016. A file of their test contains such questions, with
+a blank line after each:
 
     1 the river was high in the spring .
     …
     20 the boat lay on the bank .
     21 he pushed the XXXXX into the water .<tab>boat<tab><tab>bank|boat|river|…
-
-and a blank line after each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,12 +42,12 @@ NUMERAL = "N"       # replaces every number in the Penn Treebank
 
 @dataclass(frozen=True)
 class Question:
-    """Sentences, one more sentence with a gap (the query), and words of which one fills it.
+    """Sentences, one more sentence with a gap (the query), and candidates, one of which fills it.
 
-    context: the sentences, tuples of tokens; before, after: the query's tokens on either side of
-    the gap; candidates: at least two different words; answer: the index of the correct one. Lists
-    become tuples. TypeError: anything else than tokens; ValueError: an impossible context,
-    candidates or answer.
+    context: the sentences, which are tuples of tokens. before, after: the tokens of the query on
+    either side of the gap. candidates: at least two different words. answer: the index of the
+    correct one. Lists become tuples. Raises TypeError for anything other than tokens, and
+    ValueError for an impossible context, candidates or answer.
     """
 
     context: tuple[Tokens, ...]
@@ -91,20 +90,20 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
                    ) -> list[Question]:
     """Draw `number` different questions from a text of words.
 
-    A question is consecutive sentences of an article, blank ones left out, of which the last is
-    the query. A text without articles is one article. A word can be a gap if it is in the
-    vocabulary, consists of letters, and is not the numeral `N`. The `frequent` most frequent words
-    of the vocabulary are excluded, for they would ask for grammar; the tokens of the vocabulary
-    are in the order of their frequency, as `Vocabulary.build` has them.
+    A question consists of consecutive sentences of an article, without blank ones; the last
+    sentence is the query. A text without articles is one article. A word can be a gap if it is in
+    the vocabulary, consists of letters, and is not the numeral `N`. The `frequent` most frequent
+    words of the vocabulary are excluded, because they would test grammar. The tokens of the
+    vocabulary must be in the order of their frequency, as `Vocabulary.build` returns them.
 
-    The answer and its rivals meet these conditions, occur in the context, and do not occur in the
-    rest of the query. All begin with a capital or none does (parts of speech are not known here),
-    and they are neighbours in the order of frequency of all words that qualify. The place of the
-    answer among them is drawn, so "take the most frequent" is correct as often as chance. Grammar
-    still tells many of them apart.
+    The candidates meet these conditions, occur in the context, and do not occur in the rest of the
+    query. All begin with a capital or none does (parts of speech are not known here). They are
+    neighbours in the order of frequency of all words that qualify. The place of the answer among
+    them is random, so "take the most frequent" is correct as often as chance. Grammar still
+    distinguishes many of them.
 
-    TypeError: another kind of text, vocabulary or generator; ValueError: a text of characters,
-    impossible sizes, or a text with fewer questions.
+    Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
+    characters, impossible sizes, or a text with fewer questions.
     """
     check_kind("text", text, Text, "a Text")
     check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
@@ -139,7 +138,7 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
                 candidates: int, rng: np.random.Generator) -> Question | None:
     """Return the question of a gap, or None if its word or the other candidates do not qualify.
 
-    ranks: {word: its place by frequency} of the words that can be a gap.
+    ranks: {word: its rank by frequency} for the words that can be a gap.
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])
@@ -164,9 +163,9 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
 def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
     """Return the questions of a file in the form above, with any number of sentences.
 
-    lowercase: all words. Candidates that are equal count once; empty fields between two | are
-    ignored. Errors as in `read_lines`, or ValueError with file and line for a line of another
-    form, a question without an end, or a file without questions.
+    lowercase: lowercase all words. Equal candidates count once. Empty fields between two | are
+    ignored. Raises the errors of `read_lines`, and ValueError with file and line for a line of
+    another form, a question without an end, or a file without questions.
     """
     check_flags(lowercase=lowercase)
     questions = []
@@ -199,7 +198,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
 
 def _question(where: str, context: list[Tokens], query: Sequence[str], columns: Sequence[str],
               lowercase: bool) -> Question:
-    """Return the question that a last line completes; columns: answer, nothing, candidates."""
+    """Return the question that a last line completes. columns: answer, nothing, candidates."""
     if len(columns) != 3:
         raise ValueError(f"{where}: {len(columns) + 1} columns, expected query TAB answer TAB TAB "
                          "candidates")
@@ -229,9 +228,10 @@ def _in_case(words: Sequence[str], lowercase: bool) -> Tokens:
 
 
 def write_questions(questions: Sequence[Question], path: str | Path) -> None:
-    """Write questions as `read_questions` reads them; an existing file is replaced.
+    """Write questions in the form that `read_questions` reads. An existing file is replaced.
 
-    ValueError: no questions, or a token that the form cannot hold; OSError: it cannot be written.
+    Raises ValueError if there are no questions or the form cannot hold a token, and OSError if the
+    file cannot be written.
     """
     check_questions(questions)
     text = "".join(map(_lines_of, questions))
@@ -240,7 +240,7 @@ def write_questions(questions: Sequence[Question], path: str | Path) -> None:
 
 
 def check_questions(questions: Sequence[Question]) -> None:
-    """Raise unless questions is a list of Questions (TypeError), at least one (ValueError)."""
+    """Raise TypeError unless questions is a list of Questions, and ValueError if it is empty."""
     check_list("questions", questions, "Questions")
     check_all("questions", questions, Question, "a Question")
     if not len(questions):

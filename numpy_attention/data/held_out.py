@@ -1,4 +1,4 @@
-"""Hold out a share of a user's text for validation."""
+"""Hold out a share of the user's text for validation."""
 
 import numpy as np
 
@@ -11,9 +11,11 @@ SHARE = 0.05
 
 def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
                    share: float = SHARE) -> tuple[list[Pair], list[Pair]]:
-    """Split pairs into (the rest, about `share` of the pairs, at least 1).
+    """Split pairs into training and validation pairs; return (training, validation).
 
-    Pairs with the same source sentence stay together. ValueError: fewer than two different ones.
+    About `share` of the pairs are for validation, and at least 1. Pairs with the same source
+    sentence stay together. Raises ValueError if there are fewer than two different source
+    sentences.
     """
     check_pairs(pairs)
     check_generator(rng)
@@ -38,9 +40,9 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 
 
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
-    """Split off the end of a Text: the last `share` of its sentences, or characters.
+    """Split off the last `share` of the sentences of a Text, or of its characters.
 
-    At least one is held out. ValueError: fewer than two.
+    At least one is split off. Raises ValueError if there are fewer than two.
     """
     check_kind("text", text, Text, "a Text")
     check_number("share", share, 0, 1, "a share from 0 to 1")

@@ -1,9 +1,9 @@
 """Sentence pairs with word links.
 
-A `Pair` holds one sentence and its translation as tokens, and, where they are known, the links
-between words: (source position, target position), both counted from 0. As in Och & Ney (2003), a
-*sure* link is beyond doubt, a *possible* link is open to judgement; every sure link is possible as
-well.
+A `Pair` holds one sentence and its translation as tokens. If the links between their words are
+known, it also holds these, as (source position, target position), both counted from 0. As in Och &
+Ney (2003), a *sure* link is beyond doubt, and a *possible* link is open to judgement; every sure
+link is also possible.
 """
 
 import math
@@ -23,8 +23,8 @@ class Pair:
     """A source sentence, its translation, and the links between their words.
 
     source, target: tuples of tokens. sure, possible: frozensets of (source position, target
-    position). `possible` always contains `sure`. Raises ValueError for a link that points outside
-    of either sentence, TypeError for a sentence given as one string.
+    position). `possible` always contains `sure`. Raises ValueError for a link outside either
+    sentence, and TypeError for a sentence that is one string.
     """
 
     source: tuple[str, ...]
@@ -60,7 +60,7 @@ class Pair:
 
 
 def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
-    """Return links as a frozenset. TypeError: anything else than pairs of integers."""
+    """Return links as a frozenset. Raises TypeError for anything other than pairs of integers."""
     if not isinstance(links, (set, frozenset)):
         links = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
                  for link in as_list(name, links, "links")]
@@ -85,7 +85,8 @@ def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
             max_length: int | None = None, count: int | None = None) -> list[Pair]:
     """Return the first `count` pairs with min_length to max_length tokens on both sides.
 
-    None: no limit. name: the corpus or file, for messages. ValueError: no pair is left.
+    None means no limit. name: the corpus or file, for messages. Raises ValueError if no pair is
+    left.
     """
     check_pairs(pairs)
     at_least(1, min_length=min_length, max_length=max_length, count=count)

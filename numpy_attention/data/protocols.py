@@ -1,4 +1,4 @@
-"""The protocols of batches and of vocabularies."""
+"""The protocols of batches and vocabularies."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -24,7 +24,7 @@ class Batch:
 
     @property
     def tokens(self) -> int:
-        """The number of tokens to predict, ends of sentences included."""
+        """The number of tokens to predict, including ends of sentences."""
         return int(self.row_tokens.sum())
 
     @property
@@ -38,16 +38,16 @@ class Batch:
 
 
 class Batches(Protocol):
-    """A text cut into batches, as a Trainer goes through it."""
+    """A text cut into batches, which a Trainer reads in the order of `order`."""
 
     def __len__(self) -> int:
         """The number of batches in an epoch, in the order without a generator."""
 
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
-        """Return the places of an epoch's batches; rng None: always the same, for evaluation."""
+        """Return the places of the batches in an epoch. Without rng, their order never changes."""
 
     def batch(self, place: Any) -> Batch:
         """Return the batch at a place of `order`."""
 
     def carried(self, place: Any) -> bool:
-        """Whether the batch continues the previous one, so that the state is carried."""
+        """Return whether the batch continues the previous one, so that the state is carried."""

@@ -1,6 +1,7 @@
 """Read text files: lines, sentence pairs, running text.
 
-They take UTF-8 text, plain or compressed (`.gz`, `.bz2`, `.xz`); errors name the file and the line.
+The functions accept UTF-8 text, plain or compressed (`.gz`, `.bz2`, `.xz`). Errors name the file
+and the line.
 """
 
 import bz2
@@ -29,8 +30,8 @@ COMPRESSED = {
 def read_lines(path: str | Path) -> list[str]:
     """Return the lines of a UTF-8 text file, plain or compressed, without their line ends.
 
-    Errors as `existing_file` and `lines_of` have them, or ValueError for a damaged `.gz`, `.bz2` or
-    `.xz`.
+    Raises the errors of `existing_file` and `lines_of`, and ValueError for a damaged `.gz`, `.bz2`
+    or `.xz`.
     """
     path = existing_file(path)
     data = bytes_of(path)
@@ -47,26 +48,26 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def sentence_lines(path: str | Path) -> list[str]:
-    """Return the lines of a text file. ValueError: as `read_lines`, or it is HTML or the like."""
+    """Return the lines of a text file. Raises the errors of `read_lines`, ValueError for markup."""
     lines = read_lines(path)
     check_not_markup(lines, str(path))
     return lines
 
 
 def bytes_of(path: Path) -> bytes:
-    """Return the content of a file. OSError: it cannot be read."""
+    """Return the content of a file. Raises OSError if it cannot be read."""
     with path_errors(path, "read"):
         return path.read_bytes()
 
 
 def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens = str.split,
                columns: Sequence[int] | None = None, skip_blank: bool = False) -> list[Pair]:
-    """Return sentence pairs from two files, line k of one next to line k of the other.
+    """Return sentence pairs from two files, in which line k of one translates line k of the other.
 
-    tokens: cuts a line. columns: of lines with tab-separated columns, those of the source and of
-    the target, from 1; the files may be one and the same. skip_blank: leave out pairs in which a
-    line is empty. Raises ValueError for files of unequal length, empty lines, lines with columns
-    where none are asked for, an empty file, or text that is not UTF-8.
+    tokens: a function that splits a line into tokens. columns: for lines with tab-separated
+    columns, the columns of the source and the target, from 1; both may be in one file. skip_blank:
+    leave out pairs in which a line is empty. Raises ValueError for files of unequal length, empty
+    lines, lines with columns if `columns` is None, an empty file, or text that is not UTF-8.
     """
     check_flags(skip_blank=skip_blank)
     paths = source_path, target_path
@@ -99,9 +100,10 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
 
 
 def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[str]:
-    """Return a column, from 1, of tab-separated lines; None: the lines, which have no columns.
+    """Return a column, counted from 1, of tab-separated lines. With None, return the lines.
 
-    ValueError: a line has too few columns, or nearly every line has columns and none is asked for.
+    Raises ValueError if a line has too few columns, or if nearly every line has columns but
+    `column` is None.
     """
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]
@@ -120,11 +122,11 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
 
 
 def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Tokens) -> list[Pair]:
-    """Return sentence pairs from lines `source TAB target`, as in Tatoeba's files.
+    """Return sentence pairs from lines `source TAB target`, as in the files of Tatoeba.
 
-    source_tokens, target_tokens: cut each side. A third column (attribution) is ignored. Raises
-    ValueError with file and line for a line without two or three columns or with an empty
-    sentence, and for an empty file.
+    source_tokens, target_tokens: functions that split a side into tokens. A third column
+    (attribution) is ignored. Raises ValueError with file and line for a line without two or three
+    columns or with an empty sentence, and for an empty file.
     """
     pairs = []
     for number, line in enumerate(sentence_lines(path), 1):
@@ -145,8 +147,9 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
               blank_lines: bool = False) -> list[list[str]]:
     """Return text for a language model, one sentence per line, as a list of token lists.
 
-    tokens: cuts a line. blank_lines: keep them, as empty lists (WikiText counts the end of a blank
-    line as a token). Raises ValueError for a file without any token, or text that is not UTF-8.
+    tokens: a function that splits a line into tokens. blank_lines: keep blank lines as empty lists,
+    because WikiText counts their ends as tokens. Raises ValueError for a file without any token, or
+    text that is not UTF-8.
     """
     check_flags(blank_lines=blank_lines)
     lines = columns_of(path, sentence_lines(path), None)
@@ -157,7 +160,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
 
 
 def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
-    """Return the tokens of a line. TypeError: `tokens` is not a function that returns tokens."""
+    """Return the tokens of a line. Raises TypeError unless `tokens` is a suitable function."""
     check_function("tokens", tokens, "a function that cuts a line into a list of tokens, such as "
                    "str.split")
     cut = tokens(line)

@@ -1,4 +1,4 @@
-"""Running text for language models: articles of sentences of tokens, and how it becomes ids."""
+"""Running text for language models: articles of sentences of tokens, and how they become ids."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,13 @@ Sentence = list[str]
 
 @dataclass(frozen=True)
 class Text:
-    """articles: lists of sentences, which are lists of tokens; unit: "words" or "characters".
+    """A running text. articles: lists of sentences, which are lists of tokens.
 
-    Words: </s> ends every sentence. Characters: a sentence is a stretch of text with its own line
-    ends; none is added. has_articles: the articles are those of the text itself, so that a state
-    can be reset between them. TypeError: articles that are not lists of lists of tokens;
-    ValueError: another unit.
+    unit: "words" or "characters". In a text of words, </s> ends every sentence. In a text of
+    characters, a sentence is a stretch of text with its own line ends, and no </s> is added.
+    has_articles: whether the text itself is divided into these articles, so that a state can be
+    reset between them. Raises TypeError unless the articles are lists of lists of tokens, and
+    ValueError for another unit.
     """
 
     articles: list[list[Sentence]]
@@ -51,20 +52,21 @@ class Text:
 
     @property
     def predicted(self) -> int:
-        """The number of tokens, ends of sentences included."""
+        """The number of tokens to predict, including ends of sentences."""
         sentences = self.sentences
         return sum(map(len, sentences)) + len(sentences) * (self.unit == "words")
 
     def stream(self, vocabulary: AnyVocabulary) -> list[int]:
-        """Return all ids, </s> first: a stream begins after it, so each token is predicted."""
+        """Return all ids, with </s> first. A stream begins after it, so each token is predicted."""
         return [EOS] + self._ids(self.sentences, vocabulary)
 
     def documents(self, vocabulary: AnyVocabulary, state: str,
                   cut: int | None = None) -> list[list[int]]:
-        """Return lists of ids that each begin with an empty state, </s> first.
+        """Return lists of ids that begin with </s>. Each starts from an empty state.
 
-        state: "article" or "sentence", blank ones left out. cut: at most this many ids of each are
-        predicted. ValueError: another state, or a text that does not have articles or sentences.
+        state: "article" for a list per article, or "sentence" for a list per sentence that is not
+        blank. cut: predict at most this many ids of each list. Raises ValueError for another state,
+        or if the text is not divided into articles or sentences.
         """
         check_name("state", state, STATES[1:])
         at_least(1, cut=cut)
@@ -83,7 +85,7 @@ class Text:
         return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]
 
     def as_characters(self) -> "Text":
-        """Return a text of words as one of characters: joined by spaces, then a line end."""
+        """Return a text of words as one of characters, with spaces between words and line ends."""
         if self.unit == "characters":
             return self
         texts = [
@@ -98,16 +100,16 @@ class Text:
 
 
 def load(name: str, split: str) -> Text:
-    """Return the Text of a corpus of running text. ValueError: an unknown name or split."""
+    """Return the Text of a corpus by name. Raises ValueError for an unknown name or split."""
     corpus = text_corpus(name)
     unit = "characters" if corpus.tokenizer == "characters" else "words"
     return Text(corpus.articles(split), unit, corpus.has_articles)
 
 
 def read(path: str | Path, form: TextForm) -> Text:
-    """Return the Text of a file, cut by this TextForm; blank lines are left out of words.
+    """Return the Text of a file, tokenized by a TextForm. A text of words omits blank lines.
 
-    ValueError: a file without text.
+    Raises ValueError for a file without text.
     """
     check_kind("form", form, TextForm, "a TextForm")
     if form.tokenizer != "characters":

@@ -1,18 +1,18 @@
-"""The training text of a run: a dict in its checkpoint, and the text that it describes.
+"""The training text of a run: a dict in its checkpoint, and the text that the dict describes.
 
-It is either a corpus by name, of pairs with arguments of `load_parallel`, or of text as words or as
-characters,
+A named corpus contains sentence pairs or running text. For pairs, the dict has arguments of
+`load_parallel`. Running text is read as words or as characters:
 
     {"name": "bible-en-es", "part": "clauses", "max_length": 7}       NamedPairs
     {"name": "bible-en", "characters": true}                          NamedText
 
-or the user's own text (see `user_text`):
+The user's own text is given by its files (see `user_text`):
 
     {"source": "/…/en.txt", "target": "/…/es.txt", …}                 UserPairs
     {"text": "/…/novel.txt", …}                                       UserText
 
-Each has a `label`, its `splits`, the `saved()` dict, the `form()` in which raw text is cut, and
-`load(*splits)`: a list of Pairs, or a Text, for each split.
+Each has a `label`, its `splits`, the dict `saved()`, and the TextForm `form()` that tokenizes raw
+text. `load(*splits)` returns a list of Pairs, or a Text, for each split.
 """
 
 from dataclasses import MISSING, dataclass, fields
@@ -30,7 +30,7 @@ from numpy_attention.validation.messages import short_repr
 
 @dataclass
 class NamedPairs:
-    """A parallel corpus; arguments: those of `load_parallel` except the split."""
+    """A parallel corpus. arguments: those of `load_parallel`, except the split."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -54,13 +54,13 @@ class NamedPairs:
         return corpus.part(self.arguments.get("part")).form.in_case(lowercase)
 
     def load(self, *splits: str) -> list:
-        """Return one list of Pairs for each split; errors as in `load_parallel`."""
+        """Return one list of Pairs for each split. Raises the errors of `load_parallel`."""
         return [load_parallel(split=split, **self.arguments) for split in splits]
 
 
 @dataclass
 class NamedText:
-    """A corpus of running text; characters: read as characters, even if it is a text of words."""
+    """A corpus of running text. characters: read it as characters even if it is a text of words."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -81,7 +81,7 @@ class NamedText:
         return form.in_case(lowercase)
 
     def load(self, *splits: str) -> list:
-        """Return one Text for each split. ValueError: an unknown name or split."""
+        """Return one Text for each split. Raises ValueError for an unknown name or split."""
         texts = [running_text.load(self.name, split) for split in splits]
         return [text.as_characters() for text in texts] if self.characters else texts
 
@@ -99,7 +99,7 @@ class Unknown:
         return TextForm().in_case(lowercase)
 
     def load(self, *splits: str) -> list:
-        """Raise ValueError: the text is unknown."""
+        """Raise ValueError, because the text is unknown."""
         raise ValueError(
             "the run does not record its training text: name a corpus, or give files"
         )
@@ -110,11 +110,11 @@ Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown
 
 def selected(saved: dict[str, Any], kind: str | None = None,
              folder: Path | None = None) -> Selection:
-    """Return the selection that a run's dict describes.
+    """Return the selection that the dict of a run describes.
 
-    kind: "parallel" or "text", where a corpus by name must be of that kind. folder: the run's, near
-    which the user's files are searched for. ValueError: it is of another kind, unknown, or
-    described by missing or unknown fields.
+    kind: "parallel" or "text", if a named corpus must be of that kind. folder: the folder of the
+    run, near which the user's files are searched for. Raises ValueError if the selection is of
+    another kind, unknown, or described by missing or unknown fields.
     """
     check_kind("saved", saved, dict, "the dict of a selection")
     if "source" in saved:

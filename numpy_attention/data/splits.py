@@ -1,8 +1,8 @@
 """Training, validation and test sets that share no source sentence.
 
-The split of a sentence is read off a hash of its words (`split_of`), so it is the same on every
-machine, for every seed, and however often a sentence is drawn or translated: all of its copies land
-in one split.
+`split_of` assigns a sentence to a split by a hash of its words. The split is therefore the same on
+every machine and for every seed, and all copies of a sentence are in the same split, however often
+it is drawn or translated.
 """
 
 import hashlib
@@ -15,9 +15,9 @@ from numpy_attention.validation.arguments import check_number, check_tokens
 def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
     """Return the split that a sentence belongs to: "train", "valid" or "test".
 
-    The lowercased tokens that hold a letter or a digit (all tokens, if there is none) are joined by
-    spaces; the first 8 bytes of their sha256 are u · 2⁶⁴, and u < held_out/2 means test,
-    u < held_out valid, else train. So "go ." and "Go !" belong together.
+    The lowercased tokens that contain a letter or a digit (all tokens, if none does) are joined by
+    spaces. The first 8 bytes of their SHA-256 are u · 2⁶⁴. Then u < held_out/2 means test, u <
+    held_out means valid, and any other u means train. So "go ." and "Go !" belong together.
     """
     check_tokens("tokens", tokens)
     check_number("held_out", held_out, 0, 1, "a share from 0 to 1")

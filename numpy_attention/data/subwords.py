@@ -1,7 +1,7 @@
-"""Subwords: words cut into frequent pieces, so that a small vocabulary spells every word.
+"""Subwords: words split into frequent pieces, so that a small vocabulary can spell every word.
 
-They are those of Sennrich et al. 2016, learned and cut by sentencepiece, an optional dependency:
-pip install "numpy_attention[subwords]".
+They are those of Sennrich et al. 2016. sentencepiece, an optional dependency, learns the pieces and
+splits words: pip install "numpy_attention[subwords]".
 """
 
 import base64
@@ -26,14 +26,14 @@ LARGEST = 2**31 - 1     # ids that sentencepiece can count
 class Subwords:
     """A vocabulary of pieces, used like a `Vocabulary` of words.
 
-    It takes and returns words; its ids are pieces. The four special ids are the same. A letter that
-    is not in the text it was built from becomes <unk>.
+    Its methods take and return words, but its ids are pieces. The four special ids are the same. A
+    letter that is not in the text from which the vocabulary was built becomes <unk>.
     """
 
     def __init__(self, saved: str) -> None:
-        """saved: the string that `saved` returned.
+        """Restore a vocabulary. saved: the string that the method `saved` returned.
 
-        ValueError: sentencepiece is not installed, or cannot read the string.
+        Raises ValueError if sentencepiece is not installed or cannot read the string.
         """
         library = _sentencepiece()
         check_kind("saved", saved, str, "the text that a vocabulary of subwords saved")
@@ -50,10 +50,11 @@ class Subwords:
 
     @classmethod
     def build(cls, sentences: Iterable[Iterable[str]], size: int, whose: str = "") -> "Subwords":
-        """Learn byte-pair pieces, `size` ids in all, from an iterable of lists of words.
+        """Learn byte-pair pieces from an iterable of lists of words. size: the number of all ids.
 
-        The same text gives the same pieces. whose: describes the text in messages. ValueError: no
-        text, a size that it cannot give, or sentencepiece is not installed.
+        The same text gives the same pieces. whose: a description of the text for messages. Raises
+        ValueError if there is no text, if the text cannot give this size, or if sentencepiece is
+        not installed.
         """
         library = _sentencepiece()
         check_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)
@@ -86,7 +87,7 @@ class Subwords:
         return cls(base64.b64encode(file.getvalue()).decode())
 
     def saved(self) -> Any:
-        """Return the data to store in a checkpoint, one string."""
+        """Return the data to store in a checkpoint, as one string."""
         return self._saved
 
     def __len__(self) -> int:
@@ -118,17 +119,17 @@ class Subwords:
         return [id for word in words for id in self._ids(word)]
 
     def places(self, words: Sequence[str]) -> list[int]:
-        """Return, for each piece of the words, the index of the word it belongs to."""
+        """Return, for each piece of the words, the index of the word to which it belongs."""
         check_tokens("words", words)
         return [n for n, word in enumerate(words) for _ in self._ids(word)]
 
     def token(self, id: int) -> str:
-        """Return the piece of one id. ValueError: an id outside 0 … V − 1."""
+        """Return the piece of an id. Raises ValueError for an id outside 0 … V − 1."""
         check_id(id, self)
         return self._model.id_to_piece(int(id))
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the words of the ids up to the first </s>; <pad> and <s> are dropped."""
+        """Return the words of the ids up to the first </s>, without <pad> and <s>."""
         return self.read(ids)[0]
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
@@ -152,7 +153,7 @@ class Subwords:
         return [words[n] for n in kept], [new.get(n, max(0, min(n, last))) for n in places]
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return the share of the words that have an unknown letter, from 0 to 1."""
+        """Return the share of the words that contain an unknown letter, from 0 to 1."""
         words = [word for sentence in _checked(sentences) for word in sentence]
         if not words:
             raise ValueError("no tokens to measure: the sentences are empty")
@@ -160,7 +161,7 @@ class Subwords:
 
 
 def restored(saved: str | list[str]) -> Vocabulary | Subwords:
-    """Return the vocabulary that a checkpoint keeps: a list of words, or one string of Subwords."""
+    """Return the vocabulary of a checkpoint: a list of words, or one string for Subwords."""
     return Subwords(saved) if isinstance(saved, str) else Vocabulary(saved)
 
 

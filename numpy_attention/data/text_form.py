@@ -1,4 +1,4 @@
-"""Turn raw text into tokens, as a corpus does, and tokens into text."""
+"""Convert raw text into tokens, as a corpus does, and tokens into text."""
 
 import re
 import unicodedata
@@ -41,24 +41,24 @@ LEFT_OUT = regex.compile(
 
 
 def composed(text: str) -> str:
-    """Return text whose accented letters have their composed form (Unicode NFC)."""
+    """Return text in which accented letters have their composed form (Unicode NFC)."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def lowered(text: str) -> str:
-    """Return text in lowercase; İ becomes i, where Python leaves a dot above it."""
+    """Return text in lowercase. İ becomes i; str.lower would leave a dot above it."""
     return text.replace("İ", "i").lower()
 
 
 def is_word(token: str) -> bool:
-    """Whether a token consists of letters, with the marks that belong to them."""
+    """Return whether a token consists of letters, with the marks that belong to them."""
     return token.isalpha() or WORD_OF_LETTERS.fullmatch(token) is not None
 
 
 def visible(token: str) -> str:
     """Return a token with invisible characters escaped, such as \\u200b.
 
-    Joiners, marks and what selects a form are part of the character before them.
+    Joiners, marks and variation selectors are part of the character before them.
     """
     return "".join(_escaped(character) if _unseen(character, before) else character
                    for before, character in zip(" " + token, token))
@@ -78,12 +78,12 @@ def _escaped(character: str) -> str:
 def word_tokens(text: str, elision: bool = False) -> list[str]:
     """Split raw text of any script into words and single punctuation marks.
 
-    A word is a run of letters, marks and digits, with apostrophes and hyphens kept inside it
-    (don't, well-known); a number keeps its points and commas (3,000.5). The curly apostrophe
+    A word is a run of letters, marks and digits, which may contain apostrophes and hyphens
+    (don't, well-known). A number keeps its points and commas (3,000.5). The curly apostrophe
     becomes the straight one, a non-breaking hyphen becomes -, and accented letters take their
-    composed form (Unicode NFC). A zero width space divides words; other characters that nobody sees
-    are left out. With `elision=True` a word is cut after each inner apostrophe, as in French:
-    l'homme → l' homme (aujourd'hui is not cut).
+    composed form (Unicode NFC). A zero-width space divides words; other invisible characters are
+    left out. With `elision=True` a word is split after each inner apostrophe, as in French: l'homme
+    → l' homme (aujourd'hui is not split).
     """
     check_kind("text", text, str, "a text")
     check_flags(elision=elision)
@@ -111,7 +111,7 @@ TOKENIZERS: dict[str, Tokens] = {"words": word_tokens, "spaces": str.split, "cha
 class TextForm:
     """A tokenizer of raw text: "words" (with `word_tokens`), "spaces" or "characters".
 
-    lowercase: whether it is lowercased first. ValueError: another tokenizer.
+    lowercase: whether the text is lowercased first. Raises ValueError for another tokenizer.
     """
 
     tokenizer: str = "words"
@@ -122,7 +122,7 @@ class TextForm:
         check_flags(lowercase=self.lowercase)
 
     def in_case(self, lowercase: bool | None) -> "TextForm":
-        """Return this form with another `lowercase`; None: as it is."""
+        """Return this form with another value of `lowercase`. None keeps the value."""
         return self if lowercase is None else replace(self, lowercase=lowercase)
 
     def tokens(self, text: str) -> list[str]:
@@ -132,12 +132,12 @@ class TextForm:
         return TOKENIZERS[self.tokenizer](text)
 
     def text(self, tokens: Sequence[str]) -> str:
-        """Return tokens as one line of text."""
+        """Return tokens joined into one line of text."""
         check_tokens("tokens", tokens)
         between = "" if self.tokenizer == "characters" else " "
         return between.join(tokens)
 
     def pairs(self, source: str | Path, target: str | Path, columns: Sequence[int] | None = None,
               skip_blank: bool = False) -> list[Pair]:
-        """Return the pairs of two files of raw text; arguments and errors of `read_pairs`."""
+        """Return the pairs of two files of raw text. Arguments and errors: as in `read_pairs`."""
         return read_pairs(source, target, self.tokens, columns, skip_blank)

@@ -1,7 +1,7 @@
-"""Check a user's own text for likely problems before training.
+"""Check the user's text for likely problems before training.
 
-Each finding is one sentence with its remedy. A text as it should be has none. Sentences are looked
-at in a sample, so that the cost does not grow with the text.
+Each finding is one sentence with its remedy. A text without problems has no findings. Only a sample
+of the sentences is checked, so the cost does not grow with the text.
 """
 
 import re
@@ -47,7 +47,8 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
              own_valid: bool, max_length: int | None, tokenized: bool) -> Iterator[str]:
     """Yield findings in sentence pairs.
 
-    own_valid: whether the user gave the text to validate on; tokenized: whether tokenize cut it.
+    own_valid: whether the user provided the validation text. tokenized: whether the option
+    `tokenize` split the text.
     """
     for side, vocabulary in zip(("source", "target"), vocabularies):
         learned = [getattr(pair, side) for pair in _sample(train)]
@@ -67,7 +68,7 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
 
 def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_valid: bool,
             tokenized: bool) -> Iterator[str]:
-    """Yield findings in running text of words."""
+    """Yield findings in running text of words. Arguments are as in `of_pairs`."""
     learned, held = _sample(train), _sample(valid)
     yield from _in_sentences("", learned, tokenized)
     yield from _unknown("", learned, held, vocabulary, "characters")

@@ -1,8 +1,7 @@
-"""A user's own text in a run: its files, how they are tokenized, and their digest.
+"""The user's own text in a run: its files, how they are tokenized, and their digest.
 
-A path stands for a text: the digest decides which file it is, and one that was moved is searched
-for near the run. A checkpoint keeps the fields of UserPairs for pairs and those of UserText for
-running text:
+The digest identifies a text, not the path: a file that was moved is searched for near the run. A
+checkpoint keeps the fields of UserPairs for pairs and those of UserText for running text:
 
     {"source": "/…/en.txt", "target": "/…/es.txt", "lowercase": true, "tokenize": true, …}
     {"text": "/…/novel.txt", "valid_text": "/…/last_chapter.txt", "characters": false, …}
@@ -32,14 +31,14 @@ NEWER = ("drawn", "skip_blank")     # not saved where off, as in runs of version
 
 @dataclass(kw_only=True)
 class UserFiles:
-    """A user's files for training and validation; without the latter, a share is held out.
+    """The user's files for training and validation. Without validation files, a share is held out.
 
-    lowercase: lowercase the text; tokenize: cut words and punctuation apart.
-    digest: of the files when the run began, by which `load` finds them, and notices that they have
-    changed. Without it they are new: their paths are made absolute, and the digest is taken.
-    folder: the run's; where the files are not at their paths, `load` searches in it, in the folders
-    above it and in the current one.
-    FileNotFoundError: a missing file; OSError, ValueError: not a plain file, or not readable.
+    lowercase: lowercase the text. tokenize: separate words and punctuation. digest: the digest of
+    the files when the run began. `load` identifies the files by it, and notices if they have
+    changed. Without a digest the files are new: their paths are made absolute, and the digest is
+    computed. folder: the folder of the run. If the files are not at their paths, `load` searches in
+    this folder, in the folders above it and in the current one. Raises FileNotFoundError for a
+    missing file, and OSError or ValueError for one that is not plain or not readable.
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
@@ -65,19 +64,19 @@ class UserFiles:
         return self._first().stem
 
     def saved(self) -> dict[str, Any]:
-        """Return its fields as a dict that JSON can hold."""
+        """Return the fields as a dict that JSON can hold."""
         return {name: value for name, value in asdict(self).items()
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return how the files are tokenized; lowercase None: as they are."""
+        """Return how the files are tokenized. lowercase: None keeps the setting of the files."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
-        """Return Pairs, or a Text, for each split.
+        """Return a list of Pairs, or a Text, for each split.
 
-        FileNotFoundError: a file that is not near the run; ValueError: an unknown split, or
-        files that have changed or hold no text.
+        Raises FileNotFoundError if a file is not near the run, and ValueError for an unknown split,
+        or files that have changed or hold no text.
         """
         for split in splits:
             if split not in self.splits:
@@ -102,9 +101,10 @@ class UserFiles:
                 if getattr(self, name) is not None or name == self.FILES[0]}
 
     def _found(self) -> dict[str, Path]:
-        """Return {field: path} of files with the run's digest: at their paths, or near the run.
+        """Return {field: path} for the files with the run's digest, at their paths or near the run.
 
-        They may have changed places. FileNotFoundError: one is missing; ValueError: changed ones.
+        They may have exchanged their places. Raises FileNotFoundError if one is missing, and
+        ValueError if one has changed.
         """
         saved = self._paths()
         if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:
@@ -127,8 +127,9 @@ class UserFiles:
     def _candidates(self, path: Path) -> list[Path]:
         """Return the files that may be the file of this path, each once, the path itself first.
 
-        Near the run: any folder above it, with any end of the path, so a path that was relative to
-        the run's still is. Only a digest can tell.
+        The search combines the folder of the run, and each folder above it, with each end of the
+        path. So it finds a path that is still the same relative to the run. Only the digest can
+        confirm a file.
         """
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]
@@ -160,7 +161,7 @@ class UserFiles:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """Return the start of the sha256 of the files' bytes."""
+    """Return the first digits of the SHA-256 of the content of the files."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(bytes_of(path) + b"\0")
@@ -177,7 +178,7 @@ def _pure(path: Path) -> PurePath:
 
 
 def _absolute(path: Path) -> str:
-    """Return the absolute path, by the names of links unless .. goes back from one."""
+    """Return the absolute path. Links keep their names, unless .. leads back from one."""
     plain = os.path.abspath(path)
     same = os.path.exists(plain) and os.path.samefile(plain, path)
     return plain if same else str(path.resolve())
@@ -185,13 +186,14 @@ def _absolute(path: Path) -> str:
 
 @dataclass
 class UserPairs(UserFiles):
-    """Two files, line k of one next to line k of the other, and two more to validate on, or None.
+    """Two files in which line k of one translates line k of the other, and two for validation.
 
-    held_out_seed: chooses the held-out pairs if there are no validation files.
-    max_length: of both sides; count: pairs of a split, the first ones, or with `drawn` those that
-    held_out_seed draws; None: all. columns: those of source and target in tab-separated files, from
-    1. skip_blank: leave out pairs with an empty line. ValueError: one validation file without the
-    other, columns that are not two.
+    The validation files may be None. held_out_seed: the seed that chooses the held-out pairs in
+    that case. max_length: the largest number of tokens on both sides. count: the number of pairs of
+    a split, or None for all. They are the first ones or, with `drawn`, random ones drawn with
+    held_out_seed. columns: the columns of source and target in tab-separated files, from 1.
+    skip_blank: leave out pairs with an empty line. Raises ValueError for only one validation file,
+    or if there are not two columns.
     """
 
     FILES = ("source", "target", "valid_source", "valid_target")
@@ -222,7 +224,7 @@ class UserPairs(UserFiles):
     def load(self, *splits: str) -> list:
         """Return one list of Pairs for each split.
 
-        ValueError: an unknown split, files that have changed, or no pair left.
+        Raises ValueError for an unknown split, files that have changed, or if no pair is left.
         """
         first = None if self.drawn else self.count
         parts = [limited(pairs, f"{self.label} ({split})", None, self.max_length, first)
@@ -230,7 +232,7 @@ class UserPairs(UserFiles):
         return [self._draw(pairs) for pairs in parts] if self.drawn else parts
 
     def _draw(self, pairs: list[Pair]) -> list[Pair]:
-        """Draw `count` of the pairs, in their order."""
+        """Draw `count` of the pairs, and keep their order."""
         rng = np.random.default_rng(self.held_out_seed)
         return [pairs[k] for k in sorted(rng.permutation(len(pairs))[:self.count])]
 
@@ -246,10 +248,10 @@ class UserPairs(UserFiles):
 
 @dataclass
 class UserText(UserFiles):
-    """A file of running text, one sentence per line, and a validation file.
+    """A file of running text with one sentence per line, and a validation file.
 
-    valid_text None: the end is held out. characters: both are read as characters. ValueError:
-    characters together with tokenize.
+    If valid_text is None, the end of the text is held out. characters: read both as characters.
+    Raises ValueError for characters together with tokenize.
     """
 
     FILES = ("text", "valid_text")

@@ -1,10 +1,10 @@
-"""Read pretrained word vectors from text: GloVe, word2vec and fastText, plain or gzipped.
+"""Read pretrained word vectors from text files of GloVe, word2vec and fastText, plain or gzipped.
 
-A line has a word and its numbers, separated by spaces; word2vec and fastText begin with a line of
-two numbers, words and size. As these files are found: a word may contain spaces (`. . .` in GloVe
-840B), so lines are read from the right; of a word that occurs twice the first counts; a word that
-is not UTF-8 is skipped; a word that the file has only in another case ("London" for "london") is
-found there.
+A line has a word and its numbers, separated by spaces. word2vec and fastText begin with a line of
+two numbers, the number of words and the size. Real files have some irregularities. A word may
+contain spaces (`. . .` in GloVe 840B), so lines are read from the right. If a word occurs twice,
+the first line counts. A word that is not UTF-8 is skipped. If a file has a word only in another
+case ("London" for "london"), that line is used.
 """
 
 import gzip
@@ -33,9 +33,9 @@ BINARY = ("it is not text: a binary file of word2vec, which gensim converts: Key
 class Vectors:
     """The vectors of some words.
 
-    array (N, D): float32, 0 for a word that the file does not have; found (N,): whether it has the
-    word; other_case: how many of these in another case only; skipped: words of the file that are
-    not UTF-8; digest: the start of the SHA-256 of its lines.
+    array (N, D): float32, 0 for a word that is not in the file. found (N,): whether a word is in
+    the file. other_case: how many of these are in the file only in another case. skipped: how many
+    words of the file are not UTF-8. digest: the start of the SHA-256 of the lines.
     """
 
     array: Array
@@ -46,10 +46,10 @@ class Vectors:
 
 
 def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
-    """Return the vectors of these words, read line by line: a file may be larger than the memory.
+    """Return the vectors of these words. A file may be larger than the memory.
 
-    ValueError with file and line: not such a file, a line of more or fewer numbers, or one that is
-    not finite.
+    It is read line by line. Raises ValueError with file and line if it is not such a file, or if a
+    line has more or fewer numbers, or one that is not finite.
     """
     check_tokens("words", words)
     path = existing_file(path)
@@ -92,14 +92,14 @@ def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
 
 
 def vector_size(path: str | Path) -> int:
-    """Return how many numbers the vectors of a file have. ValueError as `read_vectors`."""
+    """Return the size of the vectors in a file. Raises ValueError as `read_vectors` does."""
     path = existing_file(path)
     _, first = next(_lines(path))
     return _size(path, first)[0]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, line without its end), at least one. ValueError: no such text."""
+    """Yield (number from 1, line without its end). Raises ValueError for an empty or other file."""
     number = 0
     with path_errors(path, "read"), path.open("rb") as file:
         start = file.read(4)

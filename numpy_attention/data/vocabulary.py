@@ -1,8 +1,8 @@
 """Vocabulary: tokens as small integers.
 
 Four ids are the same in every vocabulary: 0 `<pad>` fills up short sentences, 1 `<s>` begins a
-target sentence, 2 `</s>` ends one, 3 `<unk>` replaces every token that is not in the table.
-Ordinary tokens count from 4.
+target sentence, 2 `</s>` ends one, and 3 `<unk>` replaces every token that is not in the table.
+Ordinary tokens are numbered from 4.
 """
 
 from collections import Counter
@@ -21,12 +21,12 @@ SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
 
 
 class Vocabulary:
-    """A table of distinct tokens; token k of `tokens` has the id 4 + k.
+    """A table of distinct tokens. Token k of `tokens` has the id 4 + k.
 
     `tokens` are the ordinary tokens, without the four special ones: words, or characters for a
     character model. A checkpoint stores only this list, because `Vocabulary(vocabulary.tokens)`
-    makes an equal vocabulary. Raises ValueError for an empty table and for an empty, repeated
-    or reserved token, and TypeError for a token that is not a string.
+    creates an equal vocabulary. Raises ValueError for an empty table and for an empty, repeated or
+    reserved token, and TypeError for a token that is not a string.
     """
 
     def __init__(self, tokens: Iterable[str]) -> None:
@@ -88,7 +88,7 @@ class Vocabulary:
         return cls(kept)
 
     def __len__(self) -> int:
-        """The number of ids V, special ones included: 0 ≤ id < V."""
+        """The number of ids V, including special ones: 0 ≤ id < V."""
         return len(SPECIAL_TOKENS) + len(self.tokens)
 
     def __contains__(self, token: object) -> bool:
@@ -106,10 +106,10 @@ class Vocabulary:
         return f"Vocabulary({len(self):,} ids: {len(SPECIAL_TOKENS)} special and {words:,} tokens)"
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Return the ids of the tokens, as a list of int; unknown tokens get UNK.
+        """Return the ids of the tokens as a list of int; unknown tokens get UNK.
 
-        Neither BOS nor EOS is added. `<pad>`, `<s>` and `</s>` in a text are ordinary unknown
-        tokens: they get UNK too. A string is split into its characters. Raises TypeError for a
+        Neither BOS nor EOS is added. `<pad>`, `<s>` and `</s>` in a text are unknown tokens like
+        others, so they get UNK too. A string is split into its characters. Raises TypeError for a
         token that is not a string.
         """
         if not isinstance(tokens, str):
@@ -117,17 +117,16 @@ class Vocabulary:
         return [self._ids.get(token, UNK) for token in tokens]
 
     def token(self, id: int) -> str:
-        """Return the token of one id. Raises ValueError for an id outside 0 … V − 1."""
+        """Return the token of an id. Raises ValueError for an id outside 0 … V − 1."""
         check_id(id, self)
         if id < len(SPECIAL_TOKENS):
             return SPECIAL_TOKENS[id]
         return self.tokens[id - len(SPECIAL_TOKENS)]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the tokens of the ids up to the first EOS; PAD and BOS are dropped.
+        """Return the tokens of the ids up to the first EOS, without PAD and BOS.
 
-        `ids`: a sequence or array of integers. Raises ValueError for an id outside of the
-        vocabulary.
+        ids: a sequence or array of integers. Raises ValueError for an id outside the vocabulary.
         """
         tokens = []
         for id in as_list("ids", ids, "ids"):
@@ -145,7 +144,7 @@ class Vocabulary:
         return self.tokens
 
     def places(self, tokens: Sequence[str]) -> list[int]:
-        """Return, for each id of `encode(tokens)`, the index of the token it belongs to."""
+        """Return, for each id of `encode(tokens)`, the index of the token to which it belongs."""
         if not isinstance(tokens, str):
             check_tokens("tokens", tokens)
         return list(range(len(tokens)))
@@ -158,7 +157,7 @@ class Vocabulary:
     # ----------------------------------------------------------------------------------------------
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return the share of the sentences' tokens that are not in the table, from 0 to 1.
+        """Return the share of the tokens that are not in the table, from 0 to 1.
 
         Raises ValueError if there are no tokens.
         """
@@ -169,7 +168,7 @@ class Vocabulary:
 
 
 def check_id(id: Any, vocabulary: Sized) -> None:
-    """Raise unless id is an integer (TypeError) of this vocabulary (ValueError)."""
+    """Raise TypeError unless id is an integer, and ValueError unless it is in the vocabulary."""
     if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
         raise TypeError(f"an id is {typed_repr(id)}: expected a whole number")
     if not 0 <= id < len(vocabulary):
@@ -178,7 +177,7 @@ def check_id(id: Any, vocabulary: Sized) -> None:
 
 
 def _checked(sentences: Any) -> Iterable[Sequence[str]]:
-    """Yield the sentences of a text: lists of tokens, or strings, which are their characters."""
+    """Yield the sentences of a text: lists of tokens, or strings, whose tokens are characters."""
     for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
         if not isinstance(sentence, str):
             sentence = as_list(f"sentence {n}", sentence, "tokens")

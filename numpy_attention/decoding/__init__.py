@@ -1,4 +1,4 @@
 """Decoding: greedy search, beam search and random sampling.
 
-`protocols` defines the methods that a model needs for it.
+`protocols` defines the methods that a model needs for decoding.
 """

@@ -29,13 +29,15 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
                 length_penalty: float = 1.0,
                 max_length: int | None = None,
                 never: Sequence[int] = ()) -> list[list[Hypothesis]]:
-    """Translate source (S, B), ids with </s>, source_mask (S, B); return hypotheses, best first.
+    """Translate a batch of sentences; return the hypotheses of each, best first.
 
-    For each sentence, keep the `beam` most probable prefixes. A prefix that ends in </s> is
+    source (S, B), source_mask (S, B). source holds ids, with </s> at the end of each sentence. For
+    each sentence, the search keeps the `beam` most probable prefixes. A prefix that ends in </s> is
     finished, and its place in the beam stays empty. The search ends when `beam` hypotheses have
     finished, at max_length words, or at twice the source's length plus 10 words. Hypotheses are
-    ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. A sentence's
-    result does not depend on the rest of its batch. <pad>, <s> and ids in `never` are not chosen.
+    ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. The result for a
+    sentence does not depend on the rest of its batch. <pad>, <s> and the ids in `never` are never
+    chosen.
 
     Raises ValueError for an empty sentence, beam or max_length below 1, or ids outside the
     vocabulary, and ArithmeticError if log p is not a number.
@@ -77,9 +79,9 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
 
 
 def _largest(so_far: Array, log_probs: Array, count: int) -> list[tuple[int, int, float]]:
-    """Return (row, token, total) of the `count` largest so_far (N,) + log_probs (N, V), in order.
+    """Return (row, token, total) for the `count` largest sums of so_far (N,) and log_probs (N, V).
 
-    The largest comes first, and equal ones keep their order. There are fewer if fewer are finite.
+    The largest comes first, and equal sums keep their order. There are fewer if fewer are finite.
     """
     if log_probs.dtype not in (np.float32, np.float64):
         log_probs = log_probs.astype(np.float64)        # compiled code has no others

@@ -13,7 +13,7 @@ from numpy_attention.validation.arrays import at_least, check_integers, check_ma
 
 @dataclass
 class Hypothesis:
-    """A translation: ids, with </s> at the end if it was reached, Σ log p, attention weights."""
+    """A translation: its ids, with </s> if that was reached, Σ log p and the attention weights."""
 
     ids: list[int]
     log_probability: float
@@ -21,7 +21,7 @@ class Hypothesis:
 
     @property
     def finished(self) -> bool:
-        """Whether </s> was reached."""
+        """True if the translation ends with </s>."""
         return bool(self.ids) and self.ids[-1] == EOS
 
     @property
@@ -48,11 +48,11 @@ class Prefix(NamedTuple):
     weights: list[Array] = []       # of (S,)
 
     def followed_by(self, token: int, log_probability: float, weights: Array) -> "Prefix":
-        """Return the prefix extended by a token, with the log p of the whole."""
+        """Return the prefix extended by a token. log_probability: log p of the extended prefix."""
         return Prefix(self.sentence, self.ids + [token], log_probability, self.weights + [weights])
 
     def ends(self, limit: Array) -> bool:
-        """Whether the prefix ends with </s> or has the most words for its sentence, limit (B,)."""
+        """Return whether </s> or the sentence's limit has been reached.   limit (B,)."""
         return self.ids[-1] == EOS or len(self.ids) >= limit[self.sentence]
 
     def hypothesis(self) -> Hypothesis:
@@ -67,7 +67,7 @@ def check_penalty(length_penalty: float) -> None:
 def check_sources(model: Any, source: Array, source_mask: Array) -> None:
     """Check the model and the source arguments of a search.
 
-    Raises TypeError for an argument of another type, ValueError for another shape than (S, B).
+    Raises TypeError if an argument has the wrong type, and ValueError if a shape is not (S, B).
     """
     check_methods("model", model, "a translator", "start", "next")
     check_integers("source", source, (None, None), "(S, B)")
@@ -75,9 +75,10 @@ def check_sources(model: Any, source: Array, source_mask: Array) -> None:
 
 
 def longest(source_mask: Array, max_length: int | None) -> Array:
-    """Return the step limits of sentences (B,): twice the source's length plus 10, or max_length.
+    """Return the largest number of steps (B,) for each sentence.
 
-    Raises ValueError for an empty sentence or a max_length below 1.
+    It is twice the source's length plus 10, or max_length if that is smaller. Raises ValueError for
+    an empty sentence or a max_length below 1.
     """
     check_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
@@ -92,7 +93,7 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
 
 
 def never_chosen(never: Sequence[int], V: int) -> list[int]:
-    """Return the ids to exclude: <pad>, <s> and `never`. Raises ValueError for ids not below V."""
+    """Return the ids to exclude: <pad>, <s>, `never`. Raises ValueError for an id of V or more."""
     ids = as_integers("never", never)
     if ids.size and not 0 <= ids.min() <= ids.max() < V:
         raise ValueError(f"never contains {ids.min()} to {ids.max()}: expected ids from 0 to "
@@ -101,9 +102,9 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
 
 
 def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> None:
-    """Write −inf into log_probs (…, V) at the ids that are never chosen.
+    """Write −inf into log_probs (…, V) at the ids in `never`.
 
-    Raises ArithmeticError if a log p is not a number, or a row has nothing left to choose from.
+    Raises ArithmeticError if a log p is not a number, or if a row has nothing left to choose from.
     """
     log_probs[..., list(never)] = -np.inf
     if not (log_probs.max(-1) > -np.inf).all():             # the largest of a row with a NaN is NaN

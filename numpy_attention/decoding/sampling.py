@@ -21,7 +21,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 class Reading(NamedTuple):
-    """The result of reading a text: log p of the next token, attention weights, the state."""
+    """The result of reading a text: log p of the next token, attention weights and the state."""
 
     log_probabilities: Array            # (V,)
     weights: list[Array | None]         # one for each step read, as a Choice has them
@@ -29,7 +29,7 @@ class Reading(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A token that was chosen: its id, the model's own log p of it, the attention weights."""
+    """A chosen token: its id, the model's log p for it, and the attention weights."""
 
     id: int
     log_probability: float
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
-    """Read ids with a model; the first is usually </s>. Raises ValueError if there are no ids."""
+    """Read ids with a model. The first one is usually </s>. Raises ValueError if ids is empty."""
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
@@ -53,16 +53,16 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
            sentences: int | None = None, temperature: float = 1.0, top_k: int | None = None,
            top_p: float | None = None, never: Sequence[int] = (UNK,),
            reset: bool = False) -> Iterator[Choice]:
-    """Continue from a Reading, one Choice per step.
+    """Continue from a Reading; yield one Choice per step.
 
-    The next token is drawn from softmax(log p / temperature), cut down to the `top_k` most probable
-    tokens, then to the nucleus: the fewest most probable tokens whose probabilities add up to at
-    least `top_p` (Holtzman et al. 2020, section 3.1). Temperature 0 takes the most probable token.
-    <pad>, <s> and the ids in `never` are never chosen.
+    The next token is drawn from softmax(log p / temperature). This distribution is first cut down
+    to the `top_k` most probable tokens, then to the nucleus: the fewest most probable tokens whose
+    probabilities add up to at least `top_p` (Holtzman et al. 2020, section 3.1). Temperature 0
+    takes the most probable token. <pad>, <s> and the ids in `never` are never chosen.
 
-    Ends after `length` tokens, or after `sentences` ends of sentence. reset: clear the state after
-    each </s>, for a model that was trained on single sentences. Each step draws one random number
-    from rng.
+    Sampling ends after `length` tokens, or after `sentences` ends of sentence. reset: clear the
+    state after each </s>, for a model that was trained on single sentences. Each step draws one
+    random number from rng.
 
     Raises TypeError if rng is not a Generator, ValueError for settings out of range, and
     ArithmeticError if log p is not a number or nothing is left to choose from.
@@ -97,14 +97,14 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
 
 
 def _next(model: LanguageModel, id: int, state: Any) -> tuple[Array, Array | None, Any]:
-    """Run one step of one row → log p (V,), weights (S,) or None, state."""
+    """Run one step for one token → log p (V,), weights (S,) or None, state."""
     log_probs, weights, state = model.next(np.array([id], np.int64), state)
     return log_probs[0], None if weights is None else weights[0].copy(), state
 
 
 def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
            top_k: int | None = None, top_p: float | None = None) -> int:
-    """Draw an id from log_p (V,), whose probabilities need not sum to 1; −inf is never drawn.
+    """Draw an id from log_p (V,). The probabilities need not sum to 1; −inf is never drawn.
 
     Raises the same errors as `sample`.
     """
@@ -138,7 +138,7 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
-    """Return the ids never chosen. Raises TypeError for no Reading, ValueError for unknown ids."""
+    """Return the ids never chosen. Raises TypeError if start is not a Reading."""
     if not isinstance(start.log_probabilities, np.ndarray):
         raise TypeError(f"start contains {typed_repr(start.log_probabilities)}: expected a "
                         "Reading, as `read` returns")

@@ -1,8 +1,9 @@
 """exp, tanh and σ that LLVM can vectorise, and the two kinds of compiled function.
 
-In float32 they are short polynomials (about 0.3 ns per element, where a call of the C library takes
-16 ns); in float64, which only the gradient checks use, they are the C library's own. Both keep NaN;
-in float32 none overflows, in float64 exp does above 709, but it is used only for x ≤ 0.
+In float32 they are short polynomials, which take about 0.3 ns per element; a call of the C library
+takes 16 ns. In float64, which only the gradient checks use, they are the C library's functions.
+Both keep NaN. In float32 none overflows. In float64 exp overflows above 709, but it is used only
+for x ≤ 0.
 
     kernel      may contract a·b + c into one rounding, but never reorders sums, for exp's rounding
                 trick needs their order
@@ -20,9 +21,9 @@ FLAGS = {"contract", "nsz", "arcp"}
 
 
 def compiled(fastmath):
-    """Return a decorator: numba's njit with these fastmath flags.
+    """Return numba's njit as a decorator with these fastmath flags.
 
-    Compiled code is cached on disk; if no folder is writable, a RuntimeWarning says so.
+    Compiled code is cached on disk. If no folder is writable, a RuntimeWarning says so.
     """
     how = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
 
@@ -82,9 +83,9 @@ TWO = np.float32(2)
 
 @kernel
 def exp_float32(x):
-    """Return e^x = 2^n e^r with n = round(x / ln 2) and |r| ≤ ln 2 / 2.
+    """Return e^x, computed as 2^n e^r with n = round(x / ln 2) and |r| ≤ ln 2 / 2.
 
-    The relative error is below 2e-7 on [−87, 88], to which x is clamped.
+    x is clamped to [−87, 88], where the relative error is below 2e-7.
     """
     x = LOWEST if x < LOWEST else x
     x = HIGHEST if x > HIGHEST else x
@@ -97,7 +98,7 @@ def exp_float32(x):
 
 @kernel
 def tanh_float32(x):
-    """Return tanh(x), an odd polynomial if |x| < 0.625, else ±(1 − 2 / (e^{2|x|} + 1))."""
+    """Return tanh(x), by an odd polynomial if |x| < 0.625, else as ±(1 − 2 / (e^{2|x|} + 1))."""
     size = -x if x < np.float32(0) else x
     z = x * x
     inner = x + x * z * (T0 + z * (T1 + z * (T2 + z * (T3 + z * T4))))
@@ -123,7 +124,7 @@ def tanh(x):
 
 
 def sigmoid(x):
-    """Return σ(x) in the dtype of x; float64 uses (1 + tanh(x / 2)) / 2, which cannot overflow."""
+    """Return σ(x) in the dtype of x. float64 uses (1 + tanh(x / 2)) / 2, which cannot overflow."""
     if isinstance(x, np.float32):
         return sigmoid_float32(x)
     return np.float64(0.5 + 0.5 * math.tanh(0.5 * x))
@@ -152,10 +153,11 @@ def _sigmoid(x):
 
 @kernel
 def row_max(row):
-    """Return max_j row_j. It may ignore a NaN, which shows in all that is computed from the row.
+    """Return max_j row_j. A NaN may be ignored here, but it shows in all later results of the row.
 
-    LLVM does not vectorise the maximum of one row, but it does the elementwise maximum of two. So
-    the row is cut into blocks of LANES columns, whose elementwise maximum is searched at the end.
+    LLVM does not vectorise the maximum of one row, but it does vectorise the elementwise maximum of
+    two. So the row is cut into blocks of LANES columns, whose elementwise maximum is searched at
+    the end.
     """
     tops = row[:LANES].copy()
     for start in range(LANES, row.shape[0], LANES):

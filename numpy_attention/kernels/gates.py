@@ -1,11 +1,12 @@
-"""All gates of one step of a recurrent cell, forward and backward, and masked rows.
+"""One step of a recurrent cell with all its gates, forward and backward; masked rows.
 
 Shapes: batch B, hidden size H, G = gates · H. a (B, G) is the input's part of the pre-activations,
-u (B, G) the recurrent part, one block of H columns per gate. x' is x after the step.
+and u (B, G) is the recurrent part, with one block of H columns per gate. x' is x after the step.
 
 In a backward kernel each comment quotes the forward line that the lines below it differentiate,
-from the last one up. dy is ∂L/∂h' from whatever read h', dh_next from the later steps, dnext their
-sum. The caller adds du Uᵀ, the gradient that reaches h through the product u = h U.
+from the last forward line to the first. dy is the gradient of h' from the layers that use it, and
+dh_next is the one from later steps; dnext is their sum. The caller adds du Uᵀ, the gradient that
+reaches h through the product u = h U.
 """
 
 from numpy_attention.kernels.elementary import kernel, sigmoid, tanh
@@ -15,7 +16,7 @@ from numpy_attention.kernels.guard import guarded
 @guarded(mask="B bool", before="B H", after="B H")
 @kernel
 def keep(mask, before, after):
-    """Set after = before in masked rows, those where mask (B,) is False."""
+    """Set after = before in the rows where mask (B,) is False."""
     for b in range(mask.shape[0]):
         if not mask[b]:
             after[b, :] = before[b]
@@ -24,7 +25,7 @@ def keep(mask, before, after):
 @guarded(mask="B bool", dy="B H", dh_next="B H", da="B G", du="B G", dh="B H")
 @kernel
 def keep_backward(mask, dy, dh_next, da, du, dh):
-    """Backward of `keep` for h: in masked rows dh = dy + dh_next, and da and du are 0."""
+    """Backward of `keep` for h: in masked rows, set dh = dy + dh_next and da = du = 0."""
     for b in range(mask.shape[0]):
         if not mask[b]:
             da[b, :] = 0
@@ -76,7 +77,7 @@ def elman(a, u, h_next):
 @guarded(dy="B H", dh_next="B H", h_next="B H", da="B H")
 @kernel
 def elman_backward(dy, dh_next, h_next, da):
-    """Backward of `elman`: da = du, the gradient of the pre-activations."""
+    """Backward of `elman`. da is the gradient of a and of u."""
     one = h_next.dtype.type(1)
     for b in range(h_next.shape[0]):
         dyb = dy[b]
@@ -95,7 +96,7 @@ def elman_backward(dy, dh_next, h_next, da):
 @guarded(a="B 4H", u="B 4H", c="B H", gates="B 4H", h_next="B H", c_next="B H")
 @kernel
 def lstm(a, u, c, gates, h_next, c_next):
-    """Compute i, f, o = σ(a + u), g = tanh(a + u);  c' = f c + i g,  h' = o tanh(c')."""
+    """Compute i, f, o = σ(a + u) and g = tanh(a + u), then c' = f c + i g and h' = o tanh(c')."""
     for b in range(c.shape[0]):
         ai, af, ag, ao = quarters(a[b])
         ui, uf, ug, uo = quarters(u[b])
@@ -116,7 +117,7 @@ def lstm(a, u, c, gates, h_next, c_next):
          da="B 4H", dc="B H")
 @kernel
 def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
-    """Backward of `lstm`: da = du = [di df dg do], of the pre-activations, and dc."""
+    """Backward of `lstm`. da = [di df dg do] is the gradient of a and of u; dc is that of c."""
     one = c.dtype.type(1)
     for b in range(c.shape[0]):
         i, f, g, o = quarters(gates[b])
@@ -150,7 +151,7 @@ def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
 @guarded(a="B 3H", u="B 3H", b_n="H", h="B H", gates="B 3H", s="B H", h_next="B H")
 @kernel
 def gru(a, u, b_n, h, new, gates, s, h_next):
-    """Step, reset after the product: r, z = σ(a + u), s = u_n + b_n, n = tanh(a_n + r s).
+    """Compute a step with reset="after": r, z = σ(a + u), s = u_n + b_n, n = tanh(a_n + r s).
 
     Then h' = (1 − z) n + z h, or h' = z n + (1 − z) h if `new` is true.
     """
@@ -176,7 +177,7 @@ def gru(a, u, b_n, h, new, gates, s, h_next):
          dh="B H")
 @kernel
 def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
-    """Backward of `gru`: da = [dr dz dn] and du = [dr dz ds], of the pre-activations, and dh."""
+    """Backward of `gru`. da = [dr dz dn], du = [dr dz ds], dh are the gradients of a, u and h."""
     one = h.dtype.type(1)
     sign = -one if new else one
     for b in range(h.shape[0]):
@@ -210,7 +211,10 @@ def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
 @guarded(a="B 3H", u="B 2H", h="B H", gates="B 3H", s="B H")
 @kernel
 def gru_reset(a, u, h, gates, s):
-    """First half of a step, reset before the product: r, z = σ(a + u) with u (B, 2H), s = r h."""
+    """Compute the first half of a step, with reset="before": r, z = σ(a + u), s = r h.
+
+    u (B, 2H) has no block for n.
+    """
     for b in range(h.shape[0]):
         ar, az, _ = thirds(a[b])
         ur, uz = halves(u[b])
@@ -226,7 +230,7 @@ def gru_reset(a, u, h, gates, s):
 @guarded(a="B 3H", u_n="B H", h="B H", gates="B 3H", h_next="B H")
 @kernel
 def gru_update(a, u_n, h, new, gates, h_next):
-    """Second half of a step, from u_n = s U_n: n = tanh(a_n + u_n), and h' as in `gru`."""
+    """Compute the second half of a step from u_n = s U_n: n = tanh(a_n + u_n), h' as in `gru`."""
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
         _, _, an = thirds(a[b])
@@ -244,7 +248,7 @@ def gru_update(a, u_n, h, new, gates, h_next):
 @guarded(dy="B H", dh_next="B H", gates="B 3H", h="B H", da="B 3H", dh="B H")
 @kernel
 def gru_update_backward(dy, dh_next, gates, h, new, da, dh):
-    """Backward of `gru_update`: the z and n blocks of da, and dh."""
+    """Backward of `gru_update`. Sets the z and n blocks of da, and dh."""
     one = h.dtype.type(1)
     sign = -one if new else one
     for b in range(h.shape[0]):
@@ -270,7 +274,7 @@ def gru_update_backward(dy, dh_next, gates, h, new, da, dh):
 @guarded(ds="B H", gates="B 3H", h="B H", da="B 3H", dh="B H")
 @kernel
 def gru_reset_backward(ds, gates, h, da, dh):
-    """Backward of `gru_reset` from ds = da_n U_nᵀ: the r block of da; r ds is added to dh."""
+    """Backward of `gru_reset` from ds = da_n U_nᵀ. Sets the r block of da, and adds r ds to dh."""
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
         r, _, _ = thirds(gates[b])

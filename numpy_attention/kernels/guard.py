@@ -1,7 +1,7 @@
-"""The guard of a kernel: compiled code checks no bounds, so its arrays are compared before it runs.
+"""The guard of a kernel: compiled code does not check bounds, so its arguments are checked before.
 
-An array that is too small would be read and written past its end. The memory order needs no check:
-a kernel is compiled for the order of its arguments.
+A kernel would read and write past the end of an array that is too small. The memory order needs no
+check, because a kernel is compiled for the order of its arguments.
 """
 
 from functools import update_wrapper
@@ -13,17 +13,18 @@ REAL = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def guarded(**axes):
-    """Decorate a kernel with the axes of its arrays, such as a="B 4H", h="B H".
+    """Return a decorator that checks the axes of a kernel's arrays, such as a="B 4H", h="B H".
 
-    A letter has one size in all arrays. The arrays have one dtype, float32 or float64, except those
-    with another one: "B S bool", "N int", "N float64". The entries of "N int < V" are indices into
-    the axis V. Any other array raises ValueError.
+    A letter has the same size in all arrays. All arrays have the same dtype, float32 or float64,
+    except those whose axes end in another one, as in "B S bool", "N int" and "N float64". The
+    entries of "N int < V" are indices into the axis V. An array that does not fit raises
+    ValueError.
     """
     return lambda kernel: Guarded(kernel, axes)
 
 
 class Guarded:
-    """A kernel that checks its arguments first; `compiled` is the kernel without the check."""
+    """A kernel that first checks its arguments. `compiled` is the kernel without the check."""
 
     def __init__(self, kernel, axes):
         update_wrapper(self, kernel, updated=())
@@ -50,7 +51,10 @@ class Guarded:
         return getattr(self.compiled, "py_func", self.compiled)
 
     def in_loop(self, first):
-        """Return the guarded kernel if first, else `compiled`: a guard is 10 % of a small step."""
+        """Return the guarded kernel if first, else `compiled`.
+
+        In a small step, the check takes 10 % of the time.
+        """
         return self if first else self.compiled
 
     def __call__(self, *arguments):
@@ -64,7 +68,7 @@ class Guarded:
         return self.compiled(*arguments)
 
     def _check(self, arguments):
-        """Raise ValueError unless all shapes and dtypes are right; remember them if they are."""
+        """Raise ValueError unless all shapes and dtypes are right. If they are, remember them."""
         sizes = {}
         real = None
         for name, place, axes, dtype, text in self.arrays:
@@ -104,7 +108,7 @@ class Guarded:
 
 
 def _fits(dtype, kind, real):
-    """Whether a dtype is of this kind; real: the dtype that all real arrays share."""
+    """Return whether a dtype is of this kind. real: the dtype that all real arrays share."""
     if kind == "real":
         return dtype == real and real in REAL
     if kind == "int":

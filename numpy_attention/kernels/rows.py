@@ -1,4 +1,4 @@
-"""The backward pass of table lookups, and dropout, whose mask depends only on the ids of rows."""
+"""Kernels over rows: the backward pass of table lookups, and dropout with a mask from row ids."""
 
 import numpy as np
 
@@ -25,9 +25,9 @@ def scatter_add(ids, rows, table):
 def dropout(x, row_ids, key, threshold, scale, y):
     """Set y_nj = scale · x_nj where a hash of (key, row_ids_n, j) is at least threshold, else 0.
 
-    x, y (N, D); row_ids (N,) integers; key, threshold 32-bit. Two rounds of multiply and shift (the
-    finaliser of MurmurHash3, Appleby 2011) mix the three numbers; the same call on dy is the
-    backward pass.
+    x, y (N, D); row_ids (N,) integers. key and threshold have 32 bits. Two rounds of multiply and
+    shift (the finaliser of MurmurHash3, Appleby 2011) mix the three numbers. The same call on dy is
+    the backward pass.
     """
     zero = x.dtype.type(0)
     for n in range(x.shape[0]):

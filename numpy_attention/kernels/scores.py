@@ -1,4 +1,4 @@
-"""The additive score, forward and backward; NumPy would have to materialise its inner loop."""
+"""The additive score, forward and backward. NumPy would have to store its inner loop in arrays."""
 
 from numpy_attention.kernels.elementary import kernel, row_dot, tanh
 from numpy_attention.kernels.guard import guarded
@@ -9,8 +9,9 @@ from numpy_attention.kernels.guard import guarded
 def additive_scores(q, keys, v, visible, hidden, scores):
     """Compute e_tbj = v · tanh(q_tb + k_bj) where step t of row b may attend to j, 0 elsewhere.
 
-    q (T, B, A) projected queries, keys (B, S, A), v (A,), visible (T, B, S); hidden (A,) is scratch
-    space for one row; scores (T, B, S). No array of T · S · A numbers is ever stored.
+    q (T, B, A) are the projected queries. The other shapes are keys (B, S, A), v (A,),
+    visible (T, B, S), scores (T, B, S). hidden (A,) is scratch space for one row. An array of
+    T · S · A numbers is never stored.
     """
     for b in range(keys.shape[0]):
         for t in range(q.shape[0]):
@@ -31,10 +32,10 @@ def additive_scores(q, keys, v, visible, hidden, scores):
          dq="T B A", dkeys="B S A", dv="A")
 @kernel
 def additive_scores_backward(dscores, q, keys, v, visible, dq, dkeys, dv):
-    """Backward of `additive_scores`: set dq, and add to dkeys and dv.
+    """Backward of `additive_scores`. Sets dq, and adds to dkeys and dv.
 
     dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da   with x = tanh(q_tb + k_bj).
-    tanh is computed again: at 0.3 ns an element, that costs less than fetching it from memory.
+    tanh is computed again. At 0.3 ns per element, that takes less time than reading a stored one.
     """
     one = v.dtype.type(1)
     for b in range(keys.shape[0]):

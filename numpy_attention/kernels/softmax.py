@@ -1,4 +1,4 @@
-"""Softmax over the unmasked positions, weighted sums, log p and cross-entropy over a vocabulary."""
+"""Softmax over the unmasked positions, weighted sums, log-softmax and cross-entropy."""
 
 import math
 
@@ -11,8 +11,8 @@ from numpy_attention.kernels.guard import guarded
 def masked_softmax(scores, mask, weights):
     """Compute α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj, 0 elsewhere.
 
-    scores, weights (B, S); mask (B, S) boolean. A row without such a position has weights 0. A NaN
-    among a row's unmasked scores makes its weights NaN.
+    scores, weights (B, S); mask (B, S) boolean. A row without such a position has weights 0. If an
+    unmasked score of a row is NaN, so are its weights.
     """
     zero = scores.dtype.type(0)
     for b in range(scores.shape[0]):

@@ -1,8 +1,8 @@
-"""One pass over the flat vectors: sums of gradients, their norm, and the optimizers' updates.
+"""Kernels over flat vectors: sums of gradients, their norm, and the updates of the optimizers.
 
-Every update reads its gradient g times `factor` (the clipping) and leaves 0 there, ready for the
-next step. All are elementwise, so that a vector may be updated slice by slice. Most rows of an
-embedding's gradient are 0: sums and plain SGD skip every BLOCK of zeros.
+Every update multiplies its gradient g by `factor` (the clipping), and then sets g to 0 for the next
+step. All are elementwise, so a vector may be updated slice by slice. Most rows of an embedding's
+gradient are 0, so sums and plain SGD skip each BLOCK of zeros.
 """
 
 import math
@@ -43,7 +43,7 @@ def gather(total, other):
 @guarded(table="N D", found="N bool")
 @kernel
 def touched_rows(table, found):
-    """Set found_i to whether row i of the table has a number that is not 0."""
+    """Set found_i to whether row i of the table has an element other than 0."""
     for i in range(table.shape[0]):
         found[i] = any_nonzero(table[i])
 
@@ -60,7 +60,10 @@ def sum_of_squares(g):
 @guarded(g="N")
 @kernel
 def squared_norm(g, before=0.0):
-    """Return before + Σ g_i² in float64, SQUARED terms at a time, on which its bits depend."""
+    """Return before + Σ g_i² in float64.
+
+    It adds SQUARED terms at a time. The last bits of the result depend on that number.
+    """
     total = before
     for start in range(0, g.shape[0], SQUARED):
         total += sum_of_squares(g[start:start + SQUARED])
@@ -70,7 +73,7 @@ def squared_norm(g, before=0.0):
 @guarded(w="N", g="N", velocity="N")
 @kernel
 def momentum(w, g, velocity, rate, mu, factor):
-    """Update v = μ v + g,  w −= rate v."""
+    """Update v = μ v + g,  w −= rate v, where v is `velocity`."""
     zero = w.dtype.type(0)
     for i in range(w.shape[0]):
         velocity[i] = mu * velocity[i] + factor * g[i]
@@ -112,7 +115,10 @@ def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
 @guarded(w="N", g="N", squares="N", deltas="N")
 @kernel
 def adadelta(w, g, squares, deltas, rate, rho, epsilon, factor):
-    """s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= rate δ."""
+    """Update w by Adadelta, with the running means s in `squares` and d in `deltas`.
+
+    s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= rate δ.
+    """
     zero = w.dtype.type(0)
     one = w.dtype.type(1)
     for i in range(w.shape[0]):

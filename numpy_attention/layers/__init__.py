@@ -1,4 +1,4 @@
-"""Layers without internal state.
+"""Layers that do not carry a state from step to step.
 
     y, cache = layer.forward(x)
     dx       = layer.backward(dy, cache, grads)

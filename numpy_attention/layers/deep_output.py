@@ -1,4 +1,4 @@
-"""Deep output: one maxout layer of a translator's state, previous word and context."""
+"""Deep output: a maxout layer over a translator's state, previous word and context."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Cache(NamedTuple):
 class DeepOutput(Module):
     """A deep output (Pascanu et al. 2014) as in Bahdanau et al. 2015, A.2.2.
 
-        t~ = U_o s + V_o E y + C_o c + b        the bias is this project's
+        t~ = U_o s + V_o E y + C_o c + b        the paper has no b
         t  = maxout(t~)
 
     Shapes: s (N, H), Ey (N, E), c (N, D) → t (N, l).
@@ -57,7 +57,7 @@ class DeepOutput(Module):
         return t, Cache(s, Ey, c, chosen)
 
     def backward(self, dt, cache, grads):
-        """Propagate ∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
+        """Backpropagate ∂L/∂t (N, l) → ds (N, H), dEy (N, E), dc (N, D)."""
         s, Ey, c, chosen = cache
         # t = maxout(t~)
         da = self.maxout.backward(dt, chosen)                               # (N, 2l)

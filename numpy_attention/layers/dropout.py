@@ -1,4 +1,4 @@
-"""Dropout: its mask depends only on the seed, the call and the id of the row."""
+"""Dropout whose mask depends only on the seed, the call and the id of the row."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ BELOW_ONE = math.nextafter(1, 0)
 
 
 class Mask(NamedTuple):
-    """The inputs from which forward and backward compute the same mask."""
+    """The inputs that determine a mask, so that forward and backward can compute the same one."""
 
     row_ids: Array            # (N,)   of the rows
     key: np.uint32
@@ -27,9 +27,10 @@ class Dropout(Module):
 
     Each m_nj is 0 with probability `rate`, otherwise 1.
 
-    This is inverted dropout (Srivastava et al. 2014). A call draws one 32-bit key from the
-    generator; m_nj is a hash of the key, the id of row n, and j. A part of a batch has the same
-    mask as in the whole batch for any padding, and the backward pass is the forward pass on dy.
+    This is inverted dropout (Srivastava et al. 2014). Each call draws one 32-bit key from the
+    generator. m_nj is a hash of the key, the id of row n, and j. A part of a batch therefore has
+    the same mask as in the whole batch, for any padding, and the backward pass is the forward pass
+    applied to dy.
     """
 
     rate: float = 0.0
@@ -39,17 +40,20 @@ class Dropout(Module):
                      expected="a number in [0, 1), the share of values set to 0")
 
     def draw(self, rng):
-        """Return a key for masks that several calls share; None if rng is None or the rate is 0."""
+        """Draw a key for masks that several calls share. Return None without rng or with rate 0."""
         if rng is None or self.rate == 0:
             return None
         return rng.integers(2**32, dtype=np.uint32)
 
     def forward(self, x, rng, row_ids=None):
-        """Return y and cache; y = x without rng. row_ids: integers x.shape[:-1], default 0, 1, …"""
+        """Return y and a cache. Without rng, y is x.
+
+        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, …
+        """
         return self.apply(x, self.draw(rng), row_ids)
 
     def apply(self, x, key, row_ids=None):
-        """Return y and cache as `forward` does, with a key from `draw`."""
+        """Return y and a cache as `forward` does, with a key from `draw` instead of rng."""
         if key is None:
             return x, None
         if row_ids is None:
@@ -58,7 +62,7 @@ class Dropout(Module):
         return self._masked(x, mask), mask
 
     def backward(self, dy, cache, grads=None):
-        """Propagate ∂L/∂y (…, D) → dx (…, D)."""
+        """Backpropagate ∂L/∂y (…, D) → dx (…, D)."""
         if cache is None:
             return dy.copy()
         # y = m ∘ x / (1 − rate)
@@ -75,8 +79,8 @@ class Dropout(Module):
 
 
 def position_ids(T, rows):
-    """Number the positions for dropout: rows (B,) of the sentences → row_ids (T, B).
+    """Return ids of the positions for dropout.   rows (B,) → row_ids (T, B).
 
-    They are the same however a batch is split.
+    rows: the ids of the sentences. The result is the same however a batch is split.
     """
     return rows.astype(np.int64)[None] * 65536 + np.arange(T)[:, None]           # (T, B)

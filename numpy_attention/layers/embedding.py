@@ -1,4 +1,4 @@
-"""Embedding: a row of a table for each id."""
+"""Embedding: a table with a row for each id."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from numpy_attention.validation.arrays import as_rows, check_ids, check_paramete
 
 @dataclass(eq=False)
 class Embedding(Module):
-    """Embedding table, y = E[id].   ids (…) integers in 0 … V − 1 → y (…, E).
+    """Embedding table, y = E[id].   ids (…) → y (…, E).
 
-    Share one Embedding between a model's input and its Output to tie the weights (Press & Wolf
-    2017).
+    The ids are integers in 0 … V − 1. To tie weights (Press & Wolf 2017), use one Embedding for
+    both the model's input and its Output.
     """
 
     E: Array  # (V, E)
@@ -25,18 +25,18 @@ class Embedding(Module):
 
     @classmethod
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
-        """Create a table (rows, columns). Raises ValueError for a size below 1."""
+        """Draw a table (vocabulary, size). Raises ValueError if a size is below 1."""
         check_sizes(vocabulary=vocabulary, size=size)
         check_initial(rng, dtype, init)
         return cls(init(rng, (vocabulary, size), dtype))
 
     def forward(self, ids):
-        """Return y and ids as cache. Raises TypeError or ValueError for invalid ids."""
+        """Return y, and the ids as cache. Raises TypeError or ValueError for invalid ids."""
         check_ids("ids", ids, len(self.E))     # they are a user's text, and NumPy would take −1
         return self.E[ids], ids
 
     def backward(self, dy, cache, grads):
-        """Add the table's gradient from ∂L/∂y (…, E); return None: ids have no gradient."""
+        """Add the gradient of the table from ∂L/∂y (…, E). Return None: ids have no gradient."""
         ids = cache
         # y = E[id]: each occurrence of an id adds to its row
         scatter_add(ids.ravel(), np.ascontiguousarray(as_rows(dy)), grads.E)

@@ -1,4 +1,4 @@
-"""The Transformer's feed-forward network: two layers at every position (Vaswani et al. 2017)."""
+"""Feed-forward network of the Transformer: two layers at every position (Vaswani et al. 2017)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,14 +18,17 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class FeedForward(Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (section 3.3, equation 2).   x (…, D) → (…, D)."""
+    """Feed-forward network (Vaswani et al. 2017, section 3.3, equation 2).   x (…, D) → (…, D).
+
+        FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
+    """
 
     inner: Linear           # W_1, b_1
     outer: Linear           # W_2, b_2
 
     @classmethod
     def create(cls, rng, size, inner, init=glorot, dtype=np.float32):
-        """Draw the weights. size: D; inner: hidden size. Raises ValueError if a size is below 1."""
+        """Draw the weights. size: D. inner: hidden size. Raises ValueError if one is below 1."""
         check_sizes(size=size, inner=inner)
         check_initial(rng, dtype, init)
         return cls(Linear.create(rng, size, inner, init=init, dtype=dtype),
@@ -39,7 +42,7 @@ class FeedForward(Module):
         return y, Cache(x, hidden)
 
     def backward(self, dy, cache, grads):
-        """Propagate ∂L/∂y (…, D) → dx (…, D)."""
+        """Backpropagate ∂L/∂y (…, D) → dx (…, D)."""
         x, hidden = cache
         # y = hidden W_2 + b_2
         dhidden = self.outer.backward(dy, hidden, grads.outer)

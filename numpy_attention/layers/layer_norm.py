@@ -31,13 +31,13 @@ class LayerNorm(Module):
 
     @classmethod
     def create(cls, size, dtype=np.float32):
-        """Initialize g = 1 and b = 0. Raises ValueError if size is below 1."""
+        """Set g = 1 and b = 0. Raises ValueError if size is below 1."""
         check_sizes(size=size)
         check_floating(dtype)
         return cls(np.ones(size, dtype), np.zeros(size, dtype))
 
     def forward(self, x):
-        """Return y and cache."""
+        """Return y and a cache."""
         centred = x - x.mean(-1, keepdims=True)                             # (…, D)
         variance = np.square(centred).mean(-1, keepdims=True)               # (…, 1)
         scale = 1 / np.sqrt(variance + x.dtype.type(self.epsilon))          # (…, 1)
@@ -45,7 +45,7 @@ class LayerNorm(Module):
         return self.g * normal + self.b, Cache(normal, scale)
 
     def backward(self, dy, cache, grads):
-        """Map dy (…, D) → dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε) (…, D)."""
+        """Return (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε).   dy (…, D) → dx (…, D)."""
         normal, scale = cache
         # y = g ∘ x̂ + b
         grads.b += as_rows(dy).sum(0)

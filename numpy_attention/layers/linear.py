@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Linear(Module):
-    """Linear layer, y = x W + b.   x (…, I) → y (…, O); b = None: no bias."""
+    """Linear layer, y = x W + b.   x (…, I) → y (…, O). Without bias, b is None."""
 
     W: Array  # (I, O)
     b: Array | None  # (O,)
@@ -21,7 +21,7 @@ class Linear(Module):
 
     @classmethod
     def create(cls, rng, inputs, outputs, bias=True, init=glorot, dtype=np.float32):
-        """Draw W; b = 0, or None without bias. Raises ValueError if a size is below 1."""
+        """Draw W. b is 0, or None without bias. Raises ValueError if a size is below 1."""
         check_sizes(inputs=inputs, outputs=outputs)
         check_initial(rng, dtype, init)
         W = init(rng, (inputs, outputs), dtype)
@@ -36,7 +36,7 @@ class Linear(Module):
         return rows.reshape(x.shape[:-1] + rows.shape[-1:]), x
 
     def backward(self, dy, cache, grads):
-        """Propagate ∂L/∂y (…, O) → dx (…, I)."""
+        """Backpropagate ∂L/∂y (…, O) → dx (…, I)."""
         x = cache
         drows = as_rows(dy)                                                    # (N, O)
         # y = … + b, the same b in every row

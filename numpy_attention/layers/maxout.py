@@ -1,4 +1,4 @@
-"""Maxout: the larger of each pair (Goodfellow et al. 2013), as in Bahdanau's deep output."""
+"""Maxout: the larger element of each pair (Goodfellow et al. 2013), for Bahdanau's deep output."""
 
 from dataclasses import dataclass
 
@@ -9,17 +9,20 @@ from numpy_attention.module import Module
 
 @dataclass(eq=False)
 class Maxout(Module):
-    """t_j = max(x_{2j}, x_{2j+1}).   x (…, 2l) → t (…, l); x is t~ in Bahdanau et al., A.2.2."""
+    """Maxout over pairs, t_j = max(x_{2j}, x_{2j+1}).   x (…, 2l) → t (…, l).
+
+    In Bahdanau et al. 2015, A.2.2, x is called t~.
+    """
 
     def forward(self, x):
-        """Return t, and where the first of a pair was taken. Raises ValueError for an odd width."""
+        """Return t, and which pairs took the first element. Raises ValueError for an odd width."""
         pairs = x.reshape(x.shape[:-1] + (x.shape[-1] // 2, 2))             # (…, l, 2)
         first = pairs[..., 0]                                               # (…, l)
         second = pairs[..., 1]                                              # (…, l)
         return np.maximum(first, second), first >= second
 
     def backward(self, dt, cache, grads=None):
-        """Propagate ∂L/∂t (…, l) → dx (…, 2l)."""
+        """Backpropagate ∂L/∂t (…, l) → dx (…, 2l)."""
         first_taken = cache                                                 # (…, l)
         dx = np.empty(dt.shape[:-1] + (2 * dt.shape[-1],), dt.dtype)        # (…, 2l)
         # t = max(first, second): all goes to the larger, to the first where they are equal

@@ -1,4 +1,4 @@
-"""The output layer: a softmax over the vocabulary with cross-entropy, block by block of rows."""
+"""The output layer: softmax over the vocabulary and cross-entropy, computed in blocks of rows."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Output(Module):
 
     p = softmax(E x + b), loss −log p[target].
 
-    E is the table (V, K) of an Embedding, which may be shared with the model's input.
+    E is the table (V, K) of an Embedding, which the model's input may share.
     """
 
     words: Embedding
@@ -30,7 +30,7 @@ class Output(Module):
 
     @classmethod
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
-        """Build the layer; b = 0. size: K; words: an Embedding to share, with `size` columns.
+        """Draw the table; b = 0. size: K. words: an Embedding with `size` columns, to be shared.
 
         Raises ValueError if a size is below 1 or does not fit the shared table.
         """
@@ -52,7 +52,7 @@ class Output(Module):
         return log_p
 
     def _scores(self, x):
-        """Return E x of each row.   x (N, K) → (N, V)."""
+        """Return E x for each row.   x (N, K) → (N, V)."""
         if len(x) <= FEW and not has_small_kernels():
             return np.ascontiguousarray((self.words.E @ x.T).T)
         return x @ few_rows(self.words.E.T, len(x))
@@ -69,17 +69,17 @@ class Output(Module):
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
     def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0, each=None):
-        """Compute loss and gradient → Σ −log p[target], dx = ∂(scale · loss)/∂x (N, K).
+        """Return the loss, and the gradient of x.   → Σ −log p[target], dx (N, K).
 
-        each: an array (N,) that receives the loss of every row, or None.
-
-        smoothing ε (Szegedy et al. 2016, section 7):
+        dx = ∂(scale · loss)/∂x. Adds ∂(scale · loss)/∂E and ∂(scale · loss)/∂b to grads. each: an
+        array (N,) that receives the loss of every row, or None. smoothing: ε of label
+        smoothing (Szegedy et al. 2016, section 7):
 
             loss = Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v]
 
-        Adds ∂(scale · loss)/∂E and /∂b to grads. This is the only layer that does not return a
-        cache: a cache of all logits would be the largest array in the program, so each block of
-        rows goes forward and backward before the next one.
+        This is the only layer that does not return a cache. A cache of all logits would be the
+        largest array in the program, so each block of rows goes forward and backward before the
+        next one.
         """
         loss = 0.0
         dx = np.empty_like(x)                                               # (N, K)

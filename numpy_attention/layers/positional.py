@@ -1,4 +1,4 @@
-"""Positions as sines and cosines (Vaswani et al. 2017, section 3.5)."""
+"""Positional encoding by sines and cosines (Vaswani et al. 2017, section 3.5)."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from numpy_attention.validation.arrays import check_floating, check_sizes
 
 
 def positional_encoding(length, size, dtype=np.float32, start=0):
-    """Encode the positions p from `start` → (length, D). size: D.
+    """Encode `length` positions p, the first of which is `start` → (length, D). size: D.
 
         PE(p, 2i)     = sin(p / 10000^(2i / D))
         PE(p, 2i + 1) = cos(p / 10000^(2i / D))
 
-    For every fixed k, PE(p + k) is a linear function of PE(p), a rotation of each pair, so a model
-    can learn to attend by relative position. Raises ValueError if size is odd.
+    For every fixed k, PE(p + k) is a linear function of PE(p): it rotates each pair. A model can
+    therefore learn to attend by relative position. Raises ValueError if size is odd.
     """
     check_sizes(0, length=length, size=size, start=start)
     check_floating(dtype)

@@ -1,4 +1,4 @@
-"""Residual connection: layer normalization and dropout around any part of a Transformer."""
+"""Residual connection with layer normalization and dropout, for any sublayer of a Transformer."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from numpy_attention.module import Module
 
 
 class PostCache(NamedTuple):
-    """The cache of `post`."""
+    """The cache of `Residual.post`."""
 
     dropped: Any            # of dropout
     normed: Any             # of the norm after the sum; None with pre_norm
@@ -17,13 +17,13 @@ class PostCache(NamedTuple):
 
 @dataclass(eq=False)
 class Residual(Module):
-    """A residual connection around f.   x (…, D) → y (…, D).
+    """A residual connection around a sublayer f.   x (…, D) → y (…, D).
 
         y = LayerNorm(x + dropout(f(x)))        post-norm, Vaswani et al. 2017, section 3.1
         y = x + dropout(f(LayerNorm(x)))        pre_norm=True, Xiong et al. 2020
 
-    Pre-norm trains without a warm-up, too. f is whatever is computed between `pre`, which returns
-    its input, and `post`, which takes its output.
+    Pre-norm also trains without a warm-up. The caller computes f between two calls: `pre` returns
+    the input of f, and `post` takes its output.
     """
 
     norm: LayerNorm
@@ -31,13 +31,13 @@ class Residual(Module):
     pre_norm: bool = False
 
     def pre(self, x):
-        """Prepare the input of f: x (…, D) → input (…, D), cache."""
+        """Compute the input of f: x (…, D) → input (…, D), cache."""
         if self.pre_norm:
             return self.norm.forward(x)
         return x, None
 
     def post(self, x, fx, rng=None, row_ids=None):
-        """Add f(x) to x.   x, fx (…, D) → y (…, D), cache."""
+        """Add fx, the output of f, to x.   x, fx (…, D) → y (…, D), cache."""
         fx, dropped = self.dropout.forward(fx, rng, row_ids)
         y = x + fx
         normed = None
@@ -46,7 +46,10 @@ class Residual(Module):
         return y, PostCache(dropped, normed)
 
     def post_backward(self, dy, cache, grads):
-        """Propagate ∂L/∂y (…, D) → ∂L/∂x around f (…, D), ∂L/∂f(x) (…, D)."""
+        """Return the gradients of the connection and of f(x).
+
+        dy (…, D) → dx (…, D), dfx (…, D). dx is the part of ∂L/∂x that does not pass through f.
+        """
         dropped, normed = cache
         if self.pre_norm:
             dsum = dy.copy()
@@ -57,7 +60,7 @@ class Residual(Module):
         return dsum, self.dropout.backward(dsum, dropped)
 
     def pre_backward(self, dinput, dx, cache, grads):
-        """Return ∂L/∂x from dinput = ∂L/∂(the input of f) and dx, the gradient around f."""
+        """Return ∂L/∂x. dinput: the gradient of the input of f. dx: from `post_backward`."""
         if self.pre_norm:
             # input = LayerNorm(x)
             return dx + self.norm.backward(dinput, cache, grads.norm)

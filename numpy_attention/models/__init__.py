@@ -1,7 +1,7 @@
 """Whole models: translators and language models.
 
-`training/protocols.py` defines the methods that training needs, `decoding/protocols.py` those that
-decoding needs:
+`training/protocols.py` defines the methods that training needs, and `decoding/protocols.py` those
+that decoding needs:
 
     loss, state = model.loss_and_grad(batch, state, scale, grads, rng)   grads += ∂(scale · Σ loss)
     loss, state = model.loss(batch, state)                                 no dropout

@@ -30,9 +30,10 @@ class AttentiveLanguageModel(LanguageModel):
 
         p(w_{t+1} | w_1 … w_t) = softmax(E' D(y_t) + b),  y_t = reader(h_t, the states before h_t)
 
-    h_t comes from stacked cells, as in LanguageModel; attention is not fed back into them. Dropout
-    D applies to the embedding, between the cells and after `reader`, a history readout (Salton et
-    al. 2017, section 3). The state is (states of the cells, carried memory of the readout or None).
+    h_t comes from stacked cells, as in LanguageModel. Attention is not fed back into them. `reader`
+    is a history readout. Dropout D applies to the embedding, between the cells and after the
+    readout (Salton et al. 2017, section 3). The state is a pair: the states of the cells, and the
+    memory that the readout carries, or None.
     """
 
     reader: Module
@@ -45,9 +46,10 @@ class AttentiveLanguageModel(LanguageModel):
                **reading):
         """Build a new model.
 
-        attention: a name of `registry.HISTORY_READOUTS`; window, carried, order and other settings
-        are those of `ReadoutConfig`. hidden: the size of the cells, over all parts of a state. The
-        readout's output has the size of the embedding if tied, otherwise of one part.
+        attention: a name of `registry.HISTORY_READOUTS`. reading: window, carried, order and the
+        other settings of `ReadoutConfig`. hidden: the size of a cell's state, which all parts of
+        the state share. tied: whether input and output use one table. The output of the readout
+        then has the size of the embedding, otherwise that of one part of a state.
 
         Raises ValueError for an unknown name or sizes that do not fit.
         """
@@ -81,18 +83,19 @@ class AttentiveLanguageModel(LanguageModel):
         return y, (states, memory), Cache(read, reader, dropped)
 
     def backward(self, dy, dstate, cache, grads):
-        """Propagate ∂L/∂y (T, B, K), and ∂L/∂(the cells' carried states) or None.
+        """Backpropagate to all parameters; return the gradient of the cells' initial states.
 
-        Returns ∂L/∂(the cells' initial states).
+        dy (T, B, K) is the gradient of y. dstate is the gradient of the states that the cells
+        carry, or None.
         """
         dy = self.dropout.backward(dy, cache.dropped)
         dh = self.reader.backward(dy, None, cache.reader, grads.reader)                  # (T, B, H)
         return self.read_backward(dh, dstate, cache.read, grads)
 
     def weights(self, batch, state=None):
-        """Evaluate attention → weights (T, B, M + T) of M carried and T new states, the state.
+        """Return the weights of the attention, and the state.   → weights (T, B, M + T), state.
 
-        The weights of an N-gram model are None.
+        The weights are over M carried and T new states. Those of an N-gram model are None.
         """
         states, memory = both(state)
         h, states, _ = self.read(batch, states)
@@ -102,7 +105,7 @@ class AttentiveLanguageModel(LanguageModel):
     def next(self, tokens, state=None):
         """Predict the next word: tokens (B,) → log p (B, V), weights (B, M), state.
 
-        The weights are over the states in memory, at most the last `reader.reach`, oldest first.
+        The weights are over the states in memory, oldest first; M is at most `reader.reach`.
         """
         check_integers("tokens", tokens, (None,), "(B,)")
         states, memory = both(state)
@@ -115,7 +118,7 @@ class AttentiveLanguageModel(LanguageModel):
 
 
 def both(state):
-    """Split a state into (states of the cells, memory of the reader), or raise TypeError."""
+    """Return a state as (states of the cells, memory of the reader), or raise TypeError."""
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:

@@ -1,4 +1,4 @@
-"""Sizes at which different models have the same number of parameters."""
+"""The largest sizes at which a model stays within a number of parameters."""
 
 import numpy as np
 
@@ -12,15 +12,14 @@ from numpy_attention.validation.arrays import check_sizes, check_whole
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
     """Return the largest sizes of a language model within a number of parameters.
 
-    → {"hidden": …, "embedding": …}, number of parameters
-
-    One number n sets all sizes: the embedding and each part of a state have n entries. So cells
-    have n without attention or with one role, 2n with key-value, 3n with key-value-predict, and
-    (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). Each role is paid for by a
-    smaller n, the more so the larger the share of the word vectors. vocabulary: number of ids.
-    attention: None, or a name of `registry.HISTORY_READOUTS`; settings: other arguments of the
-    model's `create`, such as layers and cell. tied: passed to either model, since their defaults
-    differ (LanguageModel is untied by default, as in Zaremba et al.).
+    The result is {"hidden": …, "embedding": …} and the number of parameters at these sizes. One
+    number n sets both: the embedding and each part of a state have n entries. So the cells have
+    size n without attention or with one role, 2n with key-value, 3n with key-value-predict,
+    and (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). Each additional role makes n
+    smaller, and more so if the word vectors are a large part of the parameters. vocabulary: the
+    number of ids. attention: None, or a name of `registry.HISTORY_READOUTS`. tied: passed to the
+    model in either case, because the defaults differ (LanguageModel is untied by default, as in
+    Zaremba et al.). settings: other arguments of the model's `create`, such as layers and cell.
 
     Raises ValueError if the budget is too small for n = 1.
     """
@@ -51,11 +50,10 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 def translator_within_budget(parameters, source, target, name, **settings):
     """Return the largest sizes of a translator within a number of parameters.
 
-    → {"hidden": …, "embedding": …}, number of parameters
-
-    One number sets both, a multiple of 8, so that two directions or several heads can share it.
-    For a Transformer it is {"size": …}, and the feed-forward layers are four times as large.
-    source, target: sizes of the vocabularies; name: one of `registry.TRANSLATORS`; settings: other
+    The result is {"hidden": …, "embedding": …} and the number of parameters at these sizes. Both
+    are the same multiple of 8, so that two directions or several heads can share it. For a
+    Transformer it is {"size": …}, and the feed-forward layers are four times as large. source,
+    target: the sizes of the vocabularies. name: one of `registry.TRANSLATORS`. settings: other
     arguments of its `create`.
 
     Raises ValueError if the budget is too small.
@@ -83,8 +81,8 @@ def translator_within_budget(parameters, source, target, name, **settings):
 def largest(count, parameters):
     """Return the largest n with count(n) ≤ parameters, and count(n); or 0 and count(1).
 
-    A model's matrices are at most n by n, so count is a polynomial of degree 2: three small models
-    determine it, and no large one is built.
+    The matrices of a model are at most n by n, so count is a polynomial of degree 2. Three small
+    models determine it, so no large model is built.
     """
     one, two, three = map(count, (1, 2, 3))
     first = two - one

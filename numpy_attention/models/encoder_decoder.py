@@ -14,9 +14,9 @@ class EncoderDecoder(RNNSearch):
 
         c_i = →h_S,  s_0 = tanh(W_s →h_S + b_s)
 
-    The encoder is one GRU from left to right; the decoder, deep output, training and search are
-    those of RNNSearch, so the two differ only in the context and the directions of the encoder.
-    Reversing the source (Sutskever et al. 2014) is an option of the batches.
+    The encoder is one GRU from left to right. The decoder, deep output, training and search are
+    those of RNNSearch, so the two models differ only in the context and in the directions of the
+    encoder. To reverse the source (Sutskever et al. 2014), use the option of the batches.
     """
 
     config_class = None
@@ -25,7 +25,7 @@ class EncoderDecoder(RNNSearch):
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
                layers=1, bidirectional=False, maxout=None, readout="previous", reset="before",
                update="new", dropout=0.0, init="paper", dtype=np.float32):
-        """Build a new model; arguments and errors as in RNNSearch.create, without attention."""
+        """Build a new model. Arguments and errors: as in RNNSearch.create, without attention."""
         return super().create(
             rng, source_vocabulary, target_vocabulary, embedding, hidden, layers=layers,
             bidirectional=bidirectional, maxout=maxout, readout=readout, reset=reset, update=update,

@@ -1,4 +1,4 @@
-"""Ensembles, which predict with the mean probability of several models."""
+"""Ensembles, which predict with the mean of the probabilities of several models."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Sequence
@@ -21,10 +21,11 @@ class EnsembleState(NamedTuple):
 
 @dataclass(eq=False)
 class Ensemble:
-    """Ensemble of K models of the same kind that read the same ids, p(y_t) = Σ_k p_k(y_t) / K.
+    """Ensemble of K models of the same kind that read the same ids: p(y_t) = Σ_k p_k(y_t) / K.
 
-    It is evaluated, searched and sampled like a single model, but cannot be trained. Weights are
-    the models' mean, None if a model has none. A language model's state is a list of their states.
+    It can be evaluated, searched and sampled like a single model, but not trained. Its weights are
+    the mean of the models' weights, or None if a model has none. For language models, the state is
+    a list of the models' states.
     """
 
     models: Sequence[Any]
@@ -47,7 +48,7 @@ class Ensemble:
         return np.concatenate([model.vector for model in self.models])
 
     def losses(self, batch, state=None):
-        """Return −log p of each target, float64 (T, B), 0 at padding; and the state."""
+        """Return −log p of each target, an array (T, B) that is 0 at padding, and the state."""
         found = [model.losses(batch, before) for model, before in zip(self.models, self._of(state))]
         logs = -np.stack([losses for losses, _ in found])                       # (K, T, B)
         together = np.where(logs.any(0), -self._mean(logs), 0)
@@ -59,7 +60,7 @@ class Ensemble:
         return float(losses.sum()), state
 
     def weights(self, batch, *state):
-        """Return the mean weights under teacher forcing, and of language models the state."""
+        """Return the mean weights under teacher forcing; for language models, also the state."""
         if not state:
             return np.mean([model.weights(batch) for model in self.models], axis=0)
         found = [model.weights(batch, before)
@@ -67,7 +68,7 @@ class Ensemble:
         return mean_weights([weights for weights, _ in found]), [after for _, after in found]
 
     def start(self, source, mask):
-        """Return the state before the first target word of source (S, B), mask (S, B)."""
+        """Return the state before the first target word.   source (S, B), mask (S, B)."""
         return EnsembleState(tuple(model.start(source, mask) for model in self.models))
 
     def next(self, tokens, state=None):
@@ -90,7 +91,7 @@ class Ensemble:
 
 
 def mean_weights(weights: Sequence[Array | None]) -> Array | None:
-    """Return the mean of several weights, or None if one is None or the shapes differ."""
+    """Return the mean of several weights, or None if one of them is None or the shapes differ."""
     known = [one for one in weights if one is not None]
     if len(known) < len(weights) or len({one.shape for one in known}) > 1:
         return None

@@ -1,4 +1,4 @@
-"""RNNsearch trained with hard attention, the alternative in Xu et al. (2015)."""
+"""RNNsearch trained with hard attention, which Xu et al. (2015) propose."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,14 @@ from numpy_attention.validation.arguments import check_number
 
 @dataclass(eq=False)
 class HardRNNSearch(RNNSearch):
-    """RNNsearch with hard attention: one annotation, sampled in training, else the most likely.
+    """RNNsearch with hard attention: sampled annotations in training, the most likely otherwise.
 
         R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
         b_t = the mean of R_t over the other sentences of the batch
 
     With discount 1 the gradient of the expected loss is unbiased; a smaller discount reduces its
-    variance. A batch of one sentence has b = 0. soft: the share of sentences that read the expected
-    annotation in training; Xu et al. (2015, section 4.1) use 0.5.
+    variance. A batch of one sentence has b = 0. soft: the fraction of sentences that read the
+    expected annotation in training. Xu et al. (2015, section 4.1) use 0.5.
     """
 
     discount: float = 0.5
@@ -30,7 +30,7 @@ class HardRNNSearch(RNNSearch):
 
     @classmethod
     def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):
-        """Build a new model; other arguments and errors are those of RNNSearch.create."""
+        """Build a new model. Other arguments and the errors are those of RNNSearch.create."""
         model = super().create(rng, *vocabularies, **settings)
         model.attention = HardAttention(model.attention, soft)
         model.discount = discount
@@ -38,17 +38,17 @@ class HardRNNSearch(RNNSearch):
         return model
 
     def encode(self, source, mask, rng=None, rows=None):
-        """Encode as RNNSearch does; with rng, positions of the memory are drawn."""
+        """Encode as RNNSearch does. With rng, positions of the memory are sampled."""
         memory, s_0, cache = super().encode(source, mask, rng, rows)
         if rng is not None:
             memory = self.attention.sampled(memory, rng, rows)
         return memory, s_0, cache._replace(memory=memory)
 
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
-        """Return Σ −log p(y_t) for the drawn positions, and None for the state.
+        """Return Σ −log p(y_t) for the sampled positions, and None for the state.
 
-        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads; without rng, the gradient of
-        the loss with every choice fixed.
+        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, it adds the
+        gradient of the loss with every choice fixed.
         """
         check_step(self, scale, grads, rng)
         x, _, cache = self.forward(batch, rng)
@@ -67,7 +67,7 @@ class HardRNNSearch(RNNSearch):
         return loss, None
 
     def advantage(self, losses, mask):
-        """Return R_t − b_t of each word.   losses, mask (T, B) → (T, B), 0 at padding."""
+        """Return R_t − b_t for each word, 0 at padding.   losses, mask (T, B) → (T, B)."""
         following = losses.copy()                                               # R
         for t in reversed(range(len(losses) - 1)):
             following[t] += self.discount * following[t + 1]

@@ -25,7 +25,7 @@ from numpy_attention.validation.arrays import (
 
 
 class ReadCache(NamedTuple):
-    """Cache from the words to the states of the top layer."""
+    """The cache of `LanguageModel.read`, from the words to the states of the top layer."""
 
     ids: Array          # (T, B)
     dropped: object
@@ -43,9 +43,9 @@ class LanguageModel(Module):
 
         p(w_{t+1} | w_1 … w_t) = softmax(E' D(h_t) + b),  h_t from stacked cells that read D(E w_t)
 
-    D is dropout, on the non-recurrent connections only (Zaremba et al. 2014, section 3.2). Tied
+    D is dropout on the non-recurrent connections only (Zaremba et al. 2014, section 3.2). Tied
     weights share the Embedding between input and output (Press & Wolf 2017). The state is carried
-    to the next batch if that continues the text.
+    to the next batch if that batch continues the text.
     """
 
     embedding: Embedding
@@ -61,9 +61,10 @@ class LanguageModel(Module):
                dropout=0.0, init=0.1, forget_bias=0.0, dtype=np.float32):
         """Build a new model.
 
-        hidden, embedding (default `hidden`): sizes. layers: the number of layers of cells. cell: a
-        name of `registry.CELLS`. tied: one table for input and output, so embedding = hidden. init:
-        every weight is from U(−init, init). forget_bias: that of an LSTM, 0 in Zaremba et al.
+        hidden: the size of a state. embedding: the size of a word vector, by default hidden.
+        layers: the number of layers of cells. cell: a name of `registry.CELLS`. tied: whether input
+        and output use one table, which requires embedding = hidden. init: every weight is from
+        U(−init, init). forget_bias: the forget bias of an LSTM; it is 0 in Zaremba et al.
 
         Raises ValueError for an unknown cell, sizes below 1, or sizes that do not fit.
         """
@@ -81,7 +82,7 @@ class LanguageModel(Module):
     # ---- from words to the states of the top layer, and back ---------------------------------
 
     def read(self, batch, state=None, rng=None):
-        """Read a batch → h (T, B, H) of the top layer, the cells' states to carry, cache."""
+        """Read a batch → h (T, B, H) of the top layer, the states of the cells, cache."""
         check_batch(batch, TEXT)
         check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)",
                     "a target for each input")
@@ -92,9 +93,9 @@ class LanguageModel(Module):
         return h, state, ReadCache(ids, dropped, cells)
 
     def read_backward(self, dh, dstate, cache, grads):
-        """Propagate ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, to the words.
+        """Backpropagate to the words; return the gradient of the initial state.
 
-        Returns ∂L/∂(initial state).
+        dh (T, B, H) is the gradient of h. dstate is the gradient of the carried state, or None.
         """
         dx, dstate = self.cells.backward(dh, dstate, cache.cells, grads.cells)
         self.embedding.backward(self.dropout.backward(dx, cache.dropped), cache.ids,
@@ -102,15 +103,16 @@ class LanguageModel(Module):
         return dstate
 
     def forward(self, batch, state=None, rng=None):
-        """Read a batch → h (T, B, H) as the output layer's input, the state to carry, cache."""
+        """Compute the input of the output layer → h (T, B, H), the state to carry, cache."""
         h, state, read = self.read(batch, state, rng)
         h, dropped = self.dropout.forward(h, rng, position_ids(len(h), batch.rows))
         return h, state, Cache(read, dropped)
 
     def backward(self, dh, dstate, cache, grads):
-        """Propagate ∂L/∂h (T, B, H), and ∂L/∂(carried state) or None, of `forward`'s results.
+        """Backpropagate to all parameters; return the gradient of the initial state.
 
-        Returns ∂L/∂(initial state).
+        dh (T, B, H) is the gradient of `forward`'s h. dstate is the gradient of the carried state,
+        or None.
         """
         dh = self.dropout.backward(dh, cache.dropped)
         return self.read_backward(dh, dstate, cache.read, grads)
@@ -120,7 +122,8 @@ class LanguageModel(Module):
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Return Σ −log p of the batch's targets, and the state to carry.
 
-        Adds ∂(scale · loss)/∂parameters to grads; the gradient stops at the batch's first step.
+        Adds ∂(scale · loss)/∂parameters to grads. The gradient stops at the first step of the
+        batch.
         """
         check_step(self, scale, grads, rng)
         h, state, cache = self.forward(batch, state, rng)
@@ -129,9 +132,9 @@ class LanguageModel(Module):
         return loss, state
 
     def predict_and_grad(self, h, targets, scale, grads):
-        """Predict from h (T, B, H), targets (T, B) → Σ −log p, dh = ∂(scale · loss)/∂h.
+        """Return Σ −log p, and dh = ∂(scale · loss)/∂h.   h (T, B, H), targets (T, B).
 
-        h is that of `forward`. Adds the gradients of the output layer to grads.
+        h comes from `forward`. Adds the gradients of the output layer to grads.
         """
         words = np.flatnonzero(targets != PAD)
         loss, dread_out = self.output.loss_and_grad(as_rows(h)[words], targets.ravel()[words],
@@ -147,7 +150,10 @@ class LanguageModel(Module):
         return float(self.output.loss(as_rows(h)[words], batch.targets.ravel()[words])), state
 
     def losses(self, batch, state=None):
-        """Return −log p of each target without dropout, float64 (T, B), 0 at padding; the state."""
+        """Return −log p of each target without dropout, and the state.   → losses (T, B), state.
+
+        The losses are float64, and 0 at padding.
+        """
         h, state, _ = self.forward(batch, state)
         words = np.flatnonzero(batch.targets != PAD)
         found = np.zeros(batch.targets.shape)
@@ -157,7 +163,7 @@ class LanguageModel(Module):
     # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):
-        """Predict the next word: tokens (B,) → log p (B, V), None (no attention), state."""
+        """Predict the next word: tokens (B,) → log p (B, V), None, state. There are no weights."""
         check_integers("tokens", tokens, (None,), "(B,)")
         x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
         h, state, _ = self.cells.forward(x, state)                              # (1, B, H)
@@ -165,7 +171,7 @@ class LanguageModel(Module):
 
 
 def stack_of(cell, rng, sizes, dropout, init, forget_bias, dtype):
-    """Stack cells of this name. sizes: the size of the words, then of each layer's state."""
+    """Build stacked cells of this name. sizes: first the size of the words, then of each state."""
     kind = resolve("cell", cell, CELLS)
 
     def make(below, above):

@@ -1,4 +1,4 @@
-"""Luong's translator (Luong, Pham & Manning, EMNLP 2015): one decoder with exchangeable parts."""
+"""Luong's translator (Luong, Pham & Manning, EMNLP 2015): a decoder with interchangeable parts."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,7 +30,7 @@ PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=unifor
 
 @dataclass
 class DecoderState:
-    """State between two target words: source, the cells' states, h̃_{t−1}, the next word's t."""
+    """State between two target words: memory, states of the cells, h̃_{t−1}, and the index t."""
 
     memory: Memory
     cells: tuple
@@ -71,13 +71,13 @@ class LuongTranslator(TeacherForced):
         h̃_t = tanh(W_c [c_t; h_t] + b)      W_c in two parts: C for the context, W for the state
         p(y_t) = softmax(W_s h̃_t + b_s)     b_s is not in the paper
 
-    h_t is the state of the top layer. The encoder has as many layers as the decoder; its last
+    h_t is the state of the top layer. The encoder has as many layers as the decoder, and its last
     states initialize the decoder, layer by layer. With two directions, each has half the size, and
     their last states are concatenated. Any attention with the read/step protocol can be used. With
     query="previous", as in Bahdanau et al. 2015, the query does not depend on y_{t−1}, and the
-    first query is h_0, the encoder's last state. Dropout follows Zaremba et al. 2014: on both
-    embeddings, between layers and on h̃_t before the softmax. F is the part of the first cell's
-    input weights that multiplies h̃_{t−1}, or None without input feeding.
+    first query is h_0, the last state of the encoder. As in Zaremba et al. 2014, dropout applies to
+    both embeddings, between layers, and to h̃_t before the softmax. F is the part of the first
+    cell's input weights that multiplies h̃_{t−1}, or None without input feeding.
     """
 
     source_embedding: Embedding
@@ -103,11 +103,12 @@ class LuongTranslator(TeacherForced):
                layers=4, cell="lstm", bidirectional=False, input_feeding=True, bias=False,
                query="current", dropout=0.0, init="paper", dtype=np.float32, attention="dot",
                **attention_settings):
-        """Build a new model; defaults are the paper's. Biases are 0, an LSTM's forget bias is 1.
+        """Build a new model; the defaults are the paper's.
 
-        attention: a name of `registry.SCORES`, or a user-defined attention. window, width and other
-        settings are those of `AttentionConfig`. query: "current" for h_t, or "previous" for
-        h_{t−1}. bias: whether h̃ has the b that textbooks add.
+        attention: a name of `registry.SCORES`, or a user-defined attention. attention_settings:
+        window, width and the other settings of `AttentionConfig`. query: "current" for h_t, or
+        "previous" for h_{t−1}. bias: whether h̃ has the bias b that textbooks add. Biases start at
+        0, except the forget bias of an LSTM, which is 1.
 
         init "paper": every matrix is from U(−0.1, 0.1). "modern", for sizes far below the paper's:
         Glorot's uniform weights, orthogonal recurrent matrices, embeddings and W_s from N(0, 0.1²).
@@ -152,7 +153,7 @@ class LuongTranslator(TeacherForced):
     # ---- encoder -----------------------------------------------------------------------------
 
     def encode(self, source, mask, rng=None, rows=None):
-        """Encode source (S, B), mask (S, B) → memory, the decoder's first states, cache.
+        """Encode source (S, B), mask (S, B) → memory, first states of the decoder, cache.
 
         Raises ValueError for an empty sentence.
         """
@@ -166,7 +167,7 @@ class LuongTranslator(TeacherForced):
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
-        """Propagate the gradients of the memory and first states to the source embedding."""
+        """Backpropagate from the gradients of the memory and first states to the encoder."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         if self._reads_both_ways():
             dlast = tuple((tree_map(first_half, one), tree_map(second_half, one)) for one in dlast)
@@ -180,9 +181,9 @@ class LuongTranslator(TeacherForced):
     # ---- decoder -----------------------------------------------------------------------------
 
     def forward(self, batch, rng=None):
-        """Run the model with teacher forcing.
+        """Run the model with teacher forcing → read_out (N, K), weights (T, B, S), cache.
 
-        → read_out (N, K) of the N target words that are not padding, weights (T, B, S), cache.
+        read_out has a row for each of the N target words that are not padding.
         """
         check_batch(batch, PAIRS)
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
@@ -217,7 +218,7 @@ class LuongTranslator(TeacherForced):
         return read_out, weights, cache
 
     def backward(self, dread_out, dweights, cache, grads):
-        """Propagate ∂L/∂read_out (N, K), and ∂L/∂weights (T, B, S) or None, to all parameters."""
+        """Backpropagate dread_out (N, K), dweights (T, B, S) or None to all parameters."""
         encoded, embedded, y, steps, contexts, attentional, attend_caches, words, dropped = cache
         # p(y_t) is read out of D(h̃_t)
         dattentional = np.zeros_like(attentional[1:])                                   # (T, B, K)
@@ -264,7 +265,10 @@ class LuongTranslator(TeacherForced):
         self.encode_backward(dmemory, dstates, encoded, grads)
 
     def _query_states(self, states):
-        """Select the queries of c_1 … c_T: states h_0 … h_T (T + 1, B, H) → a view (T, B, H)."""
+        """Select the queries of c_1 … c_T: states (T + 1, B, H) → a view (T, B, H).
+
+        states: h_0 … h_T.
+        """
         return states[:-1] if self.query == "previous" else states[1:]
 
     def _attentional(self, context, h, C, W):
@@ -275,7 +279,7 @@ class LuongTranslator(TeacherForced):
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """Return the state before the first target word of source (S, B), mask (S, B)."""
+        """Return the state before the first target word.   source (S, B), mask (S, B)."""
         memory, first, _ = self.encode(source, mask)
         fed = np.zeros((source.shape[1], self.W.shape[1]), self.W.dtype)                    # (B, K)
         return DecoderState(memory, first, fed, 0)
@@ -298,7 +302,7 @@ class LuongTranslator(TeacherForced):
 
 
 def side_by_side(ahead, back):
-    """Join both directions.   ahead, back (B, H / 2) → [ahead back] (B, H)."""
+    """Concatenate the states of both directions.   ahead, back (B, H / 2) → [ahead back] (B, H)."""
     return np.concatenate([ahead, back], axis=1)
 
 

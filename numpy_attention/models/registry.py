@@ -1,4 +1,4 @@
-"""Models by name, as in the configuration of a run, which is a plain dict."""
+"""Models by name, for the configuration of a run, which is a plain dict."""
 
 from inspect import Parameter, signature
 
@@ -15,7 +15,7 @@ def model_of(name):
 
 
 def build(name, rng, *vocabularies, **settings):
-    """Return the model's create(rng, sizes of the vocabularies, **settings).
+    """Build a model by name; vocabularies are passed to its `create` as sizes.
 
     Raises ValueError for an unknown name or setting.
     """
@@ -32,9 +32,9 @@ def build(name, rng, *vocabularies, **settings):
 
 
 def check_settings(name, settings):
-    """Raise ValueError for settings that a model's `create` does not have; list those it has.
+    """Raise ValueError for settings that the `create` of a model does not have; list those it has.
 
-    A `create` that accepts any settings (**) checks them itself.
+    A `create` with ** arguments checks its settings itself.
     """
     known = [*settings_of(name), "dtype"]
     parameters = signature(model_of(name).create).parameters
@@ -46,7 +46,7 @@ def check_settings(name, settings):
 
 
 def settings_of(name):
-    """Return {setting: default} of a model's `create` and of its `config_class`."""
+    """Return {setting: default} for the `create` of a model and for its `config_class`."""
     model = model_of(name)
     asked = dict(signature(model.create).parameters)
     if model.config_class is not None:

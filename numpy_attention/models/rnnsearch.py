@@ -36,7 +36,7 @@ PAPER_ATTENTION = {"init": normal(0.001), "init_v": normal(0.0)}
 
 @dataclass
 class DecoderState:
-    """State between two target words: the source, the decoder's states, the next word's number."""
+    """State between two target words: memory, states of the decoder, index of the next word."""
 
     memory: Memory
     states: object      # a cell's (B, H), or a tuple of a stack's
@@ -80,12 +80,14 @@ class RNNSearch(TeacherForced):
                                                           readout="current": s = s_i (section 3.1)
         p(y_i) = softmax(W_o t_i)
 
-    W_o is output.words.E. Any attention with the read/step protocol can be used. Departures from
-    the paper: biases everywhere and, as options, dropout (on both embeddings, between layers and on
-    t), other initial values, other GRU conventions, and several layers. With several layers, s is
-    the state of the top one, and W_s has a block of columns for the first state of each layer.
+    W_o is output.words.E. Any attention with the read/step protocol can be used. Unlike the paper's
+    model, this one has biases everywhere. Its options also go beyond the paper: dropout (on both
+    embeddings, between layers and on t), other initial values, other GRU conventions, and several
+    layers. With several layers, s is the state of the top one, and W_s has a block of columns for
+    the first state of each layer.
 
-    A source is (S, B) ids ending in </s>; an array over target words is (T, B, …).
+    A source is an array (S, B) of ids, in which each sentence ends in </s>. An array over target
+    words is (T, B, …).
     """
 
     source_embedding: Embedding
@@ -116,9 +118,10 @@ class RNNSearch(TeacherForced):
                **attention_settings):
         """Build a new model; the defaults are the paper's.
 
-        maxout: l (default hidden / 2). bidirectional: whether the encoder reads from both ends.
-        attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined one.
-        alignment, the score's hidden size, and other settings are those of `AttentionConfig`.
+        maxout: l, by default hidden / 2. bidirectional: whether the encoder reads from both ends.
+        attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined
+        attention. attention_settings: alignment, the hidden size of the score, and the other
+        settings of `AttentionConfig`.
 
         init "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
         v_a = 0 (appendix B.1). "modern", for small models and short trainings: Glorot's uniform
@@ -181,7 +184,7 @@ class RNNSearch(TeacherForced):
         return memory, s_0, Encoded(embedded, cells, last, s_0, memory)
 
     def encode_backward(self, dmemory, ds_0, cache, grads):
-        """Propagate the memory's gradient and ∂L/∂s_0 to the source embedding."""
+        """Backpropagate from the gradients of the memory and s_0 to the encoder's parameters."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         # s_0 = tanh(W_s ←h_1 + b_s)
         da = ds_0 * (1 - cache.s_0**2)                                                  # (B, L · H)
@@ -196,9 +199,9 @@ class RNNSearch(TeacherForced):
     # ---- decoder -----------------------------------------------------------------------------
 
     def forward(self, batch, rng=None):
-        """Run the model with teacher forcing.
+        """Run the model with teacher forcing → t (N, l), weights (T, B, S), cache.
 
-        → t (N, l) for the N target words that are not padding, weights (T, B, S), cache.
+        t has a row for each of the N target words that are not padding.
         """
         check_batch(batch, PAIRS)
         memory, s_0, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
@@ -227,7 +230,7 @@ class RNNSearch(TeacherForced):
         return t, weights, cache
 
     def backward(self, dt, dweights, cache, grads):
-        """Propagate ∂L/∂t (N, l), and ∂L/∂weights (T, B, S) or None, to every parameter."""
+        """Backpropagate dt (N, l), dweights (T, B, S) or None to all parameters."""
         encoded, embedded, y, steps, contexts, attend_caches, words, deep, dropped = cache
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         dt = self.dropout.backward(dt, dropped)
@@ -265,21 +268,24 @@ class RNNSearch(TeacherForced):
         self.encode_backward(dmemory, ds_0, encoded, grads)
 
     def _begin(self, y, states, mask, rng=None, row_ids=None):
-        """Allocate the decoder's steps; compute their part from the words y (T, B, E)."""
+        """Allocate the decoder's steps, with the part that comes from the words y (T, B, E)."""
         return self.decoder.begin(self.decoder.project(y), states, mask, rng, row_ids)
 
     def _first_states(self, s_0):
-        """Return s_0 (B, L · H) as the decoder's first state: itself, or a tuple, one per layer."""
+        """Return s_0 (B, L · H) as the decoder's first state, a tuple with several layers."""
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
 
     def _read_out_of(self, states):
-        """Select what t_1 … t_T read: states s_0 … s_T (T + 1, B, H) → a view (T, B, H)."""
+        """Select the states that t_1 … t_T use: states (T + 1, B, H) → a view (T, B, H).
+
+        states: s_0 … s_T.
+        """
         return states[:-1] if self.readout == "previous" else states[1:]
 
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """Return the state before the first target word of source (S, B), mask (S, B)."""
+        """Return the state before the first target word.   source (S, B), mask (S, B)."""
         memory, s_0, _ = self.encode(source, mask)
         return DecoderState(memory, self._first_states(s_0), 0)
 

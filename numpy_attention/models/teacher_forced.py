@@ -1,4 +1,4 @@
-"""Base class of translators: loss, gradient and weights of a teacher-forced pass."""
+"""Base class of translators: loss, gradient and weights with teacher forcing."""
 
 from typing import ClassVar, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import check_grads, check_integers, check
 
 
 class Embedded(NamedTuple):
-    """Cache of embedded words: the ids, and dropout's own cache."""
+    """Cache of embedded words: the ids, and the cache of dropout."""
 
     ids: Array
     dropped: object
@@ -23,7 +23,7 @@ TEXT = ("inputs", "targets", "rows")
 
 
 def check_batch(batch, parts):
-    """Raise TypeError unless a value is a batch with these parts."""
+    """Raise TypeError unless a value is a batch with these attributes."""
     check_methods("batch", batch, "a batch", *parts)
 
 
@@ -38,12 +38,12 @@ def check_step(model, scale, grads, rng):
 class TeacherForced(Module):
     """Base class of translators, whose decoders read the reference words in training.
 
-    A translator has `dropout` and `output`, and
+    A translator has `dropout`, `output` and two methods:
 
         x, weights, cache = model.forward(batch, rng)        x (N, K) is what the output layer reads
         model.backward(dx, dweights, cache, grads)
 
-    with a row of x for each of the N target words that are not padding, and weights (T, B, S).
+    x has a row for each of the N target words that are not padding; the weights are (T, B, S).
     """
 
     smoothing = 0.0     # of the labels, in training
@@ -51,7 +51,7 @@ class TeacherForced(Module):
     config_class: ClassVar[type | None] = None
 
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
-        """Return Σ −log p(y_t) over the target words, smoothed if so set, and None for the state.
+        """Return Σ −log p(y_t) over the target words, with label smoothing, and None for the state.
 
         Adds ∂(scale · loss)/∂parameters to grads.
         """
@@ -63,12 +63,15 @@ class TeacherForced(Module):
         return loss, None
 
     def loss(self, batch, state=None):
-        """Return Σ −log p(y_t) without dropout and smoothing, and None for the state."""
+        """Return Σ −log p(y_t) without dropout and label smoothing, and None for the state."""
         x, _, _ = self.forward(batch)
         return float(self.output.loss(x, batch.target_out[batch.target_mask])), None
 
     def losses(self, batch, state=None):
-        """Return −log p(y_t) of each word, float64 (T, B), 0 at padding; and None for the state."""
+        """Return −log p(y_t) for each word, and None for the state.   → losses (T, B), None.
+
+        The losses are float64, and 0 at padding.
+        """
         x, _, _ = self.forward(batch)
         found = np.zeros(batch.target_out.shape)
         found[batch.target_mask] = self.output.losses(x, batch.target_out[batch.target_mask])
@@ -82,9 +85,9 @@ class TeacherForced(Module):
     # ---- from words to vectors ---------------------------------------------------------------
 
     def _source_ids(self, source, mask, rows):
-        """Check source and mask (S, B); number positions → row_ids (S, B), or None without rows.
+        """Check the source; number its positions.   source, mask (S, B) → row_ids (S, B).
 
-        Raises ValueError for an empty sentence.
+        Without rows, it returns None. Raises ValueError for an empty sentence.
         """
         check_integers("source", source, (None, None), "(S, B)")
         check_mask(mask, source.shape, "(S, B)")
@@ -94,7 +97,7 @@ class TeacherForced(Module):
         return None if rows is None else position_ids(len(source), rows)
 
     def _embed(self, embedding, ids, rng=None, row_ids=None):
-        """Embed ids (T, B) → x = D(E ids) (T, B, E), cache.   D is dropout."""
+        """Embed the ids and apply dropout D: ids (T, B) → x = D(E ids) (T, B, E), cache."""
         x, ids = embedding.forward(ids)                                         # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, row_ids)
         return x, Embedded(ids, dropped)

@@ -20,7 +20,7 @@ from numpy_attention.validation.arrays import as_rows, at_least, check_integers,
 
 @dataclass
 class DecoderState:
-    """State between two target words: each layer's keys and values of the source and the prefix."""
+    """State between two target words: keys and values of source and prefix, for each layer."""
 
     source: tuple       # of arrays (B, S, 2A)
     mask: Array         # (B, S)
@@ -58,10 +58,11 @@ class Transformer(TeacherForced):
         p(y_t) = softmax(W_o v'_t + b)                                 v'_t sees the words before t
                                                                        and the memory
 
-    With pre_norm, layer normalisation comes before each sublayer, and again after the last layer
-    (Xiong et al. 2020). Dropout follows the paper: on the sums of embeddings and positions, and on
-    each sublayer's output. The weights returned are those of the last decoder layer over the
-    source, averaged over the heads. smoothing: label smoothing ε (section 5.4), in training.
+    With pre_norm, layer normalisation comes before each sublayer, and again after the last
+    layer (Xiong et al. 2020). As in the paper, dropout applies to the sums of embeddings and
+    positions, and to the output of each sublayer. The weights returned are those of the last
+    decoder layer over the source, averaged over the heads. smoothing: ε of label smoothing in
+    training (section 5.4).
     """
 
     source_embedding: Embedding
@@ -79,9 +80,9 @@ class Transformer(TeacherForced):
                inner=None, tied=True, pre_norm=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
         """Build a new model; the defaults are those of the paper's base model.
 
-        The paper's model also shares the source's table (section 3.4), and its attention has no
-        biases. size: D. inner: the size of the feed-forward layers, by default 4 D. tied: whether
-        W_o is the target's table.
+        Unlike here, the paper's model also shares the table of the source (section 3.4), and its
+        attention has no biases. size: D. inner: the size of the feed-forward layers (default
+        4 · D). tied: whether W_o is the target embedding.
 
         Raises ValueError for sizes below 1, size not divisible by heads, smoothing outside [0, 1).
         """
@@ -111,7 +112,7 @@ class Transformer(TeacherForced):
     # ---- words in ----------------------------------------------------------------------------
 
     def _embed(self, embedding, ids, rng=None, row_ids=None, start=0):
-        """Embed ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache; start: first position."""
+        """Embed ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache. PE begins at `start`."""
         x, by_sentence = embedding.forward(np.ascontiguousarray(ids.T))         # (B, T, D)
         x *= x.dtype.type(np.sqrt(x.shape[2]))
         x += positional_encoding(x.shape[1], x.shape[2], x.dtype, start)
@@ -144,7 +145,7 @@ class Transformer(TeacherForced):
         return x, known, Encoded(embedded, layers, normed)
 
     def encode_backward(self, dx, cache, grads):
-        """Propagate dx (B, S, D), the memory's gradient, to the source embedding."""
+        """Backpropagate dx (B, S, D), the gradient of the memory, to the encoder's parameters."""
         if cache.normed is not None:
             dx = self.encoder_norm.backward(dx, cache.normed, grads.encoder_norm)
         for layer, kept, part in zip(self.encoder[::-1], cache.layers[::-1], grads.encoder[::-1]):
@@ -154,9 +155,9 @@ class Transformer(TeacherForced):
     # ---- words out ---------------------------------------------------------------------------
 
     def forward(self, batch, rng=None):
-        """Run the model with teacher forcing.
+        """Run the model with teacher forcing → read_out (N, D), weights (T, B, S), cache.
 
-        → read_out (N, D) of the N target words that are not padding, weights (T, B, S), cache.
+        read_out has a row for each of the N target words that are not padding.
         """
         check_batch(batch, PAIRS)
         memory, known, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
@@ -179,7 +180,7 @@ class Transformer(TeacherForced):
         return read_out, np.ascontiguousarray(weights.transpose(1, 0, 2)), cache
 
     def backward(self, dread_out, dweights, cache, grads):
-        """Propagate ∂L/∂read_out (N, D), and ∂L/∂weights (T, B, S) or None, to all parameters."""
+        """Backpropagate dread_out (N, D), dweights (T, B, S) or None to all parameters."""
         memory, encoded, embedded, layers, normed, shape, rows = cache
         dy = np.zeros(shape, dread_out.dtype)                                   # (B, T, D)
         as_rows(dy)[rows] = dread_out
@@ -200,7 +201,7 @@ class Transformer(TeacherForced):
     # ---- decoding ----------------------------------------------------------------------------
 
     def start(self, source, mask):
-        """Return the state before the first target word of source (S, B), mask (S, B)."""
+        """Return the state before the first target word.   source (S, B), mask (S, B)."""
         memory, known, _ = self.encode(source, mask)
         source = tuple(layer.source_attention.keys_and_values(memory) for layer in self.decoder)
         return DecoderState(source, known, (None,) * len(self.decoder))

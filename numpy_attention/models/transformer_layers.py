@@ -1,4 +1,4 @@
-"""The Transformer's layers (Vaswani et al. 2017, section 3.1), each part with a residual."""
+"""Layers of the Transformer (Vaswani et al. 2017, section 3.1), with residual connections."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from numpy_attention.module import Module
 
 
 class PartCache(NamedTuple):
-    """Cache of a sublayer with its residual: what `pre`, the sublayer itself and `post` keep."""
+    """Cache of a sublayer with its residual connection: those of `pre`, the sublayer and `post`."""
 
     pre: object
     part: object
@@ -34,7 +34,10 @@ class DecoderCache(NamedTuple):
 
 @dataclass(eq=False)
 class EncoderLayer(Module):
-    """Encoder layer: self-attention, feed-forward.   x (B, S, D), visible (B, S, S) → (B, S, D)."""
+    """Encoder layer of a Transformer: self-attention, then a feed-forward network.
+
+    x (B, S, D), visible (B, S, S) → (B, S, D).
+    """
 
     attention: MultiHeadAttention
     around_attention: Residual
@@ -43,9 +46,9 @@ class EncoderLayer(Module):
 
     @classmethod
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
-        """Draw the weights. size: D; inner: size of the feed-forward; pre_norm: as in Residual.
+        """Draw the weights. size: D. inner: the hidden size of the feed-forward network.
 
-        Raises ValueError for impossible sizes.
+        pre_norm: as in Residual. Raises ValueError for sizes that do not fit.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
                    around_attention=around(size, dropout, pre_norm, dtype),
@@ -61,7 +64,7 @@ class EncoderLayer(Module):
         return y, weights, EncoderCache(PartCache(pre_cache, attend_cache, post_cache), fed)
 
     def backward(self, dy, cache, grads):
-        """Propagate dy (B, S, D) → dx (B, S, D)."""
+        """Backpropagate dy (B, S, D) → dx (B, S, D)."""
         dx = feed_forward_backward(self, dy, cache.feed_forward, grads)
         # x = post(x, attention(inside, inside)),  inside = pre(x)
         pre_cache, attend_cache, post_cache = cache.attention
@@ -75,8 +78,8 @@ class EncoderLayer(Module):
 class DecoderLayer(Module):
     """Decoder layer: self-attention over the prefix, attention over the source, feed-forward.
 
-    y (B, T, D) → (B, T, D). `next` is given the keys and values of both attentions, so that
-    decoding computes each of them once.
+    y (B, T, D) → (B, T, D). `next` takes the keys and values of both attentions as arguments, so
+    that decoding computes them only once.
     """
 
     attention: MultiHeadAttention
@@ -88,9 +91,9 @@ class DecoderLayer(Module):
 
     @classmethod
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
-        """Draw the weights. size: D; inner: size of the feed-forward; pre_norm: as in Residual.
+        """Draw the weights. size: D. inner: the hidden size of the feed-forward network.
 
-        Raises ValueError for impossible sizes.
+        pre_norm: as in Residual. Raises ValueError for sizes that do not fit.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
                    around_attention=around(size, dropout, pre_norm, dtype),
@@ -100,9 +103,10 @@ class DecoderLayer(Module):
                    around_feed_forward=around(size, dropout, pre_norm, dtype))
 
     def forward(self, y, visible, memory, source_visible, rng=None, row_ids=None):
-        """Run: y (B, T, D), visible (B, T, T), memory (B, S, D), source_visible (B, T, S)
+        """Run the layer; the weights returned are those over the source.
 
-        → y (B, T, D), weights (B, T, S) over the source, cache.
+        y (B, T, D), visible (B, T, T), memory (B, S, D), source_visible (B, T, S) → y (B, T, D),
+        weights (B, T, S), cache.
         """
         inside, pre_cache = self.around_attention.pre(y)
         found, _, attend_cache = self.attention.forward(inside, inside, visible)
@@ -118,7 +122,10 @@ class DecoderLayer(Module):
         return y, weights, DecoderCache(written, source, fed)
 
     def backward(self, dy, dweights, cache, grads):
-        """Map dy (B, T, D), dweights (B, T, S) or None → dy (B, T, D), dmemory (B, S, D)."""
+        """Return the gradients of y and of the memory.
+
+        dy (B, T, D), dweights (B, T, S) or None → dy (B, T, D), dmemory (B, S, D).
+        """
         dy = feed_forward_backward(self, dy, cache.feed_forward, grads)
         # y = post(y, source_attention(inside, memory)),  inside = pre(y)
         pre_cache, attend_cache, post_cache = cache.source
@@ -135,13 +142,13 @@ class DecoderLayer(Module):
         return dy, dmemory
 
     def next(self, y, written, source, source_visible):
-        """Compute one more position, the same as `forward` gives at its last one.
+        """Compute one more position. The result is that of `forward` at its last position.
 
-        y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S)
-        → y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
+        y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S) →
+        y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
 
-        written: keys and values of the positions before, then with this one's; source: those of
-        the source.
+        written: the keys and values of the positions before; those of the new position are appended
+        to the result. source: the keys and values of the source.
         """
         inside, _ = self.around_attention.pre(y)
         own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)
@@ -171,7 +178,7 @@ def around(size, dropout, pre_norm, dtype):
 
 
 def feed_forward(layer, x, rng=None, row_ids=None):
-    """Apply the feed-forward part with its residual.   x (B, T, D) → (B, T, D), cache."""
+    """Apply the feed-forward network with its residual.   x (B, T, D) → (B, T, D), cache."""
     inside, pre_cache = layer.around_feed_forward.pre(x)
     found, fed = layer.feed_forward.forward(inside)
     y, post_cache = layer.around_feed_forward.post(x, found, rng, row_ids)
@@ -179,7 +186,7 @@ def feed_forward(layer, x, rng=None, row_ids=None):
 
 
 def feed_forward_backward(layer, dy, cache, grads):
-    """Propagate ∂L/∂y (B, T, D) → dx (B, T, D)."""
+    """Backpropagate ∂L/∂y (B, T, D) → dx (B, T, D)."""
     pre_cache, fed, post_cache = cache
     dx, dfound = layer.around_feed_forward.post_backward(dy, post_cache, grads.around_feed_forward)
     dinside = layer.feed_forward.backward(dfound, fed, grads.feed_forward)

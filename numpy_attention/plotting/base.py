@@ -1,4 +1,4 @@
-"""Helpers of all figures: colours, fonts, labels in any script, new figures, and saving."""
+"""Helpers for all figures: colours, fonts, labels in any script, new figures, and saving."""
 
 import functools
 import inspect
@@ -47,10 +47,11 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def tokens_by_keyword(function: Draw) -> Draw:
-    """Accept keyword-only arguments by position too, with a DeprecationWarning.
+    """Return a function that also accepts its keyword-only arguments by position, with a warning.
 
-    Version 1.0 took the source tokens before the target tokens, the reverse of the weights' axes
-    (T, S). By keyword, square weights cannot get the wrong labels.
+    In version 1.0 the source tokens came before the target tokens, while the axes of the weights
+    are (T, S). With keywords, square weights cannot get the wrong labels. The warning is a
+    DeprecationWarning.
     """
     parameters = inspect.signature(function).parameters.values()
     first = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
@@ -71,8 +72,8 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
 
     The file is written completely or not at all, and the same data gives the same bytes.
 
-    Raises ValueError for another suffix, or if there is no figure; FileNotFoundError if the folder
-    is missing; OSError if the file cannot be written.
+    Raises ValueError for another suffix or if there is no figure, FileNotFoundError if the folder
+    is missing, and OSError if the file cannot be written.
     """
     path = as_path(path)
     suffix = path.suffix.lower()
@@ -99,7 +100,7 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
 
 
 def check_axes(ax: Any, title: Any = None) -> None:
-    """Raise TypeError unless these are Axes and a title; None is allowed for both."""
+    """Raise TypeError unless ax is an Axes and title a string. Either may be None."""
     if ax is not None:
         check_kind("ax", ax, Axes, "Axes of matplotlib, such as figure.add_subplot() gives")
     if title is not None:
@@ -108,9 +109,9 @@ def check_axes(ax: Any, title: Any = None) -> None:
 
 def named(name: str, values: Any, of: str, empty: bool = False,
           texts: bool = True) -> dict[Any, Any]:
-    """Return a copy of a dict of names and what is drawn for them; `texts`: with str(name).
+    """Return a copy of a dict of names and the values to draw. texts: convert the names with str().
 
-    Raises TypeError for anything else, and ValueError for an empty dict unless `empty`.
+    Raises TypeError for anything else, and ValueError for an empty dict, unless `empty` is true.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
@@ -119,7 +120,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
 
 
 def visible_cells(visible: ArrayLike, weights: Array) -> Array:
-    """Return `visible` as an array. Raises ValueError unless it has booleans like the weights."""
+    """Return `visible` as an array. Raises ValueError unless it is booleans like the weights."""
     cells = np.asarray(visible)
     if cells.dtype != bool or cells.shape != weights.shape:
         raise ValueError(f"visible must be booleans of the shape of the weights, {weights.shape}, "
@@ -133,12 +134,12 @@ def tokens_of(name: str, tokens: Any) -> list[Any]:
 
 
 def new_axes(width: float, height: float) -> Axes:
-    """Return the Axes of a new figure; width and height in inches."""
+    """Return the Axes of a new figure. width and height are in inches."""
     return new_figure(width, height).add_subplot()
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return a new figure, from pyplot if that is in use; width and height in inches."""
+    """Return a new figure, from pyplot if that is in use. width and height are in inches."""
     if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
         from matplotlib import pyplot
         try:
@@ -151,19 +152,19 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def curve_style(n: int) -> dict[str, Any]:
-    """Return the colour, marker and line style of the n-th curve, for any n."""
+    """Return the colour, marker and line style of the n-th curve. Any n is allowed."""
     return {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)],
             "linestyle": LINESTYLES[n % len(LINESTYLES)]}
 
 
 def as_written(*texts: str) -> dict[str, Any]:
-    """Return settings that draw texts in any script, with $, _ and \\ as ordinary characters."""
+    """Return text settings for any script, in which $, _ and \\ are ordinary characters."""
     return {"fontfamily": font_families("".join(texts)), "parse_math": False, "usetex": False}
 
 
 def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
           ylabel: str | None = None, rows: Sequence[str] | None = None) -> None:
-    """Set the title and labels that are given, as written; rows: y axis labels at 0, 1, 2 …"""
+    """Set the title and the labels that are not None. rows: labels of the y axis at 0, 1, 2 …"""
     for text, put in ((title, ax.set_title), (xlabel, ax.set_xlabel), (ylabel, ax.set_ylabel)):
         if text is not None:
             put(text, **as_written(text))
@@ -173,7 +174,7 @@ def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
 
 def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
                       outside: bool = False) -> None:
-    """Add a legend of lines with any names; outside: to the right of the Axes.
+    """Add a legend of lines with any names. outside: put it to the right of the Axes.
 
     matplotlib itself leaves out names that begin with _.
     """
@@ -184,14 +185,14 @@ def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
 
 
 def label_of(token: Any) -> str:
-    """Return a token as a label: on one line, visible, at most 24 characters."""
+    """Return a token as a label: on one line, with visible characters, at most 24 of them."""
     label = "".join("␣" if unicodedata.category(character) == "Zs" else character
                     for character in visible(str(token)))
     return label if len(label) <= LABEL else label[:LABEL - 1] + "…"
 
 
 def label_width(label: str) -> int:
-    """Return the width in narrow characters: East Asian ones count 2, combining marks 0."""
+    """Return the width in narrow characters. East Asian ones count 2, combining marks 0."""
     return sum(map(_width, label))
 
 

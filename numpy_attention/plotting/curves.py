@@ -27,12 +27,12 @@ NUMBERS = int, float, np.integer, np.floating
 
 
 def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
-    """Plot perplexity on training and validation data by epoch, the best one marked; log scale.
+    """Plot training and validation perplexity by epoch on a log scale, and mark the best epoch.
 
     history: one dict per epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`, or
     otherwise `train_loss`, `valid_loss` (nats per predicted token). Values that are missing, None
-    or not finite leave a gap. If an epoch has `smoothing`, the training curve is labelled as the
-    loss with smoothed labels. Other keys are not drawn.
+    or not finite leave a gap. If an epoch has `smoothing`, the label of the training curve says
+    that its labels were smoothed. Other keys are ignored.
 
     Raises ValueError if there is no epoch or no finite value.
     """
@@ -77,8 +77,9 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     """Plot BLEU by sentence length, one curve per system.
 
     systems: name → buckets of `metrics.bleu_by_length`, with the same edges for all. A bucket
-    without sentences leaves a gap. If buckets have intervals, these are drawn as bars, with systems
-    slightly shifted. The number of sentences is printed under a bucket if all agree on it.
+    without sentences leaves a gap. If buckets have intervals, these are drawn as bars, and the
+    systems are slightly shifted. The number of sentences is printed under a bucket if all systems
+    agree on it.
 
     Raises ValueError if there is no system, or if the edges differ.
     """

@@ -1,4 +1,4 @@
-"""Diagrams of architectures: boxes on a grid, named by the symbols of the equations, and arrows."""
+"""Diagrams of architectures: arrows between boxes on a grid, with the symbols of the equations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,9 +20,9 @@ LEAST = 0.28                    # half a box's width at least
 
 
 class Box(NamedTuple):
-    """A named array or operation: its text, the column and row of its centre (rows go upwards).
+    """A named array or operation: its text, and the column and row of its centre (rows go upwards).
 
-    colour: an index into the seven `COLOURS`; None: white.
+    colour: an index into the seven `COLOURS`, or None for white.
     """
 
     text: str
@@ -32,10 +32,10 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An arrow from one box to another, by their names, with a text on it.
+    """An arrow between two boxes, which are given by name, with a text on it.
 
-    bend: how far it curves to the left of its direction, relative to its length. dashed: the arrow
-    is for the next time step, or is used only sometimes.
+    bend: how far it curves to the left of its direction, relative to its length. dashed: draw a
+    dashed line, for the next time step or for an optional connection.
     """
 
     start: str
@@ -49,11 +49,11 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
             ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw boxes and the arrows between them.
 
-    boxes: name → Box, or a tuple of its fields; arrows: Arrows, or tuples of their fields. Texts
+    boxes: name → Box, or a tuple of its fields. arrows: Arrows, or tuples of their fields. Texts
     are drawn unchanged, so write `sᵢ₋₁` for `s_{i−1}`.
 
     Raises ValueError if there is no box, for an unknown colour, and for an arrow from or to an
-    unknown box; TypeError for anything that is not a box or an arrow.
+    unknown box. Raises TypeError for anything that is not a box or an arrow.
     """
     check_axes(ax, title)
     placed = {name: _box(name, box) for name, box in named("boxes", boxes, "boxes").items()}
@@ -123,7 +123,7 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
 
 
 def _middle(arrow: Arrow, boxes: Mapping[str, Box]) -> tuple[float, float]:
-    """Return the middle of an arrow's quadratic curve: off the line by half of its bend."""
+    """Return the middle of an arrow's quadratic curve. It is off the line by half the bend."""
     start, end = boxes[arrow.start], boxes[arrow.end]
     return ((start.column + end.column - arrow.bend * (end.row - start.row)) / 2,
             (start.row + end.row + arrow.bend * (end.column - start.column)) / 2)

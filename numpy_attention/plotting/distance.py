@@ -1,4 +1,4 @@
-"""Plots of the attention weight and of the gradient's norm by distance back in time."""
+"""Plots over the distance back in time: of attention weights and of the norm of the gradient."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,8 +25,8 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     """Plot mean attention weight by distance, one curve per model.
 
     curves: name → mean weight at distance 1 (the previous position), 2, 3, …; the curves may differ
-    in length. The legend shows the share of distances 1 to 5 in the sum of the curve. Raises
-    ValueError for a curve that is empty, not one-dimensional, outside [0, 1], or 0 everywhere.
+    in length. The legend shows how much of a curve's sum is at distances 1 to 5. Raises ValueError
+    for a curve that is empty, not one-dimensional, outside [0, 1], or 0 everywhere.
     """
     check_axes(ax, title)
     checked = _checked(curves, "mean weights")
@@ -52,12 +52,12 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
 
 def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
                   title: str | None = None) -> Axes:
-    """Plot the norm of a loss's gradient at earlier states, one curve per model, on a log scale.
+    """Plot the norm of the gradient at earlier states on a log scale, one curve per model.
 
-    curves: name → norms, norms[d] = ‖∂L_T/∂h_{T−d}‖ from d = 0; the curves may differ in length.
-    Norms below 1e-300 leave a gap; the legend shows the distance after which there are only gaps.
-    Raises ValueError for a curve that is empty, not one-dimensional, negative or not finite, and if
-    there are only gaps.
+    curves: name → norms, with norms[d] = ‖∂L_T/∂h_{T−d}‖ from d = 0; the curves may differ in
+    length. Norms below 1e-300 leave a gap. The legend shows the distance after which there are only
+    gaps. Raises ValueError for a curve that is empty, not one-dimensional, negative or not finite,
+    and if there are only gaps.
     """
     check_axes(ax, title)
     labelled = {}

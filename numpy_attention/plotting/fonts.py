@@ -1,4 +1,4 @@
-"""Fonts for labels in any script: those that are installed and have the letters."""
+"""Fonts for labels in any script, chosen from the installed ones that have the characters."""
 
 import re
 import unicodedata
@@ -33,9 +33,10 @@ FAMILIES = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"),
 
 
 def font_families(text: str = "") -> list[str]:
-    """Return the user's font families, the installed FALLBACK_FONTS, and others that a text needs.
+    """Return font families for a text: the user's, FALLBACK_FONTS, and others that it needs.
 
-    A font that was installed after matplotlib listed the fonts is found too.
+    Only installed families of FALLBACK_FONTS are included. A font that was installed after
+    matplotlib listed the fonts is found too.
     """
     installed = {font.name for font in font_manager.fontManager.ttflist}
     chosen = list(matplotlib.rcParams["font.family"])
@@ -49,7 +50,7 @@ def font_families(text: str = "") -> list[str]:
 
 
 def not_covered(text: str, families: Iterable[str]) -> frozenset[str]:
-    """Return the characters of a text for which no font of these families has a glyph."""
+    """Return the characters of a text that no font of these families can draw."""
     needed = frozenset() if text.isascii() else frozenset(
         one for one in text if not one.isascii() and unicodedata.category(one) not in NO_GLYPH
         and not unicodedata.name(one, "").startswith("VARIATION SELECTOR"))
@@ -82,7 +83,7 @@ def families_with(characters: frozenset[str]) -> list[str]:
 
 @lru_cache(maxsize=None)
 def letters_of(family: str) -> frozenset[int]:
-    """Return the code points for which a family has a glyph; none if it is not installed."""
+    """Return the code points that a family can draw; none if it is not installed."""
     settings: Any = matplotlib.rcParams
     names = settings.get(f"font.{family}", [family])                # of sans-serif, several
     for name in names if isinstance(names, list) else [family]:
@@ -93,7 +94,7 @@ def letters_of(family: str) -> frozenset[int]:
 
 
 def undrawable(figure: Figure) -> set[str]:
-    """Return the characters of a figure's texts for which no font is installed."""
+    """Return the characters in the texts of a figure that no installed font can draw."""
     found: set[str] = set()
     for text in figure.findobj(Text):
         found |= not_covered(text.get_text(), text.get_fontfamily())
@@ -101,7 +102,7 @@ def undrawable(figure: Figure) -> set[str]:
 
 
 def advice(characters: Iterable[str]) -> str:
-    """Return a line on which fonts to install for characters that have no font."""
+    """Return a message that suggests fonts for characters that no installed font covers."""
     characters = sorted(characters)
     letters = [one for one in characters if unicodedata.category(one)[0] == "L"]
     scripts: dict[str, str] = {}

@@ -25,8 +25,9 @@ def heatmap_grid(weights: Mapping[str, Array], *, source_tokens: Sequence[str],
                  possible: Iterable[Link] | None = None, columns: int | None = None) -> Figure:
     """Plot the attention of several mechanisms over one sentence pair, with one colour bar.
 
-    weights: name → weights (T, S). gold, possible and the errors are as in `attention_heatmap`.
-    columns: panels per row; by default the grid is about square.
+    weights: name → weights (T, S). gold and possible are as in `attention_heatmap`, which also
+    describes the errors. columns: the number of panels in a row. By default the grid is about
+    square.
     """
     weights = named("weights", weights, "weights")
     at_least(1, columns=columns)

@@ -41,12 +41,12 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
                       bar: bool = True) -> Axes:
     """Plot attention weights: source words on top, target words on the left.
 
-    weights (T, S): a row for each target token, and a column for each source token, with `</s>` in
-    both or in neither. gold, possible: links (source position, target position) from 0. Gold (sure)
-    cells have a solid outline, cells that are only possible a dashed one. bar: draw a colour bar,
-    and explain the outlines below it. The colour scale runs from 0 to 1 (further if weights are
-    outside), so that figures can be compared; `vmax=weights.max()` makes weights visible that are
-    spread over a long sentence.
+    weights (T, S) has a row for each target token and a column for each source token, with `</s>`
+    in both or in neither. gold, possible: links (source position, target position) from 0. Gold
+    (sure) cells have a solid outline, and cells that are only possible have a dashed one. bar: draw
+    a colour bar, and explain the outlines below it. The colour scale runs from 0 to 1, or further
+    if weights are outside, so that figures can be compared. If the weights are spread over a long
+    sentence, `vmax=weights.max()` makes them visible.
 
     Tokens are drawn in any script. White space is drawn as ␣, control characters are escaped, and
     tokens of more than 24 characters are shortened. matplotlib < 3.11 does not join Arabic letters.
@@ -101,11 +101,11 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
 def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: Axes | None,
                title: str | None, vmax: float | None, bar: bool = True,
                signed: str = "") -> tuple[Axes, float]:
-    """Draw the cells, their colour bar and the tokens; return Axes and a cell's width in inches.
+    """Draw the cells, a colour bar and the tokens; return Axes and the width of a cell in inches.
 
-    weights (rows, columns), finite, or masked to show the background of the Axes. Without `ax`, the
-    size of a new figure grows with the number of tokens. signed: a name for values of either sign,
-    which are drawn in colours symmetric around 0.
+    weights (rows, columns) must be finite; masked cells show the background of the Axes. Without
+    `ax`, the size of a new figure grows with the number of tokens. signed: a name for values of
+    either sign, which get colours symmetric around 0.
     """
     T, S = weights.shape
     across = inches_of(columns)
@@ -167,7 +167,7 @@ def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]
 
 
 def _outline(i: int, j: int, style: Any, name: str, width: float) -> Rectangle:
-    """Return a white frame for cell (source i, target j), edged in black to show on any colour."""
+    """Return a frame for cell (source i, target j), white with black edges for any background."""
     frame = Rectangle((i - 0.44, j - 0.44), 0.88, 0.88, fill=False, edgecolor="white",
                       linewidth=width, linestyle=style, label=name)
     edge = patheffects.Stroke(linewidth=width + 1.2, foreground="black",

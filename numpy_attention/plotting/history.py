@@ -19,14 +19,14 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
                     vmax: float | None = None) -> Axes:
     """Plot a language model's attention over its history: remembered words on top, steps below.
 
-    weights (T, S): row t holds the weights of the state that has read a token; column s belongs to
-    the state after tokens[s]. The T rows belong to the last T of the S tokens. T = S for a whole
-    sentence; T < S if a prompt or an earlier window is in memory but has no rows. Rows are labelled
-    with the tokens read, or with `predicted`, the T tokens that the states predict, usually
-    `tokens[1:] + ["</s>"]`.
+    weights (T, S): row t holds the weights after a token has been read, and column s belongs to the
+    state after tokens[s]. The T rows belong to the last T of the S tokens. T = S for a whole
+    sentence; T < S if a prompt or an earlier window is in memory but has no rows. predicted: the T
+    tokens that the states predict, usually `tokens[1:] + ["</s>"]`. They label the rows; by
+    default, the tokens that were read do.
 
-    A cell that is not in the memory is hatched; a weight of 0 has a colour. `visible`, booleans
-    (T, S), or NaN in the weights marks hatched cells; by default, a row sees every token before
+    A cell that is not in the memory is hatched; a weight of 0 has a colour. Hatched cells are False
+    in `visible`, booleans (T, S), or NaN in the weights. By default, a row sees every token before
     its own. Scale and labels are those of `attention_heatmap`.
 
     Raises ValueError for shapes that do not match, for weights that are negative, infinite or NaN,
@@ -60,7 +60,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 
 
 def _visible(weights: Array) -> Array:
-    """Return booleans (T, S): False for NaN; if there is no NaN, True before each row's token."""
+    """Return booleans (T, S): not NaN or, without any NaN, True before each row's token."""
     T, S = weights.shape
     missing = np.isnan(weights)
     if missing.all():

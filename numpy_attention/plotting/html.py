@@ -1,4 +1,4 @@
-"""A heatmap as an HTML table, readable without JavaScript, in notebooks, in light and dark mode."""
+"""A heatmap as an HTML table, for notebooks, in light and dark mode and without JavaScript."""
 
 import html
 import unicodedata
@@ -24,10 +24,10 @@ def heatmap_table(
     possible: Collection[tuple[int, int]] = (),
     caption: str = "",
 ) -> str:
-    """Return weights (T, S) as a table, a row per target token; sure, possible: links (s, t).
+    """Return weights (T, S) as an HTML table with a row for each target token.
 
-    A NaN is a position that cannot be attended to. Each cell shows its weight as a number and as
-    a colour.
+    sure, possible: links (s, t). A NaN is a position that cannot be attended to. Each cell shows
+    its weight as a number and as a colour.
     """
     head = "".join(f'<th scope="col">{token_html(token)}</th>' for token in columns)
     lines = [f'<tr><td></td>{head}</tr>']
@@ -60,8 +60,8 @@ def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]
 def token_html(token: str) -> str:
     """Return a token as HTML text, whatever characters it contains.
 
-    <bdi> isolates its direction. Control characters are replaced by their pictures, and invalid
-    ones by U+FFFD.
+    <bdi> isolates the direction of its script. Control characters are replaced by their pictures,
+    and invalid characters by U+FFFD.
     """
     return f"<bdi>{html.escape(''.join(map(visible, token)))}</bdi>"
 

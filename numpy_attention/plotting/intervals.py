@@ -1,4 +1,4 @@
-"""Plots of means with their intervals: as marks in rows, or as lines with bands."""
+"""Plots of means with their intervals, either as marks in rows or as lines with bands."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,10 +31,10 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
           title: str | None = None, xlabel: str = "extra nats per token") -> Axes:
     """Plot nats per token: one row per change or group of words, one mark per model.
 
-    models: name → {change: (mean, low, high)}, such as `analysis.Interval`s; a change that a model
-    lacks is left empty. xlabel: what the nats measure. A line marks 0.
+    models: name → {change: (mean, low, high)}, such as `analysis.Interval`s. A change that a model
+    does not have is left empty. xlabel: what the nats measure. A vertical line marks 0.
 
-    Raises ValueError if there is nothing to draw, and unless each interval has three finite numbers
+    Raises ValueError if there is nothing to draw, or if an interval is not three finite numbers
     with low ≤ mean ≤ high.
     """
     check_axes(ax, title)
@@ -96,7 +96,7 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
 
 def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
                 title: str | None = None) -> Axes:
-    """Plot the loss that a disturbance causes, by the distance from it; a line marks 0.
+    """Plot the loss that a disturbance causes, by the distance from it. A horizontal line marks 0.
 
     curves: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear up
     to LINEAR nats on either side of 0, then logarithmic. Raises the errors of `bands`.
@@ -110,7 +110,7 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
 
 
 def _points(name: str, points: Any) -> Array:
-    """Return an array (points, 4) of x, mean, low and high, sorted by x."""
+    """Return an array (points, 4) with x, mean, low and high, sorted by x."""
     rows = []
     for x, bar in named(name, points, "intervals", empty=True, texts=False).items():
         check_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)

@@ -1,4 +1,4 @@
-"""Plot of the path through a course: what is done, and what comes next."""
+"""Plot of the path through a course: the exercises that are done, and those that are next."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -11,7 +11,8 @@ def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
                 ax: Axes | None = None, *, begun: Collection[str] = ()) -> Axes:
     """Plot a row per lesson with a dot per exercise, which is full if done and half if begun.
 
-    rows: lesson → names; done, begun: names. Raises ValueError if there are no rows.
+    rows: lesson → names of its exercises. done, begun: names of exercises. Raises ValueError if
+    there are no rows.
     """
     check_axes(ax)
     rows = named("rows", rows, "exercises")

@@ -1,6 +1,6 @@
 """The training loop with optimizers, schedules, threads and checkpoints.
 
-`protocols` defines what a model, an optimizer and a schedule must have for it.
+`protocols` defines the methods that it needs of a model, an optimizer and a schedule.
 """
 
 from numpy_attention.lazy import exports

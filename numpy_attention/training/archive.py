@@ -1,8 +1,8 @@
 """Read arrays from an untrusted `.npz` file.
 
-Only what `numpy.savez` writes for arrays of numbers is read: uncompressed members, each of which
-occurs once and is as long as its header says. So nothing is unpickled or unpacked, and no more
-memory is allocated than the file fills.
+Only files that `numpy.savez` could have written from arrays of numbers are read: their members are
+uncompressed, occur once, and are as long as their headers say. So nothing is unpickled or unpacked,
+and no more memory is allocated than the size of the file.
 """
 
 import io
@@ -23,7 +23,7 @@ DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError,
 
 
 class InvalidArchive(ValueError):
-    """Raised for an entry of an `.npz` file that no checkpoint has."""
+    """Raised for an entry of an `.npz` file that a checkpoint cannot have."""
 
     def __init__(self, path: Path, name: str, given: str, expected: str) -> None:
         super().__init__(f"{path} is not a checkpoint: its entry {name!r} {given}, expected "
@@ -31,10 +31,10 @@ class InvalidArchive(ValueError):
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
-    """Return {name: array}; with `only`, just the array of this name, if it is there.
+    """Return {name: array}. With `only`, return just the array of this name, if there is one.
 
-    Raises ValueError if the file is damaged or holds anything other than arrays of numbers, OSError
-    if it cannot be read.
+    Raises ValueError if the file is damaged or holds anything other than arrays of numbers, and
+    OSError if it cannot be read.
     """
     try:
         with path_errors(path, "read"), open(path, "rb") as file, zipfile.ZipFile(file) as archive:

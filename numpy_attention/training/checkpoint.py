@@ -1,4 +1,4 @@
-"""Checkpoints: one `.npz` file of arrays and a JSON text, no pickle, written atomically."""
+"""Checkpoints: one `.npz` file of arrays and a JSON text, written atomically and without pickle."""
 
 import json
 from collections.abc import Iterator
@@ -21,9 +21,10 @@ REASON = 105        # characters of the reason why a checkpoint is not understoo
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
-    """Write arrays by name, a dict that JSON can hold, and the version, atomically.
+    """Write arrays by name, the dict `about`, and the version to a checkpoint, atomically.
 
-    Raises OSError with the name of the file, for instance if the disk is full.
+    about: a dict that JSON can hold. Raises OSError with the name of the file, for instance if the
+    disk is full.
     """
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
@@ -32,7 +33,7 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
 
 
 def remove_partial(path: str | Path) -> None:
-    """Remove the half-written copies of this checkpoint that killed processes have left."""
+    """Remove half-written copies of this checkpoint, which killed processes have left."""
     path = Path(path)
     for file in path.parent.iterdir():
         if file.name.startswith(f"{path.name}.") and file.name.endswith(PARTIAL):
@@ -42,8 +43,8 @@ def remove_partial(path: str | Path) -> None:
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return (arrays by name, about).
 
-    Raises FileNotFoundError, ValueError if it is not a whole checkpoint or an array is not finite,
-    and OSError if it cannot be read.
+    Raises FileNotFoundError if there is no file, ValueError if it is not a complete checkpoint or
+    an array is not finite, and OSError if it cannot be read.
     """
     arrays, about = _read(path)
     for name, array in arrays.items():
@@ -56,12 +57,12 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def load_about(path: str | Path) -> dict[str, Any]:
-    """Return `about` without reading the arrays. Raises the errors of `load`, except for arrays."""
+    """Return `about` without the arrays. Raises the errors of `load`, except those about arrays."""
     return _read(path, only="about")[1]
 
 
 def versions(about: dict[str, Any]) -> str:
-    """Say which version wrote a checkpoint, and which this is, for a message."""
+    """Return a text for messages: the version that wrote a checkpoint, and the current version."""
     wrote = about.get("version", "before 0.2.0")
     wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
     return f"written by numpy_attention {wrote}, this is {__version__}"
@@ -69,7 +70,7 @@ def versions(about: dict[str, Any]) -> str:
 
 @contextmanager
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
-    """Turn errors while a checkpoint is interpreted into a ValueError that names both versions."""
+    """Context manager that turns errors of loading into a ValueError that names both versions."""
     try:
         yield
     except MemoryError as error:
@@ -88,7 +89,7 @@ def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
 
 
 def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
-    """Load the arrays under this prefix into a model. Raises ValueError if they do not fit it."""
+    """Load the arrays with this prefix into a model. Raises ValueError if they do not fit."""
     prefix += "/"
     model.load({name[len(prefix):]: array
                 for name, array in arrays.items() if name.startswith(prefix)})
@@ -128,7 +129,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
 
 
 def _split(vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Return {best/dotted name: array} of a flat vector in the order of the parameters."""
+    """Return {best/dotted name: array} from a flat vector in the order of the parameters."""
     prefix = "parameters/"
     like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in like.values()])

@@ -1,4 +1,4 @@
-"""Find the first non-finite array, if a loss or a gradient is not finite."""
+"""Find the first array that is not finite, after a loss or gradient that is not finite."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any, Iterator
@@ -11,13 +11,13 @@ from numpy_attention.training.protocols import Model
 
 
 class NonFiniteError(ArithmeticError):
-    """Raised if a loss or gradient is not finite; the message names the first array that is not."""
+    """Raised if a loss or gradient is not finite. The message names the first array that is not."""
 
 
 def first_bad(model: Model, batch: Batch, grads: Model) -> str:
     """Return the name of the first parameter, activation or gradient that is not finite.
 
-    Activations are those of the forward pass over the batch, in the order of its cache.
+    The activations come from a forward pass over the batch, in the order of its cache.
     """
     for name, array in _in_order(model, batch, grads):
         if not np.isfinite(array).all():

@@ -18,9 +18,9 @@ from numpy_attention.validation.arguments import check_methods
 
 @dataclass
 class Evaluation:
-    """Total loss in nats and number of predicted tokens, ends of sentence included.
+    """Total loss in nats, and the number of predicted tokens, which includes ends of sentence.
 
-    rows: the loss and the tokens of each row of each batch, if `by_row` was asked for.
+    rows: the loss and the number of tokens of each row of each batch, if `by_row` was set.
     """
 
     loss: float
@@ -29,7 +29,7 @@ class Evaluation:
 
     @property
     def mean(self) -> float:
-        """Nats per token. Raises the errors of `perplexity`."""
+        """Nats per token. Raises the same errors as `perplexity`."""
         if self.tokens < 1:
             raise ValueError("perplexity needs a positive number of predicted tokens, "
                              f"got {self.tokens}")
@@ -40,9 +40,9 @@ class Evaluation:
 
     @property
     def perplexity(self) -> float:
-        """exp(loss / tokens), infinite if that overflows.
+        """The perplexity exp(loss / tokens), or infinity if that overflows.
 
-        Raises ValueError if there are no tokens, ArithmeticError if the loss is not finite.
+        Raises ValueError if there are no tokens, and ArithmeticError if the loss is not finite.
         """
         try:
             return math.exp(self.mean)
@@ -50,9 +50,10 @@ class Evaluation:
             return math.inf
 
     def without(self, part: "Evaluation") -> "Evaluation":
-        """Return the evaluation without the loss of a part of the tokens, evaluated by itself.
+        """Return this evaluation without the tokens that `part` is an evaluation of.
 
-        If both have rows, they must be those of the same sequences in the same order.
+        Only their loss is subtracted. If both have rows, they must be the rows of the same
+        sequences in the same order.
         """
         rows = None
         if self.rows is not None and part.rows is not None:
@@ -65,10 +66,11 @@ class Evaluation:
 
 def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
              ranks: SingleProcess = SINGLE_PROCESS, by_row: bool = False) -> Evaluation:
-    """Evaluate a model on all batches, in their own order.
+    """Evaluate a model on all batches, in the order of `batches`.
 
     threads: the number of threads on each rank, or an open pool. by_row: also keep the loss and the
-    tokens of each row, for intervals; the model then needs `losses`.
+    number of tokens of each row, from which intervals can be computed. The model then needs a
+    method `losses`.
     """
     check_methods("model", model, "a model", "loss")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

@@ -1,7 +1,7 @@
 """Handling of Ctrl-C and other signals, so that a step is never left half done.
 
-mpirun passes Ctrl-C and SIGTERM on in its own way: it sends SIGCONT to all ranks, a quarter of a
-second later SIGTERM, and another quarter later it kills them. It passes SIGUSR1 on unchanged, which
+When mpirun receives Ctrl-C or SIGTERM, it sends SIGCONT to all ranks. A quarter of a second later
+it sends SIGTERM, and another quarter later it kills them. It passes on SIGUSR1 unchanged, which
 leaves time for a step and a checkpoint.
 """
 
@@ -20,7 +20,7 @@ WARNED = 0.5        # seconds in which SIGTERM follows a warning
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised when a signal has ended the work; number: that of the signal."""
+    """Raised when a signal has ended the work. number: the number of the signal."""
 
     def __init__(self, message: str = "", number: int = signal.SIGINT) -> None:
         super().__init__(message)
@@ -30,10 +30,10 @@ class Stopped(KeyboardInterrupt):
 class Interrupt:
     """Context manager: the first of SIGNALS is a request to stop, the second raises Stopped.
 
-    asked: the signal's number, 0 before there was one. warned: whether mpirun may be about to end
-    this rank; only ranks are warned, because a suspended program that continues gets the same
-    signal. Outside of the main thread, which gets all signals, it does nothing; a signal that is
-    ignored, as under `nohup`, stays ignored.
+    asked: the number of the signal, or 0 if there was none. warned: whether mpirun may be about to
+    end this rank. Only ranks are warned, because a suspended program that continues receives the
+    same signal. Outside the main thread, which receives all signals, it does nothing. A signal that
+    is ignored, as under `nohup`, stays ignored.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Interrupt:
         self.warned = True
 
     def awaited(self) -> int:
-        """Wait for the signal that the warning announced; return `asked`, 0 if it did not come."""
+        """Wait for the signal that the warning announced; return `asked`, or 0 if none came."""
         end = time.monotonic() + WARNED
         while not self.asked and time.monotonic() < end:
             time.sleep(0.01)

@@ -1,8 +1,8 @@
-"""A lock, so that only one training writes a checkpoint; it ends with its process in any case.
+"""A lock, so that only one training writes a checkpoint. It always ends with its process.
 
-The lock is the system's (flock) on an empty file next to the checkpoint. If a process is killed,
-the file stays behind, but locks nothing. Where the system or the file system has no such locks
-(Windows, some network drives), none is taken.
+The system (flock) locks an empty file next to the checkpoint. If a process is killed, the file
+remains, but it is no longer locked. If the system or the file system has no such locks (Windows,
+some network drives), none is taken.
 """
 
 import os
@@ -20,9 +20,10 @@ except ImportError:                                     # Windows
 
 @contextmanager
 def held(path: str | Path, what: str = "training") -> Iterator[None]:
-    """Hold the lock of the file `path`, whose folder is created if necessary.
+    """Context manager that holds the lock of the file `path`. Its folder is created if necessary.
 
-    Raises BlockingIOError if another process (`what`) holds it, OSError if it cannot be written.
+    what: the kind of process that uses the file, for messages. Raises BlockingIOError if another
+    process holds the lock, and OSError if the lock cannot be written.
     """
     if fcntl is None:
         yield
@@ -62,7 +63,7 @@ def _lock_file(path: str | Path) -> Path:
 
 
 def _is_open_as(number: int, file: Path) -> bool:
-    """Whether an open file is still the file of this name."""
+    """Return whether an open file is still the file of this name."""
     try:
         return os.path.samestat(os.fstat(number), os.stat(file))
     except FileNotFoundError:

@@ -1,11 +1,12 @@
 """Optimizers, which update the flat vector of parameters elementwise from its gradient.
 
-    slots = optimizer.slots             names of the vectors that it keeps, of the weights' size
+    slots = optimizer.slots             names of the vectors it keeps, each as long as the weights
     optimizer.update(weights, gradient, vectors, step, rate, factor)
 
-The gradient is multiplied by `factor` (clipping) and then set to 0; step counts from 1; rate is the
-schedule's share of the learning rate. In the equations below η = learning_rate · rate, the size of
-the step, and g = factor · gradient. The kernels compare the shapes and dtypes of all vectors.
+The gradient is multiplied by `factor` (clipping) and then set to 0. step counts from 1. rate is the
+factor of the learning rate that the schedule returns. In the equations below, the size of the step
+is η = learning_rate · rate, and g = factor · gradient. The kernels compare the shapes and dtypes of
+all vectors.
 """
 
 import math
@@ -35,7 +36,7 @@ def _share(**settings: float) -> None:
 
 @dataclass(frozen=True)
 class SGD:
-    """Gradient descent, w −= η g, or with momentum μ: v = μ v + g, w −= η v."""
+    """Gradient descent: w −= η g. With momentum μ: v = μ v + g, w −= η v."""
 
     learning_rate: float = 1.0
     momentum: float = 0.0
@@ -93,7 +94,7 @@ class Adam:
 
 @dataclass(frozen=True)
 class Adadelta:
-    """Adadelta (Zeiler 2012): steps in the parameters' own units.
+    """Adadelta (Zeiler 2012), whose steps have the units of the parameters.
 
         s = ρ s + (1 − ρ) g²
         δ = g √(d + ε) / √(s + ε)

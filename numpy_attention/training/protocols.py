@@ -1,7 +1,7 @@
-"""The methods that training needs of a model, an optimizer and a schedule; no base class is needed.
+"""Methods that training needs of a model, an optimizer and a schedule. They need no base class.
 
-For batches see `numpy_attention.data.protocols.Batches`; `optimizers` documents the
-`slots` and `update` of an optimizer, whose vectors may be slices.
+`numpy_attention.data.protocols.Batches` describes the batches. `optimizers` describes the `slots`
+and `update` of an optimizer, whose vectors may be slices.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Schedule = Callable[[int, int], float]
 
 
 class Model(Protocol):
-    """A Module with a loss that is a sum over rows and steps, so that losses of shares add up."""
+    """A Module whose loss is a sum over rows and steps, so losses of parts of a batch add up."""
 
     @property
     def size(self) -> int: ...
@@ -40,4 +40,4 @@ class Model(Protocol):
 
     def loss_and_grad(self, batch: Any, state: State, scale: float, grads: Any,
                       rng: np.random.Generator | None = None) -> tuple[float, State]:
-        """Return the same as `loss`, with dropout, and add ∂(scale · loss) to `grads`."""
+        """Return the same as `loss`, but with dropout; add ∂(scale · loss) to `grads`."""

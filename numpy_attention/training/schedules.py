@@ -1,4 +1,4 @@
-"""Schedules: schedule(step, epoch) is the share of the learning rate at this step.
+"""Schedules: schedule(step, epoch) returns the factor of the learning rate at this step.
 
 Steps count from 1, epochs from 0.
 """
@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import check_whole
 
 @dataclass(frozen=True)
 class Constant:
-    """The whole learning rate at every step."""
+    """The full learning rate at every step."""
 
     def __call__(self, step: int, epoch: int) -> float:
         return 1.0
@@ -34,7 +34,7 @@ class Decay:
 
 @dataclass(frozen=True)
 class LinearDecay:
-    """Linear decay from 1 at the first step to `last` after step `steps`, then constant."""
+    """Linear decay from 1 at the first step to `last` after step `steps`, and then constant."""
 
     steps: int
     last: float = 0.0
@@ -49,9 +49,9 @@ class LinearDecay:
 
 @dataclass(frozen=True)
 class Warmup:
-    """Linear warm-up over `steps` steps, then decay with 1 / √step: min(t / w, √(w / t)).
+    """Linear warm-up over w steps, then decay with 1 / √step: min(t / w, √(w / t)).
 
-    Vaswani et al. 2017, equation 3, with a learning rate of (D w)^−0.5 at the top.
+    w is `steps`. This is Vaswani et al. 2017, equation 3, if the learning rate is (D w)^−0.5.
     """
 
     steps: int

@@ -8,8 +8,8 @@ A schema is made of
     Fields({name: schema}, …)    a dict with these names, and perhaps the optional ones; others:
                                  the schema of all other entries, None: anything
 
-HEADER is the schema of every checkpoint, TRAINING that of a trainer's part. `runs.saved` has what
-a run adds.
+HEADER is the schema of every checkpoint. TRAINING is the schema of the part that a trainer writes.
+`runs.saved` has the schema of the parts that a run adds.
 """
 
 import json
@@ -45,12 +45,12 @@ Schema = Union[Values, Maybe, Every, Fields]
 
 
 def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
-    """Return Values of any type that `holds` accepts; `expected` describes them in messages."""
+    """Return Values of any type that `holds` accepts. expected: their description in messages."""
     return Values(object, expected, holds)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a float, or an integer that a float can hold."""
+    """Return whether a value is a float, or an integer that a float can hold."""
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < LARGEST)
 
 
@@ -63,7 +63,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_tree(value: Any) -> bool:
-    """Whether `trees.rebuild` accepts a value as the shape of a state."""
+    """Return whether `trees.rebuild` accepts a value as the structure of a state."""
     if isinstance(value, list):
         return all(map(is_tree, value))
     return value is None or (type(value) is int and value == 0)
@@ -109,7 +109,7 @@ TRAINING = Fields({
 
 
 def check(value: Any, schema: Schema, where: str = "") -> None:
-    """Raise ValueError unless a value fits a schema; the message has the path of the entry."""
+    """Raise ValueError unless a value fits a schema. where: the path of the entry, for messages."""
     if isinstance(schema, Maybe):
         if value is not None:
             check(value, schema.one, where)
@@ -144,7 +144,7 @@ def short_json(value: Any) -> str:
 
 
 def too_deep(value: Any, depth: int = 0) -> bool:
-    """Whether more than DEEPEST lists and dicts are nested in a value."""
+    """Return whether more than DEEPEST lists and dicts are nested in a value."""
     if not isinstance(value, (list, dict)):
         return False
     items = value.values() if isinstance(value, dict) else value

@@ -1,6 +1,6 @@
 """Training settings: each option with its default, its values and its purpose.
 
-A field of `Training`, `TranslatorTraining` or `LanguageModelTraining` is made by `option`:
+`option` makes each field of `Training`, `TranslatorTraining` and `LanguageModelTraining`:
 
     field.name, field.default
     field.metadata["values"]       the Values it may have, and None if None is the default
@@ -8,9 +8,10 @@ A field of `Training`, `TranslatorTraining` or `LanguageModelTraining` is made b
     field.metadata["of"]           {setting: the choices that this option belongs to}; {}: to all
     field.metadata["offered"]      False: for Python only
 
-The command line builds options from them: --full-epochs is `full_epochs`, read by `Values.read`.
-Defaults here are the library's; the command line may have others. A new option is a field here, and
-one of the same name in the Trainer or in an optimizer, to which it is passed by name.
+The command line builds options from them: --full-epochs is `full_epochs`, and `Values.read` parses
+it. The defaults here are those of the library; the command line may have others. To add an option,
+add a field here and an argument of the same name to the Trainer or an optimizer, which receives it
+by name.
 """
 
 import math
@@ -26,7 +27,10 @@ MOST_COUNTED = 10_000       # epochs of a linear schedule
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a type (int, float, str, bool) that `holds` accepts; `expected` names them."""
+    """The values of a type (int, float, str, bool) that `holds` accepts.
+
+    expected: their description in messages.
+    """
 
     kind: type
     expected: str
@@ -40,7 +44,7 @@ class Values:
         return isinstance(value, kinds) and self.holds(value)
 
     def read(self, text: str) -> Any:
-        """Return the value that a text has. Raises ValueError if it is not one of these values."""
+        """Parse a text as one of the accepted values. Raises ValueError if this is not possible."""
         try:
             value = self.kind(text)
         except ValueError:
@@ -51,7 +55,7 @@ class Values:
 
 
 def whole(low: int, high: int = 10**9) -> Values:
-    """Return the Values of integers from low to high; the default 10⁹ fits NumPy's integers."""
+    """Return the Values of integers from low to high. The default 10⁹ fits NumPy's integers."""
     most = "10⁹" if high == 10**9 else f"{high:,}"
     return Values(int, f"a whole number of at least {low}, at most {most}",
                   lambda value: low <= value <= high)
@@ -72,18 +76,19 @@ DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < mat
 def option(
     default: Any, values: Values, help: str, offered: bool = True, **of: tuple[str, ...]
 ) -> Any:
-    """Return the field of an option; of: the settings to which it belongs, with their choices."""
+    """Return the field of an option. of: the settings that it belongs to, with their choices."""
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
 
 
 @dataclass
 class Training:
-    """Settings of a training: all that a run's result depends on except the data and the model.
+    """Training settings. A result depends only on these, the data and the model.
 
-    schedule: "constant"; "decay", the rate divided by `divisor` in every epoch after `full_epochs`;
-    "linear", straight down to 0 at the end of the last epoch; "warmup", up over `warmup` steps and
-    down with 1 / √step. Raises ValueError for a setting outside of its Values.
+    schedule: "constant"; "decay", which divides the rate by `divisor` in every epoch after
+    `full_epochs`; "linear", which decreases it to 0 at the end of the last epoch; or "warmup",
+    which increases it over `warmup` steps and then decreases it with 1 / √step. Raises ValueError
+    for a setting that is not one of its allowed values.
     """
 
     epochs: int = option(10, whole(1), "maximum number of passes through the text")
@@ -140,7 +145,7 @@ class Training:
 class TranslatorTraining(Training):
     """Training settings of a translator.
 
-    reverse_source reverses source sentences, as in Sutskever et al. 2014. With subwords, min_count
+    reverse_source: reverse source sentences, as in Sutskever et al. 2014. With subwords, min_count
     has no effect, and max_vocabulary raises ValueError.
     """
 
@@ -163,8 +168,9 @@ class TranslatorTraining(Training):
 class LanguageModelTraining(Training):
     """Training settings of a language model.
 
-    A "carried" state is that of Zaremba et al. 2014. unit is that of the training Text. frequencies
-    initializes the output bias with word frequencies, which models otherwise have to learn first.
+    state: "carried" is the method of Zaremba et al. 2014. unit: the unit of the training Text.
+    frequencies: initialize the output bias with word frequencies, which models otherwise have to
+    learn first.
     """
 
     batch_size: int = option(

@@ -1,8 +1,9 @@
 """Data parallelism: each thread computes some rows of the batch, and gradients are summed.
 
-The loss is a sum over rows, so its gradient is a sum of gradients. Each thread adds those of its
-rows to its own gradient; then the threads add these up, each in its slice of the flat vectors.
-Ranks, which are processes with their own threads, share the rows and add up in the same way.
+The loss is a sum over rows, so its gradient is a sum of gradients. Each thread adds the gradients
+of its rows to its own gradient. Then the threads add up these gradients, each in its slice of the
+flat vectors. Ranks, which are processes with their own threads, share the rows and add up in the
+same way.
 """
 
 import math
@@ -28,10 +29,10 @@ SMALL = 1 << 18     # numbers that one thread adds or moves sooner than another 
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
-    """Give each thread of each rank its rows of a batch: work(k, part, state) → (loss, state).
+    """Call work(k, part, state) → (loss, state) in thread k of each rank, with its rows of a batch.
 
-    k: the number of the thread. Returns the losses of all shares and the states of those on this
-    rank. A batch of fewer rows than shares leaves some threads without work.
+    Returns the losses of all shares and the states of the shares on this rank. If a batch has fewer
+    rows than there are shares, some threads have no work.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -47,19 +48,19 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
 
 
 def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
-    """Return which shares of a number of rows the threads of this rank have."""
+    """Return the numbers of the shares that belong to this rank. rows: the rows of the batch."""
     end = min(threads * (ranks.rank + 1), rows)
     return range(min(threads * ranks.rank, end), end)
 
 
 def join_states(ranks: SingleProcess, states: States) -> State:
-    """Return the state of a whole batch, on every rank, from those of its shares."""
+    """Return the state of a whole batch on every rank. states: those of the shares on this rank."""
     known = sum(ranks.allgather(states or []), [])
     return join_rows(known) if known else None
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Return the states of the shares of this rank's threads from that of a whole batch."""
+    """Return the states of the shares on this rank. state: the state of a whole batch."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -71,8 +72,8 @@ def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
 def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     """Add the gradients of all ranks into the first one here, zero the others, return the norm.
 
-    Gradients are added in pairs, as in `ranks.tree`. The norm is a sum over the blocks of as many
-    slices as there are shares.
+    Gradients are added in pairs, as in `ranks.tree`. The norm is a sum over blocks in slices; there
+    are as many slices as shares.
     """
     vectors = [one.vector for one in grads]
     total = vectors[0]
@@ -97,7 +98,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
            vectors: Mapping[str, Array], step: int, rate: float, factor: float) -> None:
-    """Apply the optimizer's update, a slice of the vectors per thread; set the gradient to 0."""
+    """Apply the optimizer's update, each thread to its slice; set the gradient to 0."""
     def move(k: int) -> None:
         mine = share_of(len(weights), k, pool.count)
         slices = {name: vector[mine] for name, vector in vectors.items()}
@@ -107,7 +108,7 @@ def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
 
 
 def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
-    """Call f(k) for the number k of every thread: in that thread, or here if `size` is small."""
+    """Call f(k) for the number k of every thread, in that thread, or here if `size` is small."""
     if size < SMALL:
         return [f(k) for k in range(pool.count)]
     return pool.map(f)

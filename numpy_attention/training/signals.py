@@ -1,4 +1,4 @@
-"""Signals to a whole command: the first one ends it in order."""
+"""Handling of signals to a whole command, so that the first one ends it in an orderly way."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ class Signals:
     """Context manager in which the first of SIGNALS raises Stopped, so that files are cleaned up.
 
     Later signals are ignored until everything is cleaned up and reported. A signal that is ignored,
-    as under `nohup`, stays so. A Stopped in a finalizer, which Python ignores, is raised again.
+    as under `nohup`, stays ignored. Python ignores a Stopped in a finalizer, so it is raised again.
     """
 
     def __init__(self) -> None:

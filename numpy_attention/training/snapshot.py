@@ -1,4 +1,4 @@
-"""Save and restore everything on which the rest of a training depends."""
+"""Save and restore everything that the rest of a training depends on."""
 
 import math
 from itertools import count
@@ -18,7 +18,7 @@ SETTINGS = ("average", "clip")
 
 
 def write(trainer: Any, path: str | Path) -> None:
-    """Write the checkpoint atomically; every rank calls this, and the first one writes."""
+    """Write the checkpoint atomically. Every rank calls this, and rank 0 writes."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
     state = trainer.state
     arrays |= _named(trainer.vectors) | {f"state/{i}": one for i, one in enumerate(leaves(state))}
@@ -36,8 +36,8 @@ def write(trainer: Any, path: str | Path) -> None:
 def read(trainer: Any, path: str | Path) -> None:
     """Restore a trainer to the place in the run where a checkpoint was written.
 
-    Every rank calls this, and the first one reads. Raises ValueError if the checkpoint is another
-    model's or optimizer's, or has other settings, or shares that the ranks cannot take.
+    Every rank calls this, and rank 0 reads. Raises ValueError if the model, the optimizer or the
+    settings are not those of the checkpoint, or if its shares cannot be divided among the ranks.
     """
     arrays, about = trainer.ranks.first(lambda: checkpoint.load(path))
     with checkpoint.understood(Path(path), about):
@@ -76,7 +76,7 @@ def read(trainer: Any, path: str | Path) -> None:
 
 def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], states: list[str],
                   has_best: bool) -> None:
-    """Raise ValueError unless the arrays are this trainer's, with their shapes and dtypes."""
+    """Raise ValueError unless the arrays have the names, shapes and dtypes of this trainer's."""
     like = checkpoint.parameters(trainer.model) | _named(trainer.vectors)
     if has_best:
         like |= checkpoint.parameters(trainer.model, "best")

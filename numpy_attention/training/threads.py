@@ -30,12 +30,13 @@ SMALL_STEP = 3e8
 class Threads:
     """Context manager: a pool of threads, in each of which BLAS uses one thread.
 
-    `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order; with
+    `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order. With
     one thread it is an ordinary call. NumPy's products and the kernels release the interpreter
-    lock. ranks: the processes that share the work, of which this one has `count` threads.
-    shares: the number of threads of all ranks; first: the number of the first one here.
+    lock. ranks: the processes that share the work; each has `count` threads. shares: the number of
+    threads of all ranks. first: the number of the first thread of this rank.
 
-    Raises ValueError if count is not in 1 … MOST_THREADS, MemoryError if threads cannot be started.
+    Raises ValueError if count is not in 1 … MOST_THREADS, and MemoryError if threads cannot be
+    started.
     """
 
     def __init__(self, count: int, ranks: SingleProcess = SINGLE_PROCESS) -> None:
@@ -70,23 +71,23 @@ class Threads:
 
 
 def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many processors this process may use, or its part of those that ranks share."""
+    """Return how many processors this process may use; ranks on one host divide its processors."""
     mine = processors()
     ours = [cores for where, cores in ranks.allgather((host(), mine)) if where == host()]
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
 
 
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many threads to use: all processors of all ranks, or one per rank for small steps.
+    """Return how many threads to use over all ranks: one per rank if the steps are small.
 
-    work: parameters × tokens of a step.
+    Otherwise it is the number of all processors. work: parameters × tokens of a step.
     """
     mine = available(ranks) if work > SMALL_STEP else 1
     return ranks.count * min(ranks.allgather(mine))
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """Return a warning if a rank has more threads than processors, or ""."""
+    """Return a warning if a rank has more threads than processors, otherwise ""."""
     known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]
@@ -102,9 +103,9 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
 
 
 def processors(quota: float | None = None) -> set[int]:
-    """Return the numbers of the processors that this process may use, as many as its quota allows.
+    """Return the numbers of the processors that this process may use, as many as the quota allows.
 
-    quota: that of the container, in processors; None: what `cpu_quota` reads.
+    quota: the quota of the container, in processors, or None for the result of `cpu_quota`.
     """
     every = range(os.cpu_count() or 1)
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(every)
@@ -116,9 +117,9 @@ def processors(quota: float | None = None) -> set[int]:
 
 def cpu_quota(root: str | Path = "/sys/fs/cgroup",
               groups: str | Path = "/proc/self/cgroup") -> float:
-    """Return how many processors this process's container may use; inf if nothing limits it.
+    """Return how many processors the container of this process may use, or inf without a limit.
 
-    root: the folder of the control groups of Linux; groups: the file with those of this process.
+    root: the folder of the control groups of Linux. groups: the file with those of this process.
     """
     quota = math.inf
     for line in (_content(groups) or "0::/").splitlines():
@@ -145,7 +146,7 @@ def _content(path: str | Path) -> str:
 
 
 def hold_blas() -> None:
-    """Limit BLAS to the processors that the quota allows; BLAS itself ignores quotas."""
+    """Limit BLAS to the processors that the quota allows, because BLAS itself ignores quotas."""
     most = len(processors())
     blas = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
     if cpu_quota() < math.inf and max(blas, default=0) > most:
@@ -155,8 +156,8 @@ def hold_blas() -> None:
 def keep_freed_memory() -> None:
     """Ask the C library to keep freed arrays for the next step instead of returning them.
 
-    A training step frees and allocates the same arrays again and again, and each fresh page costs a
-    fault. Does nothing where the C library has no mallopt (macOS, Windows, musl).
+    A training step frees and allocates the same arrays again and again, and each fresh page causes
+    a page fault. This has no effect if the C library has no mallopt (macOS, Windows, musl).
     """
     if not sys.platform.startswith("linux"):
         return

@@ -49,20 +49,20 @@ class Trainer:
     schedule: the factor of the learning rate at each step
     average: the loss is summed over time and averaged over the "sentence"s of the batch (Zaremba
         et al. 2014), or over its "token"s
-    clip: largest norm of the gradient
-    patience: epochs without a better validation loss until the run stops; None: never
-    path: the checkpoint's file, written after every epoch; None: nothing is written
+    clip: the largest norm of the gradient
+    patience: stop after this many epochs without a better validation loss; None: never stop
+    path: the file of the checkpoint, written after every epoch; None: no file is written
     save_steps: also write the checkpoint every `save_steps` steps
     about: a JSON-serializable dict, stored in the checkpoint
-    threads: the number of threads over all ranks; None chooses by the size of a step
+    threads: the number of threads over all ranks; None: choose it by the size of a step
     ranks: the processes that train this model together; the first one reads and writes `path`
     progress: show a progress bar, and print one line per epoch
     frozen: names of parameters that are not trained; their gradients are 0, also in the norm
 
-    The result depends only on the seed and on the number of threads (and, unless
-    `ranks.adds_as_one` holds, on their distribution over ranks). A run that is killed and resumed
-    ends bit-identical to an uninterrupted run. Raises TypeError if rng is not a Generator,
-    ValueError for an unknown average, a clip not above 0 or threads that ranks cannot share.
+    The result depends only on the seed and on the number of threads. Unless `ranks.adds_as_one`
+    holds, it also depends on how the threads are distributed over ranks. A run that is killed and
+    resumed ends bit-identical to an uninterrupted run. Raises TypeError if rng is not a Generator,
+    and ValueError for an unknown average, a clip not above 0, or threads that ranks cannot share.
     """
 
     model: Model
@@ -139,7 +139,7 @@ class Trainer:
                             "JSON can represent") from None
 
     def threads_here(self) -> int:
-        """Return this rank's number of threads. Raises ValueError if ranks cannot share them."""
+        """Return the number of threads of this rank. Raises ValueError if it is not an integer."""
         assert self.threads is not None                 # __post_init__ has chosen it if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
@@ -149,7 +149,7 @@ class Trainer:
 
     @property
     def state(self) -> State:
-        """The state carried to the next batch; all ranks must access it at the same time."""
+        """The state carried to the next batch. All ranks must access it at the same time."""
         return join_states(self.ranks, self._states)
 
     @state.setter
@@ -159,11 +159,11 @@ class Trainer:
     # ---- the loop --------------------------------------------------------------------------------
 
     def fit(self, epochs: int, minutes: float | None = None) -> list[dict[str, Any]]:
-        """Train to `epochs` epochs or `minutes` of training in total; return history, by epoch.
+        """Train until `epochs` epochs or `minutes` of training in total; return the history.
 
-        When time runs out, the epoch ends early; a run that is resumed with more minutes continues
-        with the next epoch. Ctrl-C or SIGTERM finishes the step, saves and raises Stopped, a
-        KeyboardInterrupt. Raises NonFiniteError if a loss or gradient is not finite, and
+        When time runs out, the epoch ends early. A run that is resumed with more minutes continues
+        with the next epoch. Ctrl-C or SIGTERM finishes the step, saves, and raises Stopped, which
+        is a KeyboardInterrupt. Raises NonFiniteError if a loss or gradient is not finite, and
         BlockingIOError if another training writes to the same `path`.
         """
         check_whole("epochs", epochs, 0)
@@ -184,7 +184,7 @@ class Trainer:
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """Return the places of an epoch's batches, in the order that the seed gives."""
+        """Return the places of the batches of an epoch, in the order that the seed determines."""
         return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:
@@ -312,7 +312,7 @@ class Trainer:
             self.stopped = self.patience is not None and self.bad_epochs >= self.patience
 
     def use_best(self) -> Model:
-        """Load the parameters of the epoch with the best validation loss, if any."""
+        """Load the parameters with the best validation loss, if there are any; return the model."""
         if self.best:
             checkpoint.restore(self.model, self.best, "best")
         return self.model
@@ -321,9 +321,10 @@ class Trainer:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock `path` against other trainings, and remove half-written files of killed ones.
+        """Context manager that locks `path` against other trainings.
 
-        Raises BlockingIOError if another training is running there.
+        It also removes the half-written files of killed trainings. Raises BlockingIOError if
+        another training is running there.
         """
         path = self.path
         if path is None or self._alone:
@@ -347,7 +348,7 @@ class Trainer:
     def resume(self) -> bool:
         """Continue from the checkpoint at `path`, if any; return whether there was one.
 
-        Raises ValueError if the model, optimizer or settings are not those of the checkpoint,
+        Raises ValueError if the model, optimizer or settings are not those of the checkpoint, and
         BlockingIOError as `alone` does.
         """
         path = self.path
@@ -359,7 +360,7 @@ class Trainer:
 
 
 def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
-    """Return where these parameters are in the flat vector. Raises ValueError if unknown."""
+    """Return the slices of these parameters in the flat vector. Raises ValueError if unknown."""
     spans = {}
     start = 0
     for name, array in model.named_parameters():

@@ -1,7 +1,7 @@
 """Validation of arguments that are not arrays of numbers; `arrays` validates those.
 
-Each message is one line: what was given, what was expected, what to do. A wrong type raises
-TypeError, an impossible value ValueError.
+Each message is one line that says what was given, what was expected and what to do. A wrong type
+raises TypeError, and an impossible value raises ValueError.
 """
 
 import math
@@ -19,13 +19,13 @@ MOST = 160          # characters of a list of names
 
 
 def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
-    """Raise TypeError unless a value has the expected type, described in words."""
+    """Raise TypeError unless a value has one of these types. expected: the type in words."""
     if not isinstance(value, kinds):
         raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}")
 
 
 def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
-    """Raise TypeError unless a value is an instance with these methods."""
+    """Raise TypeError unless a value is an instance that has these methods."""
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
         raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}, with "
                         f"{' and '.join(methods)}")
@@ -38,13 +38,13 @@ def check_function(name: str, value: Any, expected: str) -> None:
 
 
 def check_generator(rng: Any, name: str = "rng") -> None:
-    """Raise TypeError unless a value is a numpy Generator; a seed or a RandomState is not."""
+    """Raise TypeError unless rng is a numpy Generator. A seed or a RandomState is not enough."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"{name} is {typed_repr(rng)}: expected numpy.random.default_rng(seed)")
 
 
 def check_flags(**flags: Any) -> None:
-    """Raise TypeError unless a value is True or False: the text "no" would be true."""
+    """Raise TypeError unless each value is True or False. The text "no" would count as true."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name} is {typed_repr(value)}: expected True or False")
@@ -52,7 +52,7 @@ def check_flags(**flags: Any) -> None:
 
 def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf,
                  expected: str = "a number", finite: bool = True) -> None:
-    """Raise ValueError unless a value is a number from low to high; NaN is not."""
+    """Raise ValueError unless a value is a number from low to high. NaN is not allowed."""
     kinds = (int, float, np.integer, np.floating)
     number = isinstance(value, kinds) and not isinstance(value, bool)
     if not number or not low <= value <= high or (finite and not _is_finite(value)):
@@ -60,7 +60,7 @@ def check_number(name: str, value: Any, low: float = -math.inf, high: float = ma
 
 
 def _is_finite(number):
-    """Whether a number is finite as a float, for which a whole number may be too large."""
+    """Return whether a number is finite as a float. An integer may be too large for a float."""
     try:
         return math.isfinite(number)
     except OverflowError:
@@ -68,7 +68,7 @@ def _is_finite(number):
 
 
 def check_name(name: str, value: Any, known: Iterable[str]) -> None:
-    """Raise ValueError unless a value is one of the known names; the message lists them."""
+    """Raise ValueError unless a value is one of the known names. The message lists them."""
     names = list(known)
     if not isinstance(value, str) or value not in names:
         listing = ", ".join(names)
@@ -78,7 +78,7 @@ def check_name(name: str, value: Any, known: Iterable[str]) -> None:
 
 
 def check_text(name: str, value: Any) -> None:
-    """Raise TypeError unless a value is a string, ValueError if it holds a lone surrogate."""
+    """Raise TypeError unless a value is a string, and ValueError if it holds a lone surrogate."""
     check_kind(name, value, str, "a text")
     if not encodable(value):
         raise ValueError(f"{name} is {short_repr(value)}: a lone surrogate (half of a character) "
@@ -86,7 +86,7 @@ def check_text(name: str, value: Any) -> None:
 
 
 def encodable(text: str) -> bool:
-    """Whether a text can be written as UTF-8; a lone surrogate, half of a character, cannot."""
+    """Return whether a text can be written as UTF-8, which a lone surrogate makes impossible."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -98,7 +98,7 @@ def encodable(text: str) -> bool:
 
 
 def is_list(value: Any) -> bool:
-    """Whether a value is a sequence that can be read several times, and not a string."""
+    """Return whether a value is a sequence that can be read several times, and not a string."""
     if isinstance(value, (list, tuple)):
         return True
     if isinstance(value, np.ndarray):
@@ -107,7 +107,7 @@ def is_list(value: Any) -> bool:
 
 
 def check_list(name: str, value: Any, of: str) -> None:
-    """Raise TypeError unless a value is a list, tuple or array `of` something."""
+    """Raise TypeError unless a value is a list, tuple or array. of: what it contains, in words."""
     if not is_list(value):
         raise TypeError(f"{name} is {typed_repr(value)}: expected a list of {of}")
 
@@ -122,7 +122,7 @@ def as_list(name: str, values: Any, of: str) -> list:
 
 
 def as_integers(name: str, values: Any) -> np.ndarray:
-    """Return a list of whole numbers as an array (N,). Raises TypeError for anything else."""
+    """Return a list of integers as an array (N,). Raises TypeError for anything else."""
     check_list(name, values, "whole numbers")
     try:
         array = np.asarray(values)
@@ -135,7 +135,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:
-    """Return real numbers, in an array or lists of lists, as an array of floats.
+    """Return real numbers, from an array or lists of lists, as an array of floats.
 
     Raises TypeError for other values, such as complex numbers and text.
     """
@@ -166,7 +166,7 @@ def check_tokens(name: str, tokens: Any) -> None:
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
-    """Raise TypeError if an item of a list has another type; the message gives its number."""
+    """Raise TypeError if an item of a list has another type. The message has its index."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
             raise TypeError(f"{name}[{n}] is {typed_repr(value)}: expected {expected}")

@@ -1,6 +1,6 @@
 """Validation of arrays, sizes and dtypes at the border of the library, and reshapes.
 
-The docstring of the package, numpy_attention/__init__.py, explains the letters of the shapes.
+The docstring of the package, in numpy_attention/__init__.py, explains the letters of the shapes.
 """
 
 import math
@@ -19,9 +19,9 @@ LARGEST = 2**28     # size: the bytes of a matrix with two such sizes still fit 
 
 
 def as_rows(x):
-    """Merge all leading axes, so that a product over time and batch is one matrix product.
+    """Merge all leading axes: x (…, D) → (N, D).
 
-    (…, D) → (N, D)
+    A product over time and batch is then one matrix product.
     """
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])              # −1 would fail where D = 0
 
@@ -30,16 +30,17 @@ flat = as_rows      # its name in version 1.0, which users' files may import
 
 
 def chunks(whole, size):
-    """Split a slice into consecutive slices of `size`, of which the last may be shorter."""
+    """Split a slice into consecutive slices of `size`. The last one may be shorter."""
     return [slice(start, min(start + size, whole.stop))
             for start in range(whole.start, whole.stop, size)]
 
 
 def check_shape(name, array, shape, axes, advice="check the order of the axes"):
-    """Raise TypeError unless a value is an array, ValueError for another shape.
+    """Raise TypeError unless a value is an array, and ValueError if it has another shape.
 
-    shape holds an int for each axis that is known and None for one of any size; axes reads
-    "(T, B, H)". The message names the array, its shape, the one expected and what to do.
+    shape: an int for each axis whose size is known, and None for one of any size. axes: the axes in
+    words, such as "(T, B, H)". The message names the array, its shape, the expected one and the
+    advice.
     """
     if type(array) is not np.ndarray:
         check_array(f"{name} {axes}", array)
@@ -54,7 +55,8 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
 def check_array(name, array):
     """Raise TypeError unless a value is a plain array.
 
-    A masked array, a matrix or another library's subclass means something else by the operators.
+    For a masked array, a matrix or a subclass of another library, the operators mean something
+    else.
     """
     if type(array) not in (np.ndarray, np.memmap):
         raise TypeError(f"{name} is {type_name(array)}, expected a NumPy array: "
@@ -62,19 +64,19 @@ def check_array(name, array):
 
 
 def type_name(thing):
-    """Return the type of a value in words: "None", "a list"."""
+    """Return the type of a value in words, such as "None" or "a list"."""
     return "None" if thing is None else f"a {type(thing).__name__}"
 
 
 def check_dtype(name, array, like, whose="the weights"):
-    """Raise TypeError if an array's dtype is not that of `like`, because NumPy would upcast."""
+    """Raise TypeError if the dtype of an array is not that of `like`. NumPy would upcast."""
     if array.dtype != like.dtype:
         raise TypeError(f"{name} is {array.dtype}, but {whose} are {like.dtype}: convert one with "
                         "astype")
 
 
 def check_real(name, array):
-    """Raise TypeError unless a value is a float32 or float64 array with an axis."""
+    """Raise TypeError unless a value is a float32 or float64 array with at least one axis."""
     if type(array) is not np.ndarray:
         check_array(name, array)
     if not array.ndim:
@@ -86,7 +88,7 @@ def check_real(name, array):
 
 
 def check_floating(dtype):
-    """Raise TypeError for a dtype other than float32 and float64."""
+    """Raise TypeError unless a dtype is float32 or float64."""
     try:
         known = isinstance(dtype, (type, str, np.dtype)) and np.dtype(dtype) in DTYPES
     except (TypeError, ValueError):                                     # not a dtype at all
@@ -99,7 +101,7 @@ def check_floating(dtype):
 def check_grads(grads, model, name="grads"):
     """Raise unless grads has the parts and parameters of a model, as its zeros_like() does.
 
-    It is a TypeError for another class, a ValueError for other parameters.
+    Raises TypeError for another class, and ValueError for other parameters.
     """
     if type(grads) is not type(model) or grads is model:
         what = "the model itself" if grads is model else type_name(grads)
@@ -111,7 +113,7 @@ def check_grads(grads, model, name="grads"):
 
 
 def _check_parts(its, own, name):
-    """Check the value of a field as `check_grads` does; own is the model's value."""
+    """Check the value of a field as `check_grads` does. own: the value in the model."""
     if type(its) is type(own) is np.ndarray and (its.shape, its.dtype) == (own.shape, own.dtype):
         return                                                  # the common case is cheap
     if is_dataclass(own):
@@ -125,10 +127,11 @@ def _check_parts(its, own, name):
 
 
 def check_parameters(layer, **axes):
-    """Check that the shapes of parameters agree: W="IO", b="O" are W (I, O) and b (O,).
+    """Check that the shapes of a layer's parameters agree, and that they have the same dtype.
 
-    One letter is one size, and all have one dtype, float32 or float64. An optional parameter may be
-    None. Raises TypeError or ValueError.
+    Each keyword gives the axes of a parameter: W="IO", b="O" requires W of shape (I, O) and b of
+    shape (O,). A letter has the same size everywhere. The dtype is float32 or float64. An optional
+    parameter may be None. Raises TypeError or ValueError.
     """
     sizes = {}
     first = None
@@ -146,7 +149,7 @@ def check_parameters(layer, **axes):
 
 
 def describe_array(thing):
-    """Return in words an array's dtype and shape, a list's length, or another value's type."""
+    """Return in words the dtype and shape of an array, the length of a list, or another type."""
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype} {thing.shape}"
     if isinstance(thing, (list, tuple)):
@@ -166,7 +169,7 @@ def check_like(name, array, like, whose):
 
 
 def at_least(lowest, **sizes):
-    """Check that sizes are whole numbers from `lowest` to LARGEST, or None for a default.
+    """Check that sizes are integers from `lowest` to LARGEST, or None for a default.
 
     Raises ValueError with the name of the size, as `check_sizes` does.
     """
@@ -174,7 +177,7 @@ def at_least(lowest, **sizes):
 
 
 def check_sizes(lowest=1, **sizes):
-    """Raise ValueError unless sizes are whole numbers from `lowest` to LARGEST; None raises."""
+    """Raise ValueError unless sizes are integers from `lowest` to LARGEST. None is not allowed."""
     for name, size in sizes.items():
         check_whole(name, size, lowest)
         if size > LARGEST:
@@ -183,7 +186,7 @@ def check_sizes(lowest=1, **sizes):
 
 
 def check_whole(name, number, low, high=math.inf):
-    """Raise ValueError unless a value is a whole number from low to high; True is not."""
+    """Raise ValueError unless a value is an integer from low to high. True is not allowed."""
     whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
     if not (whole and low <= number <= high):
         most = "" if high == math.inf else f" and at most {high:,}"
@@ -192,7 +195,7 @@ def check_whole(name, number, low, high=math.inf):
 
 
 def check_mask(mask, shape, axes, name="mask"):
-    """Raise TypeError unless a mask is boolean, ValueError for another shape."""
+    """Raise TypeError unless a mask is boolean, and ValueError if it has another shape."""
     if not isinstance(mask, np.ndarray) or mask.dtype != BOOL:
         given = mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__
         raise TypeError(f"{name} {axes} must be boolean, True where there is a token, got {given}: "
@@ -201,7 +204,7 @@ def check_mask(mask, shape, axes, name="mask"):
 
 
 def check_integers(name, array, shape, axes, advice="check the order of the axes"):
-    """Raise TypeError unless a value is an integer array, ValueError for another shape."""
+    """Raise TypeError unless a value is an integer array, ValueError if it has another shape."""
     _check_integer_dtype(f"{name} {axes}", array)
     check_shape(name, array, shape, axes, advice)
 
@@ -214,7 +217,7 @@ def _check_integer_dtype(name, array):
 
 
 def check_ids(name, ids, size):
-    """Raise TypeError unless ids are integers, ValueError unless they are in 0 … size − 1."""
+    """Raise TypeError unless ids are integers, and ValueError unless they are in 0 … size − 1."""
     _check_integer_dtype(name, ids)
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         bad = ids.min() if ids.min() < 0 else ids.max()

@@ -1,4 +1,4 @@
-"""Formatting of values in messages, on one short line. Imports nothing heavy."""
+"""Formatting of values in messages, on one short line. This module imports nothing heavy."""
 
 import os
 from typing import Any
@@ -9,7 +9,7 @@ EXPECTED = (ValueError, TypeError, OSError, ArithmeticError)
 
 
 def short_repr(value: Any) -> str:
-    """Return a value as messages show it: on one line, and cut if it is long."""
+    """Return the repr of a value on one line, cut if it is long."""
     try:
         text = " ".join(repr(value).split())
     except ValueError:                      # a whole number of thousands of digits
@@ -18,22 +18,22 @@ def short_repr(value: Any) -> str:
 
 
 def typed_repr(value: Any) -> str:
-    """Return a value and its type: "7, of type int"."""
+    """Return a value and its type, such as "7, of type int"."""
     return "None" if value is None else f"{short_repr(value)}, of type {type(value).__name__}"
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text cut to a number of characters, with … if something is left out."""
+    """Return a text cut to `most` characters, with … at the end if something is left out."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def plural(number: int, what: str) -> str:
-    """Return a number with its noun: "1 epoch", "2 epochs"."""
+    """Return a number with its noun, such as "1 epoch" or "2 epochs"."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def format_error(error: Exception) -> str:
-    """Return the message of an error; a system error becomes its file name and reason."""
+    """Return the message of an error. For a system error, that is the file name and the reason."""
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"
     return str(error) or type(error).__name__

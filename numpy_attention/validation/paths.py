@@ -1,7 +1,7 @@
-"""Files and folders that a user names; an error is one line that names the path.
+"""Files and folders that a user names. An error is one line that names the path.
 
-Messages of the system ("[Errno 40] …") are reworded. Pipes that nobody writes to and devices that
-never end are rejected: an existing file must be a plain file.
+Messages of the system ("[Errno 40] …") are reworded. An existing file must be a plain file, because
+a pipe may never be written to, and a device may never end.
 """
 
 import errno
@@ -37,7 +37,10 @@ ADVICE = {
 
 @contextmanager
 def path_errors(path: str | Path, done: str) -> Iterator[None]:
-    """Reword an OSError of the system to say which path could not be `done` ("read"), and why."""
+    """Context manager that rewords an OSError of the system to give the path and the reason.
+
+    done: what could not be done with the path, such as "read".
+    """
     try:
         yield
     except OSError as error:
@@ -69,8 +72,8 @@ def as_path(path: Any, name: str = "path") -> Path:
 def existing_file(path: str | Path) -> Path:
     """Return the Path of a plain file, or of a link to one.
 
-    Raises FileNotFoundError, IsADirectoryError, ValueError for a pipe, a device, a socket or an
-    impossible name, and OSError if the path cannot be reached.
+    Raises FileNotFoundError if it does not exist, IsADirectoryError for a folder, ValueError for a
+    pipe, a device, a socket or an impossible name, and OSError if the path cannot be reached.
     """
     path = as_path(path)
     with path_errors(path, "read"):
@@ -87,14 +90,14 @@ def existing_file(path: str | Path) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Whether anything has this name. Raises OSError if that is unknown, as for a loop of links."""
+    """Return whether anything has this name. Raises OSError if links form a loop, for example."""
     path = as_path(path)
     with path_errors(path, "read"):
         return mode_of(path) is not None
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether a folder has this name. Raises OSError if that is unknown, as for a loop of links."""
+    """Return whether a folder has this name. Raises OSError if links form a loop, for example."""
     path = as_path(path)
     with path_errors(path, "read"):
         mode = mode_of(path)
@@ -102,7 +105,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def make_folder(path: str | Path) -> Path:
-    """Create a folder, and those above it, unless it exists; return its Path or raise OSError."""
+    """Create a folder, and those above it, unless it exists; return its Path. Raises OSError."""
     path = as_path(path)
     mode = None
     with path_errors(path, "made a folder"):
@@ -116,9 +119,10 @@ def make_folder(path: str | Path) -> Path:
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Write a file next to `path`, and move it there when it is complete.
+    """Context manager that writes a file next to `path`, and moves it there when it is complete.
 
-    Raises OSError with the name of the file, as on a full disk; an older file then stays as it was.
+    Raises OSError with the name of the file, for instance if the disk is full. An existing file is
+    then unchanged.
     """
     path = as_path(path)
     make_folder(path.parent)
@@ -141,13 +145,13 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def short_path(path: str | Path) -> str:
-    """Return a path for a message; of a long one only the end."""
+    """Return a path for a message. If it is long, only its end is kept."""
     text = str(path)
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 
 
 def mode_of(path: Path) -> int | None:
-    """Return the mode of what a path leads to, None for nothing. Raises the system's OSError."""
+    """Return the mode of the file at a path, or None without one. Raises the system's OSError."""
     try:
         return os.stat(path).st_mode
     except OSError as error:

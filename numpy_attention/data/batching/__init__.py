@@ -1,6 +1,6 @@
 """Batches: sentences of similar length side by side, or a long text cut into parallel streams.
 
-What they have in common is `numpy_attention.data.protocols.Batches`.
+`numpy_attention.data.protocols.Batches` describes their common methods.
 """
 
 from numpy_attention.data.batching.document_batches import DocumentBatches

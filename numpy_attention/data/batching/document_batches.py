@@ -15,7 +15,7 @@ Place = tuple[Array, int]  # indices of the documents, start of the window
 
 @dataclass(eq=False)
 class DocumentBatches:
-    """Batches of documents (sentences, articles); the state is carried within each document.
+    """Batches of documents (sentences, articles). The state is carried within each document.
 
     documents: lists of ids; every id except the first is predicted. steps: the number of ids read
     at a time; None reads a whole document at once. Documents of similar length share a batch, as in
@@ -42,7 +42,7 @@ class DocumentBatches:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Return the batches' places; rng None: sorted by length, the same each time."""
+        """Return the places of the batches. Without rng they are sorted by length."""
         lengths = np.array([len(document) - 1 for document in self.documents])
         places = []
         for group in grouped(lengths, self.batch_size, self.block, rng):
@@ -71,6 +71,6 @@ class DocumentBatches:
         return DocumentBatches(first, self.batch_size)
 
     def carried(self, place: Place) -> bool:
-        """Whether a state is carried to this batch: True within a document."""
+        """Return whether a state is carried to this batch. It is carried within a document."""
         _, start = place
         return start > 0

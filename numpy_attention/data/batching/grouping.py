@@ -1,4 +1,4 @@
-"""Group, pad and share out sequences of different lengths."""
+"""Group sequences of different lengths, pad them, and divide them into shares."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -12,10 +12,11 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Array:
-    """Return lists of ids as one time-major array (T, B), PAD at the end.
+    """Return lists of ids as one time-major array (T, B), with PAD at the end.
 
-    T is `length`, or the length of the longest list. TypeError: ids that are not integers;
-    ValueError: no sentence, a sentence longer than `length`, or negative ids.
+    T is `length`, or the length of the longest list. Raises TypeError for ids that are not
+    integers, and ValueError if there is no sentence, a sentence is longer than `length`, or an id
+    is negative.
     """
     at_least(1, length=length)
     check_lists("sentences", sentences)
@@ -41,7 +42,7 @@ def check_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
 
 
 def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
-    """Raise unless sentences is a list of lists of integers (TypeError) from 0 on (ValueError)."""
+    """Raise unless sentences is a list of lists of integers (TypeError) from 0 (ValueError)."""
     check_lists(name, sentences)
     # types alone, for a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
@@ -57,8 +58,8 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
     """Group the indices of sequences into batches of similar length.
 
     The sequences are shuffled and sorted by length within blocks of `block` batches; then the
-    batches are shuffled. rng None: all are sorted by length, the same each time. TypeError: rng is
-    not a Generator; ValueError: a batch_size or block below 1.
+    batches are shuffled. Without rng, all are sorted by length, and the result is always the same.
+    Raises TypeError if rng is not a Generator, and ValueError if batch_size or block is below 1.
     """
     lengths = as_integers("lengths", lengths)
     if not len(lengths):
@@ -75,7 +76,7 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
 
 
 def share_of(size: int, k: int, n: int) -> slice:
-    """Return the k-th of n nearly equal slices of `size` rows, or numbers."""
+    """Return the k-th of n nearly equal slices of `size` elements."""
     check_whole("n", n, 1)
     check_whole("k", k, 0, n - 1)
     return slice(size * k // n, size * (k + 1) // n)

@@ -63,8 +63,8 @@ def pair_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
                reverse_source: bool = False) -> PairBatch:
     """Return a PairBatch from lists of ids (without </s>).
 
-    reverse_source: x_n … x_1 </s>, as in Sutskever et al. 2014. TypeError: not lists of ids;
-    ValueError: an empty batch or sentence.
+    reverse_source: reverse the source to x_n … x_1 </s>, as in Sutskever et al. 2014. Raises
+    TypeError unless both are lists of lists of ids, and ValueError for an empty batch or sentence.
     """
     _check(sources, targets, reverse_source)
     for name, sentences in (("source", sources), ("target", targets)):
@@ -82,7 +82,7 @@ def pair_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
 
 
 def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
-    """Raise unless sources and targets are lists of ids (TypeError) of one length (ValueError)."""
+    """Raise TypeError or ValueError unless sources and targets are equally long lists of ids."""
     check_flags(reverse_source=reverse_source)
     check_ids_in("sources", sources)
     check_ids_in("targets", targets)
@@ -96,8 +96,9 @@ def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
 class PairBatches:
     """Sentence pairs as ids, cut into batches of similar length.
 
-    An epoch shuffles the pairs, sorts them by length within blocks of `block` batches (20 in
-    Bahdanau et al. 2015, appendix B.2), cuts the blocks into batches and shuffles these.
+    An epoch shuffles the pairs and sorts them by length within blocks of `block` batches (20 in
+    Bahdanau et al. 2015, appendix B.2). Then it cuts the blocks into batches, and shuffles the
+    batches.
     """
 
     sources: list[list[int]]
@@ -114,7 +115,7 @@ class PairBatches:
     @classmethod
     def encode(cls, pairs: Sequence[Pair], source_vocabulary: AnyVocabulary,
                target_vocabulary: AnyVocabulary, **settings: Any) -> "PairBatches":
-        """Encode Pairs of tokens with their vocabularies."""
+        """Encode Pairs of tokens with the vocabularies of both sides."""
         check_pairs(pairs)
         check_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
         check_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")
@@ -126,13 +127,13 @@ class PairBatches:
         return -(-len(self.sources) // self.batch_size)
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
-        """Return the pairs' indices by batch; rng None: sorted by length, the same each time."""
+        """Return the indices of the pairs, by batch. Without rng, they are sorted by length."""
         # by the target's length, and where that is equal by the source's
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)
 
     def batch(self, indices: Sequence[int] | Array) -> PairBatch:
-        """Return the PairBatch of these pairs. ValueError: an index that is out of range."""
+        """Return the PairBatch of these pairs. Raises ValueError for an index out of range."""
         array = as_integers("indices", indices)
         count = len(self.sources)
         if array.size and not 0 <= array.min() <= array.max() < count:
@@ -143,5 +144,5 @@ class PairBatches:
         return pair_batch(sources, targets, self.reverse_source)
 
     def carried(self, place: Any) -> bool:
-        """False: no state is carried from one batch of sentences to the next."""
+        """Return False: no state is carried from one batch of sentences to the next."""
         return False

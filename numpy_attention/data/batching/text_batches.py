@@ -1,4 +1,4 @@
-"""A long text cut into parallel streams, which are read some steps at a time."""
+"""A long text cut into parallel streams, of which a batch contains a few steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from numpy_attention.validation.arrays import check_integers, check_whole
 
 @dataclass
 class TextBatch(Batch):
-    """T steps of B parallel streams of text: each step predicts the next token."""
+    """T steps of B parallel streams of text. Each step predicts the next token."""
 
     inputs: Array       # (T, B) ids
     targets: Array      # (T, B) ids
@@ -43,8 +43,9 @@ class TextBatch(Batch):
 class TextBatches:
     """One long text as `batch_size` streams of equal length, read `steps` tokens at a time.
 
-    Batches are in the order of the text (Zaremba et al. 2014): each continues the previous one, and
-    the state is carried. Every token except the very first is predicted; the last stream is padded.
+    Batches are in the order of the text (Zaremba et al. 2014). Each batch continues the previous
+    one, and the state is carried. Every token except the very first is predicted. The last stream
+    is padded.
     """
 
     def __init__(self, ids: Sequence[int] | Array, batch_size: int = 20, steps: int = 20) -> None:
@@ -75,7 +76,7 @@ class TextBatches:
         return -(-len(self.inputs) // self.steps)
 
     def order(self, rng: np.random.Generator | None = None) -> list[int]:
-        """Return the start of each window, in the order of the text, which is never shuffled."""
+        """Return the start of each window, in the order of the text. The text is never shuffled."""
         if rng is not None:
             check_generator(rng)
         return list(range(0, len(self.inputs), self.steps))
@@ -91,5 +92,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """Whether a state is carried to this batch: True except for an epoch's first batch."""
+        """Return whether a state is carried to this batch, as to every batch except the first."""
         return start > 0

@@ -1,1 +1,1 @@
-"""The corpora that the package ships, makes or downloads."""
+"""The corpora that the package ships, generates or downloads."""

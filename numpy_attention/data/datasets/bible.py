@@ -1,18 +1,18 @@
 """The shipped corpora: bible-en-es, parallel text with gold word links, and bible-en, running text.
 
-shipped/README.md describes files, counts, provenance and the split rule. Each file is
-xz-compressed UTF-8 text.
+shipped/README.md describes files, counts, provenance and the split rule. Each file is xz-compressed
+UTF-8 text.
 
-bible-en-es has one verse pair a line, five fields separated by tabs:
+bible-en-es has one pair of verses per line, with five fields separated by tabs:
 
     Gen 1:3   and god said , let there ...  y dijo dios : sea ...   1-2 2p0 2p1 ...   4-4! 9-8 14-13
 
-reference; English tokens; Spanish tokens; links (source position, target position), "-" sure and
-"p" possible; and the positions at which the clauses end, one pair for each clause, "!" after a
-clause that is withheld from the clause part because its English words are a clause of a verse in
-another split too.
+The fields are the reference, the English tokens, the Spanish tokens, the links, and the ends of the
+clauses. A link has a source and a target position, with "-" if it is sure and "p" if it is
+possible. The last field has the pair of positions at which each clause ends. "!" marks a clause
+that the clause part omits, because its English words are also a clause of a verse in another split.
 
-bible-en has one verse per line, tokens separated by spaces, an empty line between chapters.
+bible-en has one verse per line, with spaces between tokens and an empty line between chapters.
 """
 
 import functools
@@ -63,9 +63,9 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
     """Return the sentence pairs of bible-en-es as a list of Pair, in the order of the Bible.
 
     part: "clauses" (by default 3 to 12 tokens on both sides) or "verses" (up to 50). split:
-    "train", "valid" or "test". min_length, max_length: least and largest number of tokens,
-    punctuation included, that both sides may have. Raises ValueError for an unknown part or split,
-    impossible lengths, and for a damaged file.
+    "train", "valid" or "test". min_length, max_length: the least and largest number of tokens,
+    including punctuation, on both sides. Raises ValueError for an unknown part or split, impossible
+    lengths, or a damaged file.
     """
     check_name("part", part, LENGTHS)
     at_least(1, min_length=min_length, max_length=max_length)
@@ -87,16 +87,16 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
 
 def load_both(split: str = "train", min_length: int | None = None,
               max_length: int | None = None) -> list[Pair]:
-    """Return the clauses and then the verses, each as in `load_bible_en_es`: text of all lengths.
+    """Return the clauses and then the verses of bible-en-es, each as in `load_bible_en_es`.
 
-    A verse occurs as a whole, and its clauses once more.
+    The result has text of all lengths. A verse occurs as a whole, and its clauses occur once more.
     """
     parts = [load_bible_en_es(part, split, min_length, max_length) for part in LENGTHS]
     return [pair for part in parts for pair in part]
 
 
 def load_bible_en(split: str = "train") -> list[list[list[str]]]:
-    """Return running English text: a list of chapters, lists of verses, lists of tokens."""
+    """Return running English text: a list of chapters, which are lists of verses of tokens."""
     chapters = read_shipped("bible-en", split).rstrip("\n").split("\n\n")
     return [[verse.split(" ") for verse in chapter.split("\n")] for chapter in chapters]
 
@@ -104,8 +104,8 @@ def load_bible_en(split: str = "train") -> list[list[list[str]]]:
 def read_shipped(corpus: str, split: str) -> str:
     """Return the text of a shipped file, after comparing its SHA-256 with the known one.
 
-    Raises FileNotFoundError when the file is missing and ValueError when it is damaged or the split
-    is unknown.
+    Raises FileNotFoundError if the file is missing, and ValueError if it is damaged or the split is
+    unknown.
     """
     check_name("split", split, SPLITS)
     name = f"{corpus}.{split}.txt.xz"
@@ -124,7 +124,7 @@ def read_shipped(corpus: str, split: str) -> str:
 
 
 def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
-    """Return the pairs of a bible-en-es file whose two lengths lie between low and high."""
+    """Return the pairs of a bible-en-es file with low to high tokens on both sides."""
     pairs: list[Pair] = []
     for line in text.splitlines():
         _, english, spanish, links, ends = line.split("\t")
@@ -140,10 +140,11 @@ def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
 
 def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[End], low: int,
                  high: int) -> list[Pair]:
-    """Return pairs for the offered clauses of a line whose lengths lie between low and high.
+    """Return pairs for the offered clauses of a line that have low to high tokens on both sides.
 
-    Links come by source position and none crosses the end of a clause, so each clause takes the
-    next few, counted from its start. A clause is source[a:c] and target[b:d]; k counts the links.
+    Links are ordered by source position, and none crosses the end of a clause. So each clause takes
+    the next few, with positions counted from its start. A clause is source[a:c] and target[b:d]; k
+    counts the links.
     """
     pairs = []
     a = b = k = 0

@@ -1,7 +1,7 @@
 """The table of all corpora, and functions that load them by name.
 
-A new corpus is one entry here (or, if it is downloaded, in `public`, next to the addresses of its
-files) and the function that reads it; `datasets.corpus` has the kinds of entries.
+To add a corpus, add an entry here and the function that reads it. A downloaded corpus has its entry
+in `public`, next to the addresses of its files. `datasets.corpus` has the kinds of entries.
 """
 
 from functools import partial
@@ -82,9 +82,9 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
 
 
 def find_corpus(name: str, kind: str | None = None) -> Corpus:
-    """Return the `Corpus` of a name; kind: "parallel" or "text", where it must be of that kind.
+    """Return the `Corpus` of a name. kind: "parallel" or "text", if it must be of that kind.
 
-    ValueError: an unknown name, or another kind; lists those there are.
+    Raises ValueError for an unknown name or another kind; the message lists the known names.
     """
     corpus = CORPORA.get(name) if isinstance(name, str) else None
     if kind is not None:
@@ -100,7 +100,7 @@ def find_corpus(name: str, kind: str | None = None) -> Corpus:
 
 
 def describe(name: str) -> str:
-    """Return a few lines of text about a corpus: content, languages, licence, origin."""
+    """Return a few lines of text about a corpus: content, languages, licence and origin."""
     corpus = find_corpus(name)
     lines = [f"{corpus.name}: {corpus.description}"]
     lines += [f"{fact}: {getattr(corpus, fact)}"
@@ -110,9 +110,9 @@ def describe(name: str) -> str:
 
 
 def fetch(name: str, progress: bool = True) -> list[Path]:
-    """Download the files of a corpus, unless they exist.
+    """Download the files of a corpus, unless they exist; return a list of their Paths.
 
-    → a list of Paths, empty for corpora that ship or are generated.
+    The list is empty for corpora that are shipped or generated.
     """
     return [fetch_file(file, progress=progress) for file in find_corpus(name).files]
 
@@ -123,33 +123,36 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
                   **options: Any) -> list[Pair]:
     """Return the sentence pairs of a corpus as a list of `Pair`.
 
-    split: "train", "valid" or "test", which may be called "test_2016_flickr" of Multi30k.
-    min_length, max_length: least and largest number of tokens of each side.
-    count: at most this many pairs, the first ones; for generated corpora exactly this many
-    (default: 20,000 / 1,000 / 1,000).
-    part: "clauses" (the default), "verses" or "both" of bible-en-es; "raw" for Multi30k's text
-    as written, split by `word_tokens`, instead of its own lowercased tokens.
-    rng, options: for generated corpora, a random generator (default: one of seed 0) and arguments
-    of the generating function. Their splits share no source, and those of `dates` no date,
-    whatever the seeds: `split_of` decides. Lengths are those of the sequences for copy and reverse;
-    dates and grammar-en-fr do not take them.
-    Raises ValueError for unknown names, splits and options, or when no pair is left.
+    split: "train", "valid" or "test"; the test split of Multi30k is also called "test_2016_flickr".
+    min_length, max_length: the least and largest number of tokens on each side.
+    count: return at most the first `count` pairs. Generated corpora return exactly this many (by
+    default 20,000 / 1,000 / 1,000).
+    part: "clauses" (the default), "verses" or "both" of bible-en-es. "raw" is the original text of
+    Multi30k, split by `word_tokens`, instead of its own lowercased tokens.
+    rng, options: only for generated corpora: a generator (by default one with seed 0) and arguments
+    of the generating function.
+
+    The splits of generated corpora share no source, and those of `dates` share no date, for any
+    seeds, because `split_of` assigns each pair to a split. For copy and reverse, min_length and
+    max_length are those of the sequences; dates and grammar-en-fr do not accept them.
+
+    Raises ValueError for unknown names, splits and options, or if no pair is left.
     """
     corpus = cast(ParallelCorpus, find_corpus(name, "parallel")).part(part)
     return corpus.pairs(split, rng, count, min_length=min_length, max_length=max_length, **options)
 
 
 def text_corpus(name: str) -> TextCorpus:
-    """Return a corpus of running text; errors as in `find_corpus`."""
+    """Return a corpus of running text. Raises the errors of `find_corpus`."""
     return cast(TextCorpus, find_corpus(name, "text"))
 
 
 def load_text(name: str, split: str) -> list[list[str]] | str:
-    """Return running text: a list of token lists, one per sentence or line; characters as a string.
+    """Return running text as a list of token lists, or characters as one string.
 
-    wikitext-2 keeps blank lines as empty lists, since their ends count as tokens; bible-en has one
-    verse a list, its chapters joined (`running_text.load` keeps them apart). Raises ValueError for
-    unknown names and splits.
+    There is one token list per sentence or line. wikitext-2 keeps blank lines as empty lists,
+    because their ends count as tokens. bible-en has one list per verse, and its chapters are
+    joined; `running_text.load` keeps them apart. Raises ValueError for an unknown name or split.
     """
     corpus = text_corpus(name)
     sentences = [sentence for article in corpus.articles(split) for sentence in article]
@@ -161,8 +164,8 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
 def load_corpus(name: str, split: str = "train", **options: Any) -> list:
     """Return a split of a corpus: a list of Pairs, or the sentences or characters of a text.
 
-    options: as in `load_parallel`, such as max_length; a text takes none. ValueError: an unknown
-    name or split.
+    options: as in `load_parallel`, such as max_length; a text has no options. Raises ValueError for
+    an unknown name or split.
     """
     if find_corpus(name).kind == "parallel":
         return load_parallel(name, split, **options)

@@ -22,7 +22,7 @@ AnyCorpus = TypeVar("AnyCorpus", bound="Corpus")
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """A corpus; `CORPORA[entry.name] = entry` adds it to the table.
+    """A corpus. `CORPORA[entry.name] = entry` adds it to the table.
 
     origin: "shipped" with the package, "generated" on demand, or "downloaded".
     read: the function that reads it; each kind of corpus documents its arguments.
@@ -50,7 +50,7 @@ class Corpus:
         return TextForm(self.tokenizer, self.lowercase)
 
     def part(self: AnyCorpus, name: str | None) -> AnyCorpus:
-        """Return one of its parts; None: itself. ValueError: it has no such part."""
+        """Return a part of the corpus; None means itself. Raises ValueError for an unknown name."""
         if name is None:
             return self
         if not isinstance(name, str) or name not in self.parts:
@@ -63,8 +63,9 @@ class Corpus:
 class TextCorpus(Corpus):
     """A corpus of running text.
 
-    read(split) → articles: lists of sentences, which are lists of tokens. Characters are one
-    article of one sentence. has_articles: the articles are those of the text itself.
+    read(split) returns articles, which are lists of sentences, which are lists of tokens. A text of
+    characters is one article with one sentence. has_articles: whether the text itself is divided
+    into these articles.
     """
 
     kind: ClassVar[str] = "text"
@@ -72,7 +73,7 @@ class TextCorpus(Corpus):
     has_articles: bool = False
 
     def articles(self, split: str) -> list[list[list[str]]]:
-        """Return the articles of a split. ValueError: an unknown split."""
+        """Return the articles of a split. Raises ValueError for an unknown split."""
         check_name("split", split, SPLITS)
         return self.read(split)
 
@@ -81,8 +82,8 @@ class TextCorpus(Corpus):
 class ParallelCorpus(Corpus):
     """A corpus of sentence pairs.
 
-    read(split) → a list of Pairs. If read has parameters min_length and max_length, it gets them
-    too, None for its own limits. split_aliases: other names of splits.
+    read(split) returns a list of Pairs. If read has parameters min_length and max_length, they are
+    passed to it; None stands for its own limits. split_aliases: {another name: a split}.
     """
 
     kind: ClassVar[str] = "parallel"
@@ -111,8 +112,8 @@ class ParallelCorpus(Corpus):
 class GeneratedCorpus(ParallelCorpus):
     """A corpus of randomly generated sentence pairs.
 
-    read(rng, count, …, keep), as in `generators`: its further parameters are the corpus's options.
-    split_by: the side, "source" or "target", whose words decide on the split.
+    read(rng, count, …, keep) is a function as in `generators`. Its other parameters are the options
+    of the corpus. split_by: the side, "source" or "target", whose words determine the split.
     """
 
     licence: str = "none needed: made up on the spot"

@@ -1,9 +1,9 @@
 """Download and check files that cannot be included in the package.
 
-If the environment variable NUMPY_ATTENTION_DATA names a folder, a file is read only from there.
-Otherwise it is downloaded once, with a progress bar, into pooch's cache folder for this package.
-Its sha256 is compared at every use, except for a file that changes over the years. A download goes
-to a temporary file, which gets its final name only after the check.
+If the environment variable NUMPY_ATTENTION_DATA names a folder, files are read only from there.
+Otherwise a file is downloaded once, with a progress bar, into pooch's cache folder for this
+package. Its SHA-256 is checked at every use, except for a file that changes over the years. A
+download goes to a temporary file, which gets its final name only after the check.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ ENVIRONMENT = "NUMPY_ATTENTION_DATA"
 
 
 class RemoteFile(NamedTuple):
-    """One public file: its path below the data folder, its address, its sha256.
+    """One public file: its path below the data folder, its address and its SHA-256.
 
     sha256: None if the file changes. member: if the address is a zip archive, the name of the file
-    inside.
+    inside it.
     """
 
     path: str
@@ -30,7 +30,7 @@ class RemoteFile(NamedTuple):
 
 
 def folder() -> Path:
-    """Return the folder that NUMPY_ATTENTION_DATA names, or else pooch's cache."""
+    """Return the folder that NUMPY_ATTENTION_DATA names, or else pooch's cache folder."""
     named = os.environ.get(ENVIRONMENT)
     if named:
         return Path(named).expanduser()
@@ -39,11 +39,11 @@ def folder() -> Path:
 
 
 def fetch_file(file: RemoteFile, cache: str | Path | None = None, progress: bool = True) -> Path:
-    """Return the local Path of a `RemoteFile`, whole and checked.
+    """Return the local Path of a `RemoteFile` after it has been downloaded and checked.
 
-    cache: another folder than pooch's default. Raises FileNotFoundError or NotADirectoryError for
-    what is missing in NUMPY_ATTENTION_DATA, ValueError for a wrong checksum or a damaged archive,
-    ConnectionError for a download that fails. None of them leaves a partial file behind.
+    cache: a folder to use instead of pooch's. Raises FileNotFoundError or NotADirectoryError if
+    something is missing in NUMPY_ATTENTION_DATA, ValueError for a wrong checksum or a damaged
+    archive, and ConnectionError if a download fails. None of them leaves a partial file behind.
     """
     if os.environ.get(ENVIRONMENT):
         return _local_file(file)

@@ -5,8 +5,9 @@
     dates           March 3rd, 2020 → 2020-03-03        by characters (`datasets.dates`)
     grammar_en_fr   the black cat … → le chat noir …    word order, agreement (`datasets.grammar`)
 
-Each is a function `(rng, count, ..., keep=None)` → list of `Pair` with `count` different sources;
-pairs for which `keep(pair)` is false are left out. The random generator is the caller's.
+Each is a function `(rng, count, ..., keep=None)` that returns a list of `Pair` with `count`
+different sources. Pairs for which `keep(pair)` is false are left out. The caller provides the
+random generator.
 """
 
 from collections.abc import Callable
@@ -25,10 +26,10 @@ Keep = Callable[[Pair], bool]
 
 def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generator, count: int,
              keep: Keep | None = None, max_misses: int = 20_000) -> list[Pair]:
-    """Return `count` pairs with different sources from `draw(rng)`, those that `keep` accepts.
+    """Return `count` pairs from `draw(rng)` that have different sources and that `keep` accepts.
 
-    Raises ValueError after `max_misses` draws in a row that are not new: there are fewer than
-    `count` sources. TypeError: rng is not a Generator, or a draw is not a Pair.
+    Raises ValueError after `max_misses` draws in a row that are not new, because there are fewer
+    than `count` sources. Raises TypeError if rng is not a Generator or a draw is not a Pair.
     """
     check_generator(rng)
     check_whole("count", count, 1, MOST)
@@ -53,11 +54,11 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
 
 def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_length: int = 3,
          max_length: int = 12, keep: Keep | None = None) -> list[Pair]:
-    """Draw random sequences, the target equal to the source.
+    """Draw random sequences whose target equals the source.
 
-    Tokens are the numbers 0 … vocabulary_size − 1 as strings; the length is drawn uniformly from
-    min_length … max_length, then every token uniformly. Sure links (k, k).
-    Raises ValueError when there are fewer than `count` such sequences.
+    Tokens are the numbers 0 … vocabulary_size − 1 as strings. The length is drawn uniformly from
+    min_length … max_length, and then every token uniformly. The sure links are (k, k). Raises
+    ValueError if there are fewer than `count` such sequences.
     """
     check_whole("count", count, 1, MOST)
     check_whole("vocabulary_size", vocabulary_size, 1, LARGEST)
@@ -84,9 +85,9 @@ def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_le
 
 def reverse(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_length: int = 3,
             max_length: int = 12, keep: Keep | None = None) -> list[Pair]:
-    """Draw random sequences as in `copy`, the target in reverse order.
+    """Draw random sequences as in `copy`, with the target in reverse order.
 
-    Sure links (k, S − 1 − k), S the length.
+    The sure links are (k, S − 1 − k), where S is the length.
     """
     def backwards(pair: Pair) -> Pair:
         last = len(pair.source) - 1

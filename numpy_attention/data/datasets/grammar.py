@@ -6,10 +6,10 @@
              (French: determiner before noun after)
     Object → NP | him | her | them
 
-French follows its rules: articles, possessives and adjectives agree in gender and number; le, la,
-de, ne and je lose their vowel before another (l', d', n', j', each a token of its own); ce, beau,
-nouveau, vieux become cet, bel, nouvel, vieil and ma becomes mon before a vowel; un, une and des
-become de after a negated verb, des also before an adjective.
+The French side follows these rules. Articles, possessives and adjectives agree in gender and
+number. Before a vowel, le, la, de, ne and je lose their vowel (l', d', n', j' are tokens of their
+own), ce, beau, nouveau and vieux become cet, bel, nouvel and vieil, and ma becomes mon. After a
+negated verb, un, une and des become de; des also becomes de before an adjective.
 """
 
 import unicodedata
@@ -60,7 +60,7 @@ Words = list[tuple[str, Hashable]]  # each with a key: equal keys translate each
 
 
 class Phrase(NamedTuple):
-    """Both sides of a phrase, and what a verb or an adjective that goes with it agrees with."""
+    """Both sides of a phrase, and the features with which its verb or adjective agrees."""
 
     english: Words
     french: Words
@@ -70,10 +70,10 @@ class Phrase(NamedTuple):
 
 
 def grammar_en_fr(rng: np.random.Generator, count: int, keep: Keep | None = None) -> list[Pair]:
-    """Draw English sentences of the grammar with their French translations, lowercase.
+    """Draw English sentences of the grammar with their French translations, in lowercase.
 
-    Sure links join the words that translate each other; "not" is linked to both "ne" and "pas".
-    Possible in addition: "does" or "do" with the French verb and with "ne" and "pas".
+    Sure links join words that translate each other; "not" is linked to both "ne" and "pas". "does"
+    and "do" have possible links to the French verb and to "ne" and "pas".
     """
     return distinct(_sentence, rng, count, keep)
 
@@ -81,10 +81,11 @@ def grammar_en_fr(rng: np.random.Generator, count: int, keep: Keep | None = None
 def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
     """Return {phenomenon: the sorted sure links (English, French position) of a pair that show it}.
 
-    "swapped adjective": an adjective and its noun where French puts the noun first, a link each;
-    "negation": "not" with "ne" and "pas"; "moved adverb": an adverb and the verb that French puts
-    before it; "object pronoun": him, her, them and the verb that French puts after them; "elision":
-    links to l', d', n' and j'. Lists may be empty.
+    "swapped adjective" has a link for an adjective and a link for its noun, if French puts the noun
+    first. "negation" has the links of "not" to "ne" and "pas". "moved adverb" has the links of an
+    adverb and of the verb that French puts before it. "object pronoun" has the links of him, her or
+    them, and of the verb that French puts after it. "elision" has the links to l', d', n' and j'.
+    Lists may be empty.
     """
     check_kind("pair", pair, Pair, "a Pair")
     names = ("swapped adjective", "negation", "moved adverb", "object pronoun", "elision")
@@ -193,7 +194,7 @@ def _around(verb: str, negated: bool, clitic: Words | None = None) -> Words:
 
 
 def _being(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phrase) -> Phrase:
-    """be [not] [Adverb] Adjective"""
+    """Return a predicate of the form: be [not] [Adverb] Adjective."""
     adjective = _pick(rng, ADJECTIVES)
     be, etre = BE[subject.person]
     not_en: Words = [("not", "not")] if negated else []
@@ -205,7 +206,7 @@ def _being(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phr
 
 
 def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phrase) -> Phrase:
-    """Verb' Object [Place]"""
+    """Return a predicate of the form: Verb' Object [Place]."""
     verb = _pick(rng, VERBS)
     third = subject.person == "il"
     do_not: Words = []

@@ -13,7 +13,7 @@ class Noun(NamedTuple):
 
 
 class Adjective(NamedTuple):
-    """french: masculine and feminine singular, both plurals, masculine singular before a vowel."""
+    """An adjective. french: m. and f. singular, m. and f. plural, m. singular before a vowel."""
 
     english: str
     french: tuple[str, ...]
@@ -27,7 +27,7 @@ class Adjective(NamedTuple):
 
 
 class Determiner(NamedTuple):
-    """English and French (masculine, feminine) for the singular and the plural; () for none."""
+    """English and French (masculine, feminine) for the singular and the plural, or () for none."""
 
     singular: tuple[str, ...]
     plural: tuple[str, ...]

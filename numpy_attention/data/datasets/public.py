@@ -1,4 +1,4 @@
-"""Public corpora that cannot ship with the package: their files, how they are read, their entries.
+"""Public corpora that cannot ship with the package: their files, their readers, their entries.
 
 `downloads` fetches and checks the files. The layout of the data folder:
 
@@ -22,7 +22,7 @@ GITHUB = "https://raw.githubusercontent.com"
 
 
 def _files(folder: str, address: str, lines: str) -> dict[str, RemoteFile]:
-    """Return {name: file} for lines of the form `name sha256`."""
+    """Return {name: file} from lines of the form `name sha256`."""
     rows = [line.split() for line in lines.strip().splitlines()]
     return {name: RemoteFile(f"{folder}/{name}", f"{GITHUB}/{address}/{name}", sha256)
             for name, sha256 in rows}
@@ -75,12 +75,12 @@ def penn_treebank(split: str) -> list[list[list[str]]]:
 
 
 def wikitext_2(split: str) -> list[list[list[str]]]:
-    """Return the articles of a split: lists of lines, blank ones included."""
+    """Return the articles of a split. They are lists of lines, including blank ones."""
     return articles_of(read_text(fetch_file(WIKITEXT[f"{split}.txt"]), blank_lines=True))
 
 
 def articles_of(lines: list[list[str]]) -> list[list[list[str]]]:
-    """Return WikiText's lines as articles, which begin with a heading `= Title =`."""
+    """Divide the lines of WikiText into articles, which begin with a heading `= Title =`."""
     articles: list[list[list[str]]] = []
     for line in lines:
         framed = len(line) > 2 and line[0] == line[-1] == "="
@@ -92,7 +92,10 @@ def articles_of(lines: list[list[str]]) -> list[list[list[str]]]:
 
 
 def tinyshakespeare(split: str) -> list[list[list[str]]]:
-    """Return the characters of a split as one sentence: 90, 5 and 5 % of the text in order."""
+    """Return the characters of a split as one sentence.
+
+    The splits are the first 90 %, the next 5 % and the last 5 % of the text.
+    """
     text = fetch_file(SHAKESPEARE["input.txt"]).read_bytes().decode("utf-8")
     first = len(text) * 90 // 100
     second = len(text) * 95 // 100
@@ -101,13 +104,13 @@ def tinyshakespeare(split: str) -> list[list[list[str]]]:
 
 
 def multi30k(source: str, target: str, split: str) -> list[Pair]:
-    """Return pairs of Multi30k's own tokens, lowercased and normalised."""
+    """Return pairs of the tokens that Multi30k provides, lowercased and normalised."""
     files = _multi30k_files(source, target, split)
     return read_pairs(fetch_file(files[0]), fetch_file(files[1]))
 
 
 def multi30k_raw(source: str, target: str, split: str) -> list[Pair]:
-    """Return pairs of Multi30k's text as written, split by `word_tokens`."""
+    """Return pairs of the original text of Multi30k, split by `word_tokens`."""
     files = _multi30k_files(source, target, split, "{}.{}.gz")
     return read_pairs(fetch_file(files[0]), fetch_file(files[1]), word_tokens)
 
@@ -119,7 +122,10 @@ def _multi30k_files(source: str, target: str, split: str,
 
 
 def tatoeba(split: str) -> list[Pair]:
-    """Return pairs of a split, by the English sentence, lowercased; French l'homme is l' homme."""
+    """Return the lowercased pairs of a split. French l'homme is split into l' homme.
+
+    The English sentence determines the split.
+    """
     def french(text: str) -> list[str]:
         return word_tokens(text.lower(), elision=True)
 

@@ -1,1 +1,1 @@
-"""Training on several processes, on one host or many, by MPI (the extra `cluster`)."""
+"""Training on several processes, on one host or many, with MPI (the extra `cluster`)."""

@@ -1,4 +1,4 @@
-"""Jobs distributed over ranks: each is done by one rank, and rank 0 collects the results."""
+"""Jobs distributed over ranks. Each job runs on one rank, and rank 0 collects the results."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,11 +14,11 @@ PAUSE = 0.02        # seconds between two checks for a message: MPI itself would
 
 def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], Made],
                report: Callable[[int, Job, Made], None]) -> list[Made]:
-    """Return work(job) for each job, in their order, on every rank.
+    """Return work(job) for each job, in the order of the jobs, on every rank.
 
-    Every rank calls this with the same jobs. A single rank does them one after the other. With
-    several ranks, rank 0 does none: it receives the results, which should be small, and calls
-    report(number done, job, result) after each. The first error ends all ranks, as soon as the
+    Every rank calls this with the same jobs. A single rank runs them one after the other. With
+    several ranks, rank 0 runs none. It receives the results, which should be small, and calls
+    report(number done, job, result) after each. The first error ends all ranks as soon as the
     running jobs have ended.
     """
     if not isinstance(ranks, Ranks) or ranks.count == 1:
@@ -29,9 +29,10 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
 
 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
-    """Do the jobs that rank 0 sends, until it sends None.
+    """Run the jobs that rank 0 sends, until it sends None.
 
-    A signal while this rank waits is raised in the next job, or rank 0 would wait forever.
+    If a signal arrives while this rank waits, it is raised in the next job. Otherwise rank 0 would
+    wait forever.
     """
     stopped: BaseException | None = None
     while True:
@@ -54,7 +55,7 @@ def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
 
 def collect(ranks: Ranks, jobs: Sequence[Job],
             report: Callable[[int, Job, Any], None]) -> list[Any]:
-    """Send each job to the first rank that is free; return the results in the jobs' order."""
+    """Send each job to the first rank that is free; return the results in the order of the jobs."""
     others = range(1, ranks.count)
     free = list(others)
     places = list(range(len(jobs)))

@@ -1,6 +1,6 @@
 """Ranks: the processes that share a training and agree on its sums and decisions.
 
-`mpirun -n 4 …` starts four, numbered from 0. Each takes its rows of every batch.
+`mpirun -n 4 …` starts four, numbered from 0. Each takes its share of the rows of every batch.
 
     ranks = world()                 of this job; SINGLE_PROCESS without mpirun
 
@@ -32,11 +32,11 @@ class SingleProcess:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is rank 0, the only one that prints, reads and writes the run's folder."""
+        """Whether this is rank 0. Only rank 0 prints, and only it uses the files of the run."""
         return self.rank == 0
 
     def allgather(self, value: Value) -> list[Value]:
-        """Return the values of all ranks, in their order."""
+        """Return the values of all ranks, in the order of the ranks."""
         return [value]
 
     def broadcast(self, value: Value) -> Value:
@@ -44,22 +44,23 @@ class SingleProcess:
         return value
 
     def first(self, do: Callable[[], Value]) -> Value:
-        """Call do() on rank 0 and return, or raise, its outcome on every rank."""
+        """Call do() on rank 0. Every rank returns its result or raises its error."""
         return do()
 
     def add(self, vector: Array) -> None:
-        """Replace a flat vector by the sum of all ranks' vectors, bit-identical on each rank.
+        """Replace a flat vector by the sum over all ranks, bit-identical on each rank.
 
-        Terms are added in the order of `tree`, so that 2 · 2 shares have the same sum as 1 · 4.
+        Terms are added in the order of `tree`, so 2 ranks with 2 shares each get the same sum as 1
+        rank with 4.
         """
 
     def ended_alike(self) -> bool:
-        """Whether all ranks call this, which means that all have failed for the same reason."""
+        """Return whether all ranks call this, that is, whether all failed for the same reason."""
         return True
 
 
 class Ranks(SingleProcess):
-    """This process as a rank of an MPI communicator; in_place: mpi4py's MPI.IN_PLACE."""
+    """This process as a rank of an MPI communicator. in_place: MPI.IN_PLACE of mpi4py."""
 
     def __init__(self, comm: Any, in_place: Any) -> None:
         self._in_place = in_place
@@ -110,7 +111,7 @@ class Ranks(SingleProcess):
         return True
 
     def abort(self, code: int) -> None:
-        """End all ranks, at once."""
+        """End all ranks at once."""
         self.comm.Abort(code)
 
 
@@ -118,10 +119,10 @@ SINGLE_PROCESS = SingleProcess()
 
 
 def tree(add: Callable[[int, int], Any], count: int) -> None:
-    """Add up `count` terms in pairs, and pairs of pairs: add(to, one) adds term one to term to.
+    """Add up `count` terms in pairs, and pairs of pairs. add(to, one) adds term one to term to.
 
-    The sum ends up in term 0. For powers of two it does not depend on the number of processes: the
-    sum of four is (0 + 1) + (2 + 3), in one process or in two.
+    The sum ends up in term 0. If count is a power of two, the result does not depend on the number
+    of processes: the sum of four is (0 + 1) + (2 + 3), in one process or in two.
     """
     distance = 1
     while distance < count:
@@ -131,15 +132,18 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
 
 
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Whether ranks of `threads` threads sum up to the same bits as a single rank's threads."""
+    """Return whether sums over these ranks have the same bits as on one rank with all threads.
+
+    threads: the number of threads of each rank.
+    """
     return ranks == 1 or threads & (threads - 1) == 0
 
 
 @lru_cache(maxsize=None)
 def world() -> SingleProcess:
-    """Return all ranks of the mpirun that has started this process; SINGLE_PROCESS without mpirun.
+    """Return all ranks of the mpirun that started this process, or SINGLE_PROCESS without mpirun.
 
-    Raises ImportError with mpirun if mpi4py is missing.
+    With mpirun, raises ImportError if mpi4py is missing.
     """
     if not any(count in os.environ for count, _ in STARTERS):
         return SINGLE_PROCESS

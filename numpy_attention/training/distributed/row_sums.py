@@ -1,7 +1,7 @@
-"""Sums of gradients over ranks, of tables row by row: a batch touches only the rows of its words.
+"""Sums of gradients over ranks, which send only the rows of tables that a batch has touched.
 
-All other rows are 0 on every rank, and so is their sum: only the rows that some rank has touched
-are sent. The sum is bit-identical.
+A batch touches only the rows of its words. All other rows are 0 on every rank, and so is their sum.
+The result is bit-identical to a sum of whole tables.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ Span = tuple[int, int]          # begin and end in the flat vector
 
 
 def add(ranks: SingleProcess, grads: Any) -> None:
-    """Replace the gradient of a model by the sum of all ranks' gradients, as `ranks.add` does."""
+    """Replace the gradient of a model by the sum over all ranks, as `ranks.add` does."""
     vector = grads.vector
     known = tables(grads)
     found = ranks.allgather([touched(table) for _, table in known])
@@ -40,7 +40,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return (span in the vector, array) of each parameter with many rows."""
+    """Return (span in the flat vector, array) for each parameter with many rows."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():
