@@ -60,7 +60,7 @@ class Module:
                 if isinstance(value, np.ndarray):
                     full = join(name, field.name)
                     if id(value) in owners:
-                        raise ValueError(f"one array is both {owners[id(value)]} and {full}: "
+                        raise ValueError(f"one array is both {owners[id(value)]} and {full}; "
                                          "tie weights by sharing a Module (an Embedding, say), "
                                          "not an array")
                     owners[id(value)] = full
@@ -130,7 +130,7 @@ class Module:
         for name, module in self.modules():
             if "_packed" in module.__dict__ and id(module) not in own:
                 raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) is part of a model "
-                                   "that is packed already: use the whole model's vector, "
+                                   "that is packed already; use the whole model's vector, "
                                    "or a copy() of this part")
 
     def __setattr__(self, name, value):
@@ -140,11 +140,11 @@ class Module:
         elif isinstance(current, np.ndarray):
             if _kind(value) != _kind(current):
                 raise ValueError(f"{type(self).__name__}.{name} is packed as {_kind(current)}, "
-                                 f"given {_kind(value)}: convert it first, or build a new model")
+                                 f"given {_kind(value)}; convert it first, or build a new model")
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
-                             f"{type(value).__name__} once the model is packed into one vector: "
+                             f"{type(value).__name__} once the model is packed into one vector; "
                              "assemble the model first")
         else:
             self.__dict__[name] = value
@@ -197,7 +197,7 @@ class Module:
             check_array(name, parameters[name])
             given = parameters[name]
             if given.shape != array.shape:
-                raise ValueError(f"{name} has shape {given.shape}, expected {array.shape}: "
+                raise ValueError(f"{name} has shape {given.shape}, expected {array.shape}; "
                                  "load into a model of the same sizes")
             check_real(name, given)
         for name, array in own.items():

@@ -235,7 +235,7 @@ def test_load_takes_exactly_its_own_parameters():
                            (np.array(["a", "b"]), "scale is <U1, expected float32 or float64")):
         with pytest.raises(TypeError, match=message):
             model.load(parameters | {"scale": wrong})
-    with pytest.raises(TypeError, match="^parameters is .*: expected arrays by dotted name"):
+    with pytest.raises(TypeError, match="^parameters is .*; expected arrays by dotted name"):
         model.load(list(parameters))
     del parameters["scale"]
     with pytest.raises(ValueError, match=r"missing \['scale'\]"):

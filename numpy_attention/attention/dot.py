@@ -12,7 +12,7 @@ from numpy_attention.products import few_rows
 from numpy_attention.validation.arrays import check_parameters, check_sizes
 
 ADVICE = ("dot attention has no matrix between them, and RNNsearch's two "
-          "directions double the size: choose general or scaled-dot, or one direction")
+          "directions double the size; choose general or scaled-dot, or one direction")
 
 
 @dataclass(eq=False)

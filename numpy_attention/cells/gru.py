@@ -155,6 +155,6 @@ def _check_convention(reset, update):
     given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):
-        raise ValueError(f"{given}: expected reset to be 'after' or 'before' (the recurrent "
+        raise ValueError(f"{given}; expected reset to be 'after' or 'before' (the recurrent "
                          "product) and update to be 'old' or 'new' (the state that z multiplies)")
     return given

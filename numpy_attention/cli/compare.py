@@ -65,7 +65,7 @@ def matching(pattern: str) -> list[Recipe]:
         return [recipe_with_attention(custom_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
     if not found:
-        raise ValueError(f"no recipe is named {pattern!r}: expected a name listed by "
+        raise ValueError(f"no recipe is named {pattern!r}; expected a name listed by "
                          "`numpy-attention reproduce --list`, or a pattern such as 'clauses-*'")
     return found
 

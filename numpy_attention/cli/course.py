@@ -61,7 +61,7 @@ def start(options: Namespace) -> None:
     exercise, folder = find_exercise(options.name), Folder(options.folder)
     print(f"{course.start(exercise, folder)}: {exercise.title}")
     if exercise.planted:
-        print("  one line is wrong: use the report of the check to find it")
+        print("  one line is wrong; use the report of the check to find it")
     else:
         print(f"  write {' and '.join(exercise.blanks)}, then")
     print(f"  {command_of(options.folder, 'check', exercise.name)}")

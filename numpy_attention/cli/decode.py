@@ -25,14 +25,14 @@ def translate(options: Namespace) -> None:
     sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
     if not sentences:
         run = shlex.quote(path_word(options.run))
-        raise ValueError("no sentence to translate: give one, as in numpy-attention translate "
+        raise ValueError("no sentence to translate; give one, as in numpy-attention translate "
                          f'{run} "a sentence", or one per line on standard input')
     if options.heatmap and len(sentences) > 1:
-        raise ValueError(f"--heatmap plots one sentence, got {len(sentences)}: translate one at a "
+        raise ValueError(f"--heatmap plots one sentence, got {len(sentences)}; translate one at a "
                          "time")
     if options.replace_unknown and translator.name == "encoder-decoder":
         raise ValueError("--replace-unknown copies the word with the largest attention weight, but "
-                         "this run's model has no attention: leave it out")
+                         "this run's model has no attention; leave it out")
     warn_of_unknown_words(translator.source_vocabulary, sentences)
     found = translations_of(translator, sentences, options)
     if options.heatmap:

@@ -47,7 +47,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
     data, split = part_of(selection, options.split)
     if writer and data.unit != run.training.unit:
         raise ValueError(f"{selection.label} is a text of {data.unit}, but this run's model reads "
-                         f"{run.training.unit}: choose another corpus")
+                         f"{run.training.unit}; choose another corpus")
     return data, selection.label, split
 
 
@@ -75,7 +75,7 @@ def corpus_to_measure(options: Namespace, run: Any) -> dict[str, Any]:
     elif options.part and options.part != saved.get("part"):
         if "source" in saved:
             raise ValueError("--part selects a part of a corpus, but this run was trained on "
-                             "files: leave it out, or add --corpus")
+                             "files; leave it out, or add --corpus")
         saved = {"name": saved["name"]}             # another part has its own lengths
     return saved | part | limits_of(options)
 
@@ -175,7 +175,7 @@ def cloze(options: Namespace) -> None:
     how = run.training
     if how.unit != "words":
         raise ValueError(f"{options.run} is a model of {how.unit}, but a cloze question leaves out "
-                         "a word: choose a run trained on words")
+                         "a word; choose a run trained on words")
     rng = np.random.default_rng(options.seed)
     questions, name, split = questions_of(options, run, rng)
     if options.write:

@@ -61,7 +61,7 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
     if pairs:
         return example_of(options.index, data, split, "pairs")
     if data.unit == "characters":
-        raise ValueError("a text of characters is not divided into sentences: give your own text")
+        raise ValueError("a text of characters is not divided into sentences; give your own text")
     sentences = [sentence for sentence in data.sentences if sentence]
     return example_of(options.index, sentences, split, "sentences")
 
@@ -75,7 +75,7 @@ def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
     form = run.selection().form()
     sentences = [form.tokens(text) for text in options.sentences]
     if not all(sentences):
-        raise ValueError("a sentence is empty: expected at least one token")
+        raise ValueError("a sentence is empty; expected at least one token")
     for vocabulary, sentence in zip(run.VOCABULARIES, sentences):
         warn_of_unknown_words(getattr(run, vocabulary), [sentence])
     return sentences

@@ -165,7 +165,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
     except NO_MEMORY as error:
         return report(memory_message(error, options, values), options)
     except ImportError as error:
-        return report(f"a library cannot be loaded ({error}): install it, or leave it more memory",
+        return report(f"a library cannot be loaded ({error}); install it, or leave it more memory",
                       options)
     except Exception as error:
         return report(text_of(error), options)
@@ -185,7 +185,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
     known += command.options
     values |= vars(options)
     if not command.ranks and started()[1] > 1:
-        raise ValueError(f"{options.command} cannot run on several ranks: start it without mpirun")
+        raise ValueError(f"{options.command} cannot run on several ranks; start it without mpirun")
     if command.runs:
         options.kind = command_run_kind(command, options)
     file, _, function = command.work.partition(":")
@@ -213,7 +213,7 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
     for option in command.options:
         if option.name in options.given and option.run not in ("", kind):
             raise ValueError(f"{option.flag} is only for a {RUNS[option.run]}, but {options.run} "
-                             f"holds a {RUNS.get(kind, kind)}: leave it out")
+                             f"holds a {RUNS.get(kind, kind)}; leave it out")
     return kind
 
 

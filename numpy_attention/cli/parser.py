@@ -162,12 +162,12 @@ def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any
         if name and option.name in given:
             other = known[name]
             if not values[name]:
-                raise ValueError(f"{option.flag} needs {other.flag}: add it, or leave "
+                raise ValueError(f"{option.flag} needs {other.flag}; add it, or leave "
                                  f"{option.flag} out")
             fitting = [one for one in other.choices if not option.conflict({name: one})]
             instead = f", or choose {with_values(other.flag, fitting)}" if fitting else ""
             raise ValueError(f"{option.flag} has no effect with "
-                             f"{with_values(other.flag, [values[name]])}: leave it out{instead}")
+                             f"{with_values(other.flag, [values[name]])}; leave it out{instead}")
         if name in option.needs:
             values[option.name] = None
     return values

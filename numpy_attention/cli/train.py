@@ -47,7 +47,7 @@ def train(options: Namespace) -> None:
     selection = pairs_to_train_on(options)
     if options.subwords and selection.form().tokenizer == "characters":
         raise ValueError(f"--subwords splits words into pieces, but {selection.label} is a text of "
-                         "characters: leave it out")
+                         "characters; leave it out")
     training = training_of(TranslatorTraining, options)
     parts = selection.load(*selection.splits)
     vocabularies = vocabularies_of(parts[0], training)
@@ -90,7 +90,7 @@ def pairs_to_train_on(options: Namespace) -> Selection:
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
-    return ValueError("no text to train on: give --corpus NAME (see numpy-attention corpora list), "
+    return ValueError("no text to train on; give --corpus NAME (see numpy-attention corpora list), "
                       f"or {files}")
 
 
@@ -198,7 +198,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
 
     def prepare() -> bool:
         if exists(folder) and not is_folder(folder):
-            raise ValueError(f"{short_path(folder)} is a file: choose a folder with --run")
+            raise ValueError(f"{short_path(folder)} is a file; choose a folder with --run")
         check_free(folder / CHECKPOINT)
         resumes = check_same(folder, trained, threads)
         make_folder(folder)

@@ -21,8 +21,8 @@ thread_count = settings.THREADS.read
 seed = settings.SEEDS.read
 positive = settings.POSITIVE.read
 not_negative = Values(float, "a number of at least 0", lambda value: 0 <= value < math.inf).read
-share = Values(float, "a share, 0 or more and below 1", lambda value: 0 <= value < 1).read
-share_kept = Values(float, "a share, above 0 and at most 1", lambda value: 0 < value <= 1).read
+share = Values(float, "a fraction, 0 or more and below 1", lambda value: 0 <= value < 1).read
+share_kept = Values(float, "a fraction, above 0 and at most 1", lambda value: 0 < value <= 1).read
 seconds = Values(float, "seconds from 0.1 to 86,400", lambda value: 0.1 <= value <= 86_400).read
 
 MOST_SEEDS = 1000
@@ -41,8 +41,8 @@ def seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: up to "
-                         f"{MOST_SEEDS:,} different whole numbers, at least 0 and below 2⁶⁴")
+        raise ValueError(f"{short_repr(text)}; expected seeds such as 0-2 or 0,3,5: up to "
+                         f"{MOST_SEEDS:,} different integers, at least 0 and below 2⁶⁴")
     return tuple(found)
 
 
@@ -64,7 +64,7 @@ def several(expected: str, once: bool = False,
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
         if not all(found) or (once and len(set(found)) < len(found)):
-            raise ValueError(f"{short_repr(text)}: expected {expected}{', each once' * once}")
+            raise ValueError(f"{short_repr(text)}; expected {expected}{', each once' * once}")
         return found
     return read
 
@@ -85,7 +85,7 @@ def columns(text: str) -> tuple[int, ...]:
     """Parse two columns, from 1. ValueError: anything else."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
-        raise ValueError(f"{short_repr(text)}: expected two columns, counted from 1, such as 1,2")
+        raise ValueError(f"{short_repr(text)}; expected two columns, counted from 1, such as 1,2")
     return tuple(map(int, found))
 
 

@@ -45,7 +45,7 @@ def lessons_folder() -> Path:
         if file.name == FIRST and path.is_file():
             return path.resolve().parent
     raise FileNotFoundError("the lessons are neither next to the package nor installed with "
-                            f"it: reinstall {PROJECT}, or work in a checkout of the project")
+                            f"it; reinstall {PROJECT}, or work in a checkout of the project")
 
 
 def lessons() -> list[Lesson]:
@@ -64,7 +64,7 @@ def chosen(numbers: Collection[str]) -> list[Lesson]:
     known = [lesson.number for lesson in every]
     unknown = [number for number, full in zip(numbers, wanted) if full not in known]
     if unknown:
-        raise ValueError(f"no lesson has the number {', '.join(map(short_repr, unknown))}: choose "
+        raise ValueError(f"no lesson has the number {', '.join(map(short_repr, unknown))}; choose "
                          f"from {' '.join(known)}")
     return [lesson for lesson in every if not wanted or lesson.number in wanted]
 
@@ -87,7 +87,7 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise FileExistsError(
-            f"{short_path(folder)} already contains {', '.join(there[:3])}{more}: choose another "
+            f"{short_path(folder)} already contains {', '.join(there[:3])}{more}; choose another "
             "folder, or overwrite them with force")
     write = notebook_writer() if notebooks else shutil.copyfile
     make_folder(folder)

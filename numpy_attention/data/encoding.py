@@ -141,7 +141,7 @@ def check_not_markup(lines: list[str], name: str) -> None:
 def explain(data: bytes, name: str) -> str:
     """Return a one-line message: what these bytes are, if not UTF-8 text, and what to do."""
     if JAPANESE in data:
-        return f"{name} is ISO-2022-JP: convert it with: {iconv('ISO-2022-JP')}"
+        return f"{name} is ISO-2022-JP; convert it with: {iconv('ISO-2022-JP')}"
     place = first_wrong(data)
     number = data.count(b"\n", 0, place) + 1
     there = data[place:place + SAMPLE]
@@ -151,10 +151,10 @@ def explain(data: bytes, name: str) -> str:
                 return (f"{name}, line {number}: {encoding} text begins here, with its byte order "
                         "mark; convert each file before they are joined: "
                         f"{iconv(encoding)}")
-            return f"{name} is {encoding}: convert it with: {iconv(encoding)}"
+            return f"{name} is {encoding}; convert it with: {iconv(encoding)}"
     for encoding in WIDE if b"\0" in data[:SAMPLE] else ():
         if is_wide(data[:SAMPLE], encoding):
-            return f"{name} looks like {encoding}: convert it with: {iconv(encoding)}"
+            return f"{name} looks like {encoding}; convert it with: {iconv(encoding)}"
     nuls = data.count(b"\0")
     if nuls:
         if nuls > len(data) // 10 or first_wrong(data.replace(b"\0", b"")) >= 0:
@@ -212,7 +212,7 @@ def cut_letter(data: bytes, name: str) -> str:
     lost = [text for text, command in commands.items() if command]
     ends = " and ".join(text.split()[1] for text in lost)
     command = " | ".join(filter(None, commands.values()))
-    return (f"{name} is UTF-8, but its {ends} letter is cut in half: copy the whole file again, or "
+    return (f"{name} is UTF-8, but its {ends} letter is cut in half; copy the whole file again, or "
             f"remove {' and '.join(lost)} byte(s): {command}{' FILE' * (not first[0])} > NEW")
 
 
@@ -232,11 +232,11 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
         return f"{byte} nor in another common encoding: {OTHER}"
     shown = " or ".join(f"{iconv_name(encoding)} ({word})" for encoding, word in found.items())
     if right > len(wrong) // 9:     # by chance, a few lines of another encoding are UTF-8 too
-        return (f"{byte}, in {len(wrong):,} of {len(rows):,} lines, perhaps {shown}: correct these "
+        return (f"{byte}, in {len(wrong):,} of {len(rows):,} lines, perhaps {shown}; correct these "
                 "lines, listed by grep -naxv '.*' FILE, or convert each file before joining them")
     only = place in (0, len(data) - 1) and (data[:place] + data[place + 1:]).isascii()
     cut = ", unless this letter is cut in half" * only
-    return (f"{byte}; it may be {shown}{cut}: choose the one that reads well, convert it, and look "
+    return (f"{byte}; it may be {shown}{cut}; choose the one that reads well, convert it, and look "
             f"at the result: {iconv(next(iter(found)))}")
 
 

@@ -108,7 +108,7 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
             raise ValueError(
                 f"{path}: its lines have {max(tabs) + 1} tab-separated columns; select two of them "
-                "with columns, such as 1,2, or extract one first: cut -f1 FILE > NEW")
+                "with columns, such as 1,2, or extract one first; cut -f1 FILE > NEW")
         return lines
     check_whole("a column", column, 1)
     rows = [line.split("\t") for line in lines]

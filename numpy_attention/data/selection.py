@@ -40,7 +40,7 @@ class NamedPairs:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
                 raise ValueError(f"{short_repr(name)} is not an argument that selects a training "
-                                 "corpus: leave it out")
+                                 "corpus; leave it out")
 
     @property
     def label(self) -> str:
@@ -101,7 +101,7 @@ class Unknown:
     def load(self, *splits: str) -> list:
         """Raise ValueError: the text is unknown."""
         raise ValueError(
-            "the run does not record its training text: name a corpus, or give files"
+            "the run does not record its training text; name a corpus, or give files"
         )
 
 
@@ -135,7 +135,7 @@ def _selection(kind: Any, saved: dict[str, Any], folder: Path | None = None) -> 
     if missing or unknown:
         raise ValueError(f"the run's record of its training text, {next(iter(saved))}, has the "
                          f"unknown fields {', '.join(unknown) or 'none'} and lacks "
-                         f"{', '.join(missing) or 'none'}: name a corpus, or give files")
+                         f"{', '.join(missing) or 'none'}; name a corpus, or give files")
     selection = kind(**saved)
     if folder is not None:
         selection.folder = folder

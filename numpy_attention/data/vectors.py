@@ -105,7 +105,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         start = file.read(4)
         file.seek(0)
         if start == ZIP:
-            raise ValueError(f"{path} is a zip archive: unpack it, for instance with: unzip FILE")
+            raise ValueError(f"{path} is a zip archive; unpack it, for instance with: unzip FILE")
         lines = gzip.open(file) if start.startswith(GZIP) else file
         try:
             for number, line in enumerate(lines, 1):
@@ -115,7 +115,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise ValueError(f"{path} is damaged after line {number} ({error}); copy or download "
                              "it again") from None
     if not number:
-        raise ValueError(f"{path} is empty: expected lines with a word and its numbers")
+        raise ValueError(f"{path} is empty; expected lines with a word and its numbers")
 
 
 def _size(path: Path, first: bytes) -> tuple[int, bool]:

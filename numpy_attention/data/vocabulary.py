@@ -54,7 +54,7 @@ class Vocabulary:
                 )
             if token in self._ids:
                 before = self._ids[token] - len(SPECIAL_TOKENS)
-                raise ValueError(f"token {index}, {token!r}, repeats token {before}: leave it out")
+                raise ValueError(f"token {index}, {token!r}, repeats token {before}; leave it out")
             self._ids[token] = len(SPECIAL_TOKENS) + index
 
     @classmethod
@@ -171,7 +171,7 @@ class Vocabulary:
 def check_id(id: Any, vocabulary: Sized) -> None:
     """Raise unless id is an integer (TypeError) of this vocabulary (ValueError)."""
     if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
-        raise TypeError(f"an id is {typed_repr(id)}: expected a whole number")
+        raise TypeError(f"an id is {typed_repr(id)}; expected an integer")
     if not 0 <= id < len(vocabulary):
         raise ValueError(f"id {id} is not in this vocabulary, whose ids are 0 to "
                          f"{len(vocabulary) - 1}")

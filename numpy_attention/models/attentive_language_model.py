@@ -119,6 +119,6 @@ def both(state):
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:
-        raise TypeError(f"state is {typed_repr(state)}: expected None, or a state that this model "
+        raise TypeError(f"state is {typed_repr(state)}; expected None, or a state that this model "
                         "returned: the states of its cells and the memory of its readout")
     return state

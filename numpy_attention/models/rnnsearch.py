@@ -106,7 +106,7 @@ class RNNSearch(TeacherForced):
     def __post_init__(self):
         if not isinstance(self.readout, str) or self.readout not in READOUTS:
             raise ValueError(
-                f"readout={short_repr(self.readout)}: expected 'previous' (from s_i−1) or "
+                f"readout={short_repr(self.readout)}; expected 'previous' (from s_i−1) or "
                 "'current' (from s_i)")
 
     @classmethod

@@ -89,7 +89,7 @@ class Transformer(TeacherForced):
                     size=size, layers=layers, heads=heads)
         at_least(1, inner=inner)
         check_flags(tied=tied, pre_norm=pre_norm)
-        check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")
+        check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a fraction in [0, 1)")
         positional_encoding(1, size)            # raises for an odd size before anything is drawn
         table = normal(size**-0.5)
         settings = {"size": size, "heads": heads, "inner": inner or 4 * size, "dropout": dropout,

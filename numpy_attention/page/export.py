@@ -149,7 +149,7 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
     if both := sorted(own & kinds()):
-        raise ValueError(f"the script adds {', '.join(both)}, which the page already has: rename "
+        raise ValueError(f"the script adds {', '.join(both)}, which the page already has; rename "
                          "your class, in Python too")
     known = kinds() | own
     found = {}
@@ -241,7 +241,7 @@ def halves(name: str, array: Array) -> Array:
     with np.errstate(over="ignore"):
         found = array.astype("<f2")
     if not np.isfinite(found).all():
-        raise ValueError(f"{name} has numbers beyond 65,504, the largest of float16: use "
+        raise ValueError(f"{name} has numbers beyond 65,504, the largest of float16; use "
                          "--precision float32")
     return found
 

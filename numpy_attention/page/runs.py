@@ -49,7 +49,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
-                         "are given: give one")
+                         "are given; give one")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
@@ -79,7 +79,7 @@ def script_in(path: str | Path) -> str:
         raise ValueError(explain(text, short_path(path)))
     if found := re.search(r"</script|<!--", text.decode(), re.IGNORECASE):
         raise ValueError(f"{short_path(path)} contains {found[0]}, which would end the script "
-                         "element: remove it")
+                         "element; remove it")
     return text.decode()
 
 
@@ -111,7 +111,7 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
         trainer = about.get("trainer", {})
         label = f"epoch {trainer.get('epoch', '?')}, step {trainer.get('step', 0):,}"
         if label in found:
-            raise ValueError(f"{path} is a second checkpoint of {label}: give each once")
+            raise ValueError(f"{path} is a second checkpoint of {label}; give each once")
         found[label] = dict(model.named_parameters())
     return found
 

@@ -43,7 +43,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     T = len(weights)
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
-        raise ValueError(f"{len(rows)} row labels do not match weights {weights.shape}: "
+        raise ValueError(f"{len(rows)} row labels do not match weights {weights.shape}; "
                          "give predicted, one token per row")
     seen = _visible(weights) if visible is None else visible_cells(visible, weights)
     _check(weights, seen)
@@ -64,25 +64,25 @@ def _visible(weights: Array) -> Array:
     T, S = weights.shape
     missing = np.isnan(weights)
     if missing.all():
-        raise ValueError("all weights are NaN: check the model that computed them")
+        raise ValueError("all weights are NaN; check the model that computed them")
     if missing.any():
         return ~missing
     if T > S:
-        raise ValueError(f"weights {weights.shape} have more rows than tokens: "
+        raise ValueError(f"weights {weights.shape} have more rows than tokens; "
                          "mark the cells that are not in the memory, with visible or with NaN")
     return np.tri(T, S, S - T - 1, dtype=bool)
 
 
 def _check(weights: Array, visible: Array) -> None:
     if not np.isfinite(weights[visible]).all() or np.isinf(weights).any():
-        raise ValueError("weights contain infinity, or NaN where they are visible: "
+        raise ValueError("weights contain infinity, or NaN where they are visible; "
                          "check the model that computed them")
     if (weights < 0).any():
-        raise ValueError(f"weights must not be negative, got {np.nanmin(weights):.4g}: "
+        raise ValueError(f"weights must not be negative, got {np.nanmin(weights):.4g}; "
                          "give them after the softmax")
     hidden = np.argwhere(~visible & (np.nan_to_num(weights) != 0))
     if len(hidden):
         t, s = map(int, hidden[0])
         raise ValueError(f"row {t} has weight {weights[t, s]:.4g} at token {s}, which is not "
-                         "visible there: give visible, booleans like the weights, True for what is "
+                         "visible there; give visible, booleans like the weights, True for what is "
                          "in the memory")

@@ -46,17 +46,17 @@ def read(trainer: Any, path: str | Path) -> None:
     optimizer = _optimizer_of(trainer)
     if about["optimizer"] != optimizer:
         raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, but this "
-                         f"trainer has {optimizer}: resume with the same optimizer, or choose "
+                         f"trainer has {optimizer}; resume with the same optimizer, or choose "
                          "another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
         if saved[name] != now:
             raise ValueError(f"{path} was trained with {name}={saved[name]}, but this trainer has "
-                             f"{name}={now}: resume with the same settings, or choose another path")
+                             f"{name}={now}; resume with the same settings, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
         raise ValueError(f"{path} was trained with {saved['threads']} threads on all ranks "
-                         f"together, which {ranks} ranks cannot share equally: start a number of "
+                         f"together, which {ranks} ranks cannot share equally; start a number of "
                          "ranks that divides it")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     state = rebuild(about["state"], (f"state/{i}" for i in count()))
@@ -89,7 +89,7 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     for name, array in like.items():
         given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
         if given != expected:
-            raise ValueError(f"{path}: {name} has shape and dtype {given}, expected {expected}: "
+            raise ValueError(f"{path}: {name} has shape and dtype {given}, expected {expected}; "
                              "resume the run that was saved")
 
 

@@ -129,7 +129,7 @@ class Trainer:
                      expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None and is_folder(self.path):
-            raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a file, "
+            raise IsADirectoryError(f"path is the folder {self.path}; expected the name of a file, "
                                     "such as checkpoint.npz in it")
         check_kind("about", self.about, dict, "a dict that JSON can hold")
         try:

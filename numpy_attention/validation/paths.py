@@ -51,18 +51,18 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
 def as_path(path: Any, name: str = "path") -> Path:
     """Return a str or Path as a Path. Raises TypeError, or ValueError for an impossible name."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{name} is {typed_repr(path)}: expected a str or a Path")
+        raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
     text = os.fspath(path)
     if text == "":
-        raise ValueError(f"{name} is empty: expected the name of a file or folder")
+        raise ValueError(f"{name} is empty; expected the name of a file or folder")
     if not isinstance(text, str):
-        raise TypeError(f"{name} is {typed_repr(path)}: expected a str or a Path")
+        raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
     try:
         encoded = os.fsencode(text)
     except UnicodeEncodeError:
         encoded = b"\0"
     if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
-        raise ValueError(f"{name} {short_repr(text)} is not a valid file name: choose another")
+        raise ValueError(f"{name} {short_repr(text)} is not a valid file name; choose another")
     return Path(text)
 
 
@@ -110,7 +110,7 @@ def make_folder(path: str | Path) -> Path:
         if mode is None:
             path.mkdir(parents=True, exist_ok=True)
     if mode is not None and not stat.S_ISDIR(mode):
-        raise NotADirectoryError(f"{short_path(path)} is a file: give the path of a folder")
+        raise NotADirectoryError(f"{short_path(path)} is a file; give the path of a folder")
     return path
 
 

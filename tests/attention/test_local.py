@@ -74,7 +74,7 @@ def test_a_window_around_a_window_sees_what_both_do(rng):
 
 def test_what_is_refused(rng):
     for width in (0, -1, 1.5):
-        message = f"width = {width}: expected a whole number of at least 1"
+        message = f"width = {width}; expected an integer of at least 1"
         with pytest.raises(ValueError, match=message):
             LocalMonotonic(DotAttention(), width)
         with pytest.raises(ValueError, match=message):

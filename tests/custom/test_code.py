@@ -119,7 +119,7 @@ def test_a_class_in_no_file():
         pass
     with pytest.raises(ValueError, match="Within is not defined at the top level of a file"):
         custom_class_of(Within)
-    with pytest.raises(ValueError, match="DotAttention belongs to numpy_attention: give its name"):
+    with pytest.raises(ValueError, match="DotAttention belongs to numpy_attention; give its name"):
         custom_class_of(DotAttention)
     with pytest.raises(TypeError, match="a user-defined class is 'x'"):
         custom_class_of("x")

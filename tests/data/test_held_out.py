@@ -44,7 +44,7 @@ def test_at_least_one_pair_is_held_out_and_one_kept():
     (lambda share: hold_out_end(Text([[["a"], ["b"]]]), share), -0.5),
 ])
 def test_a_share_lies_between_0_and_1(hold_out, share):
-    with pytest.raises(ValueError, match=f"^share = {share}: expected a share from 0 to 1$"):
+    with pytest.raises(ValueError, match=f"^share = {share}; expected a fraction from 0 to 1$"):
         hold_out(share)
 
 

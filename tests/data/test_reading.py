@@ -139,7 +139,7 @@ def test_read_text(tmp_path):
 def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
     tabbed = write(tmp_path / "b.txt", "a\tb\n")
     path = write(tmp_path / "a.txt", "a b\n")
-    with pytest.raises(TypeError, match="^tokens is 7, of type int: expected a function"):
+    with pytest.raises(TypeError, match="^tokens is 7, of type int; expected a function"):
         read_pairs(path, path, 7)
     reads = (
         lambda: read_text(path, len),
@@ -149,7 +149,7 @@ def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
     for read in reads:
         with pytest.raises(TypeError, match="^what `tokens` gives "):
             read()
-    with pytest.raises(TypeError, match="^blank_lines is 1, of type int: expected True or False$"):
+    with pytest.raises(TypeError, match="^blank_lines is 1, of type int; expected True or False$"):
         read_text(path, blank_lines=1)
 
 

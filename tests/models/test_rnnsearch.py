@@ -207,7 +207,7 @@ def test_what_is_refused(rng):
     for kind in (RNNSearch, EncoderDecoder):
         with pytest.raises(ValueError, match="init='none'"):
             kind.create(rng, 8, 9, init="none")
-    with pytest.raises(ValueError, match="attention 'cosine': expected one of dot"):
+    with pytest.raises(ValueError, match="attention 'cosine'; expected one of dot"):
         RNNSearch.create(rng, 8, 9, attention="cosine")
     with pytest.raises(ValueError, match="width has an effect only if attention is a name"):
         RNNSearch.create(rng, 8, 9, attention=DotAttention(), width=3)

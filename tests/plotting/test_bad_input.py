@@ -49,16 +49,16 @@ def bands(curves):
     (plotting.costs, ({"a": {}},), "nothing to plot"),
     (plotting.costs, ({"a": {2: (1, 1)}},), "three finite numbers"),
     (bands, ({"a": {}},), "nothing to plot"),
-    (bands, ({"a": {2: (3, 1, 2)}},), "is 3 between 1 and 2: expected low ≤ mean ≤ high"),
+    (bands, ({"a": {2: (3, 1, 2)}},), "is 3 between 1 and 2; expected low ≤ mean ≤ high"),
     (bands, ({"a": {math.nan: (1, 1, 1)}},), "a place of 'a' = nan"),
     (plotting.learning_curves, ([],), "no finite train_perplexity"),
-    (plotting.learning_curves, ([{"train_loss": 1.0}],), "epoch = None: expected a number"),
+    (plotting.learning_curves, ([{"train_loss": 1.0}],), "epoch = None; expected a number"),
     (plotting.bleu_by_length_plot, ({"a": [(1, 10, 30, 28.0)]},), "give buckets"),
     (plotting.bleu_by_length_plot, ({"a": [ONE, ONE], "b": [ONE]},), "'b' has .* same edges"),
     (plotting.diagram, ({}, []), "nothing to plot"),
     (plotting.diagram, ({"a": ("a", 0, 101)}, []), "a place of box 'a' = 101: .* from -100"),
     (plotting.diagram, ({"a": ("a", 0, 0, 7)}, []), "the colour of box 'a' = 7"),
-    (plotting.diagram, (BOX, [("h", "x")]), "an arrow's box = 'x': expected one of h, e"),
+    (plotting.diagram, (BOX, [("h", "x")]), "an arrow's box = 'x'; expected one of h, e"),
     (plotting.diagram, (BOX, [("h", "e", "", 3)]), "the bend of an arrow"),
     (plotting.course_path, ({}, []), "nothing to plot"),
 ])
@@ -68,8 +68,8 @@ def test_values(draw, given, message):
 
 
 @pytest.mark.parametrize("draw, given, message", [
-    (plotting.costs, ([1],), "models is .*: expected a dict of names"),
-    (bands, ({"a": [1]},), "a is .*: expected a dict of names"),
+    (plotting.costs, ([1],), "models is .*; expected a dict of names"),
+    (bands, ({"a": [1]},), "a is .*; expected a dict of names"),
     (plotting.diagram, ({"a": ("a", 0)}, []), r"box 'a' is \('a', 0\), expected \(text, column"),
     (plotting.diagram, (BOX, [("h",)]), "an arrow is .*, expected .start, end"),
     (partial(heatmap, ax="ax"), ([[1.0, 0.0]],), "ax is 'ax'"),

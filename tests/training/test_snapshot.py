@@ -81,7 +81,7 @@ def state(**entries):
     (state(position=1), "counts 1 batches, but 0 tokens"),
     (state(position=1, epoch_tokens=5), "counts 1 batches, but 0 tokens or 0 seconds"),
     (state(position=1, epoch_seconds=5.0), "counts 1 batches, but 0 tokens or 0 seconds"),
-    (state(seed="7"), "entry 'trainer.seed' is \"7\", expected a whole number"),
+    (state(seed="7"), "entry 'trainer.seed' is \"7\", expected an integer"),
     (state(threads=10**6), "entry 'trainer.threads' is 1000000, expected"),
     (state(history=[{}]), r"it has no 'trainer.history\[0\].epoch'"),
     (lambda arrays, about: about.pop("state"), "it has no 'state'"),
@@ -121,5 +121,5 @@ def test_on_how_many_ranks_a_run_was_is_kept(tmp_path):
     checkpoint.save(path, arrays, about)
     assert run.resume() and run.ranks_before == 1
     checkpoint.save(path, arrays, about | {"trainer": about["trainer"] | {"ranks": 0}})
-    with pytest.raises(ValueError, match="'trainer.ranks' is 0, expected a whole number"):
+    with pytest.raises(ValueError, match="'trainer.ranks' is 0, expected an integer"):
         run.resume()

@@ -52,7 +52,7 @@ def source_of(one: Callable) -> str:
     except (OSError, TypeError):
         text = of_cell(one) if inspect.isclass(one) else ""
     if not text:
-        raise TypeError(f"{typed_repr(one)} has no readable source: expected a function or class "
+        raise TypeError(f"{typed_repr(one)} has no readable source; expected a function or class "
                         "that is defined in a cell or a file")
     return textwrap.dedent(text)
 

@@ -35,7 +35,7 @@ class DocumentBatches:
         shortest = min(map(len, self.documents), default=0)
         if shortest < 2:
             raise ValueError(f"got {len(self.documents)} documents, the shortest with {shortest} "
-                             "tokens: expected at least one document, and at least 2 tokens in "
+                             "tokens; expected at least one document, and at least 2 tokens in "
                              "each, because the first is not predicted")
 
     def __len__(self) -> int:

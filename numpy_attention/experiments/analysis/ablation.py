@@ -107,7 +107,7 @@ def attentions_of(model: Any) -> list[Any]:
     found = [one for one in found
              if any(hasattr(part, "attention_weights") for _, part in one.modules())]
     if not found:
-        raise ValueError(f"{type(model).__name__} has no attention to change: expected a model "
+        raise ValueError(f"{type(model).__name__} has no attention to change; expected a model "
                          "with attention over its source, or over its own past")
     return found
 
@@ -167,7 +167,7 @@ class Ablation:
         for one in self.costs:
             if (one.change, one.words) == (change, words):
                 return one
-        raise ValueError(f"the change {change!r} was not measured on {words} words: expected one "
+        raise ValueError(f"the change {change!r} was not measured on {words} words; expected one "
                          f"of {', '.join(dict.fromkeys(one.change for one in self.costs))}")
 
     def verdict(self) -> str:

@@ -32,7 +32,7 @@ class Distances:
         check_kind("first", first, Distances, "what loss_by_distance gave")
         if self.counts.keys() != first.counts.keys() or not all(
                 np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
-            raise ValueError("the two models were measured on different texts or batches: measure "
+            raise ValueError("the two models were measured on different texts or batches; measure "
                              "both on the same batches")
         return {words: mean_interval(self.totals[words] - first.totals[words], counts, rng)
                 for words, counts in self.counts.items()}

@@ -24,7 +24,7 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
-        raise ValueError(f"{name_of(model)} has no attention weights: "
+        raise ValueError(f"{name_of(model)} has no attention weights; "
                          "expected a model with attention over its history")
     check_texts(batches)
     at_least(1, longest=longest)
@@ -46,7 +46,7 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
             total += seen[:, ::-1].sum(0, dtype=np.float64)
             count += rows.sum()
     if not count:
-        raise ValueError(f"no step of these batches has {longest} positions before it: choose a "
+        raise ValueError(f"no step of these batches has {longest} positions before it; choose a "
                          "smaller `longest`, or batches of more steps")
     return total / count
 
@@ -66,10 +66,10 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
     cell = model.cells.cells[-1]
     known = ("h", "c") if isinstance(cell, LSTM) else ("h",)
     if not isinstance(of, str) or of not in known:
-        raise ValueError(f"of={short_repr(of)} is not a state of the cell {type(cell).__name__}: "
+        raise ValueError(f"of={short_repr(of)} is not a state of the cell {type(cell).__name__}; "
                          "expected 'h', or 'c' of an LSTM")
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
-        raise ValueError("a sequence of the batch is padded: expected sequences of equal length, "
+        raise ValueError("a sequence of the batch is padded; expected sequences of equal length, "
                          "each with a last target")
     y, _, cache = model.forward(batch, state)
     grads = model.zeros_like()

@@ -47,7 +47,7 @@ def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
     check_methods("model", model, "a language model", "forward", "predict_and_grad")
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "roles_backward"):
-        raise ValueError(f"{name_of(model)} has no states with roles: expected a model "
+        raise ValueError(f"{name_of(model)} has no states with roles; expected a model "
                          "with attention over its history")
     check_texts(batches)
     check_generator(rng)

@@ -24,7 +24,7 @@ from numpy_attention.validation.arguments import as_list
 from numpy_attention.validation.messages import short_repr, typed_repr
 from numpy_attention.validation.paths import as_path, exists, make_folder, path_errors
 
-WHOLE = Values(int, "a finite whole number", FINITE.holds)
+WHOLE = Values(int, "a finite integer", FINITE.holds)
 FIELDS = {
     "recipe": TEXT,
     "settings": TEXT,
@@ -92,7 +92,7 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         if there != now:
             raise ValueError(f"{path}: the figures of {short_repr(recipe)} have different settings "
                              f"({short_repr(there)}, then {short_repr(now)}), but a table needs "
-                             "the same: remove the file and measure every seed again, or give the "
+                             "the same; remove the file and measure every seed again, or give the "
                              "changed recipe another name")
     return known
 
@@ -112,7 +112,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     ordered = [{name: line[name] for name in FIELDS if name in line} for line in new]
     data = "".join(json.dumps(line) + "\n" for line in ordered).encode()
     if known and not path.read_bytes().endswith(b"\n"):
-        raise ValueError(f"{path} does not end with a newline, so its last line may be incomplete: "
+        raise ValueError(f"{path} does not end with a newline, so its last line may be incomplete; "
                          "check it and add a newline")
     with path_errors(path, "written"):
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
@@ -122,7 +122,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
             if written != len(data):
                 os.ftruncate(file, size)
                 raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so "
-                              "none were kept: is the disk full?")
+                              "none were kept; is the disk full?")
         finally:
             os.close(file)
     return new

@@ -57,7 +57,7 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
         for other in own.values():
             if other.code.name == one.code.name and other.code.digest != one.code.digest:
                 raise ValueError(f"{setting} is {one.name}, but another file named {one.code.name} "
-                                 "is used too: rename one of them")
+                                 "is used too; rename one of them")
         plain[setting] = one.name
         own[one.name] = one
     return plain, own
@@ -104,7 +104,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
     if not named:
         files = dict.fromkeys(parted(one)[0] for one in known)
         raise ValueError(f"{folder} was trained with user-defined code, {' and '.join(known)}, "
-                         "which is not run without your consent: inspect it, then give code = "
+                         "which is not run without your consent; inspect it, then give code = "
                          f"{','.join(files)}")
     for one, code in named:
         if code.digest == known[name]:
@@ -114,7 +114,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
     advice = "give the unchanged file, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
-        advice = f"the run kept a copy: inspect it, then give code = {shlex.quote(str(kept))}"
+        advice = f"the run kept a copy; inspect it, then give code = {shlex.quote(str(kept))}"
     raise ValueError(f"{file} has changed since {folder} was trained (SHA-256 "
                      f"{known[name][:SHOWN]}… then, {now} now); {advice}")
 

@@ -42,7 +42,7 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
     """
     check_list("folders", folders, "folders of runs")
     if not len(folders):
-        raise ValueError("folders is empty: expected the folders of one or more runs")
+        raise ValueError("folders is empty; expected the folders of one or more runs")
     first, *others = [kind.load(folder, code) for folder in folders]
     for folder, other in zip(folders[1:], others):
         for name in first.VOCABULARIES:

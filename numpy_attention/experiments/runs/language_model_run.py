@@ -193,7 +193,7 @@ class LanguageModelRun(Trained):
         self.check_attention()
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
         if len(ids) == 1:
-            raise ValueError("the sentence is empty: expected at least one token")
+            raise ValueError("the sentence is empty; expected at least one token")
         weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))  # (S, 1, states read)
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):
@@ -204,13 +204,13 @@ class LanguageModelRun(Trained):
         """Raise ValueError if the model has no attention weights."""
         if not hasattr(getattr(self.model, "reader", None), "attention"):
             name = self.settings.get("attention", self.name)
-            raise ValueError(f"the {name} model has no attention weights to show: train one with "
+            raise ValueError(f"the {name} model has no attention weights to show; train one with "
                              "attention over its history, such as single, combined or key-value")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
         """Encode tokens. Raises TypeError for a string, if the tokens are words."""
         if isinstance(tokens, str) and self.training.unit == "words":
-            raise TypeError(f"{name} is the string {tokens!r}, expected a list of words: write "
+            raise TypeError(f"{name} is the string {tokens!r}, expected a list of words; write "
                             f"{name}.split()")
         check_tokens(name, list(tokens) if isinstance(tokens, str) else tokens)
         return self.vocabulary.encode(tokens)

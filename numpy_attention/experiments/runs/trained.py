@@ -100,7 +100,7 @@ class Trained:
         """Build an untrained model from checked arguments; vectors: a file for each vocabulary.
         """
         if training.freeze_vectors and not any(vectors):
-            raise ValueError("freeze_vectors has no effect without pretrained vectors: give a file "
+            raise ValueError("freeze_vectors has no effect without pretrained vectors; give a file "
                              "of them, or leave it out")
         settings, own = by_name(settings)
         model = build(name, np.random.default_rng(training.seed), *vocabularies,
@@ -127,7 +127,7 @@ class Trained:
         """Return the Trainer that `fit` runs, for a user-defined loop."""
         how = self.training
         if how.batch_size < ranks.count:
-            raise ValueError(f"{ranks.count} ranks cannot share batches of {how.batch_size} rows: "
+            raise ValueError(f"{ranks.count} ranks cannot share batches of {how.batch_size} rows; "
                              "start at most as many ranks as rows, or increase batch_size")
         settings = vars(how)
         order_seed = how.seed if how.order_seed is None else how.order_seed
@@ -220,7 +220,7 @@ class Trained:
         arrays, about = checkpoint.load(path)
         kind = kind_in(about)
         if kind != cls.KIND:
-            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}: expected the "
+            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}; expected the "
                              f"folder of a {RUNS[cls.KIND]}")
         with checkpoint.understood(path, about):
             check(about, TRAINING)
@@ -259,12 +259,12 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     V, size = embedding.E.shape
     given = vector_size(path)
     if given != size:
-        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers: "
+        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers; "
                          f"give {setting} = {given}")
     read = read_vectors(path, [vocabulary.token(id) for id in range(V)])
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:
-        raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words: "
+        raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words; "
                          "use vectors of the same language, and text that is tokenized like theirs")
     embedding.E[read.found] = read.array[read.found]
     return {"digest": read.digest, "found": found, "other_case": read.other_case,

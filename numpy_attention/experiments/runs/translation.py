@@ -56,7 +56,7 @@ def check_sentence(sentence: Sentence, name: str) -> None:
     """Raise TypeError unless a sentence is a list of tokens, and ValueError if it is empty."""
     check_tokens(name, sentence)
     if not len(sentence):
-        raise ValueError(f"{name} is empty: expected at least one token")
+        raise ValueError(f"{name} is empty; expected at least one token")
 
 
 def in_source_order(weights: Array) -> Array:

@@ -42,7 +42,7 @@ def check(title, build, rng):
     case = build(rng, np.float64)
     for name, weights in case.target.named_parameters():
         if weights.dtype != np.float64:
-            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64: let create "
+            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64; let create "
                              "pass its dtype on")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotFloat32)             # an error here, see below

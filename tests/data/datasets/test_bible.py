@@ -46,7 +46,7 @@ def test_invalid_parts_splits_and_lengths():
         (lambda: bible.load_bible_en_es(split="dev"), "split = 'dev': .* train, valid, test"),
         (lambda: bible.load_bible_en("dev"), "split = 'dev': .* train, valid, test"),
         (lambda: bible.load_bible_en_es(min_length=13), "<= max_length, got 13 and 12"),
-        (lambda: bible.load_bible_en_es(max_length=0), "max_length = 0: expected"),
+        (lambda: bible.load_bible_en_es(max_length=0), "max_length = 0; expected"),
     ):
         with pytest.raises(ValueError, match=message):
             load()

@@ -144,7 +144,7 @@ def test_step_goes_through_a_lesson(capsys, here):
     assert out.count("── Plain") == 2 and "loud" not in out
     assert main(["step", "small", "--lessons", "lessons", "--steps", "99"]) == 0
     assert capsys.readouterr().out.count("── Plain") == 6
-    for words, message in (("3", "no lesson matches '3': choose one of 01_small"),
+    for words, message in (("3", "no lesson matches '3'; choose one of 01_small"),
                            ("2", "02_bare.py has no reference implementation to step through"),
                            ("1 --lessons nowhere", "no lessons in nowhere")):
         assert message in failure(capsys, "step", *words.split())
@@ -204,7 +204,7 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
     ("copy single", "copy is the run of a translator and single that of a language model: a"),
-    ("copy luong --checkpoints a.npz", "but 2 runs are given: give one"),
+    ("copy luong --checkpoints a.npz", "but 2 runs are given; give one"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "cannot be loaded"),
     ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),

@@ -9,7 +9,7 @@ from cli_runs import SMALL, failure
 
 COPY = "train --corpus copy "
 REFUSED = [
-    ("train", "no text to train on: give --corpus NAME"),
+    ("train", "no text to train on; give --corpus NAME"),
     ("train lm", "or --text FILE"),
     ("train --corpus nix", "'nix' is unknown"),
     ("train --corpus ptb", "it is for numpy-attention train lm"),
@@ -24,7 +24,7 @@ REFUSED = [
     (COPY + "--model transformer --heads 3", "heads"),
     (COPY + "--model luong --attention location --window local-p", "nothing for a window to"),
     ("train --corpus dates --pairs 50 --subwords 60", "dates is a text of characters"),
-    (COPY + "--run file", "file is a file: choose a folder with --run"),
+    (COPY + "--run file", "file is a file; choose a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
     ("evaluate nowhere", "no checkpoint"),
     ("gradcheck Transformatron", "no gradient check is named Transformatron"),
@@ -92,9 +92,9 @@ def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys
 
 
 @pytest.mark.parametrize("words, message", [
-    ("translate plain red", "language model: expected the folder of a translator"),
-    ("generate copy", "translator: expected the folder of a language model"),
-    ("cloze copy", "translator: expected the folder of a language model"),
+    ("translate plain red", "language model; expected the folder of a translator"),
+    ("generate copy", "translator; expected the folder of a language model"),
+    ("cloze copy", "translator; expected the folder of a language model"),
     ("evaluate plain --beam 3", "--beam is only for a translator, but plain holds a language"),
     ("evaluate copy --text own.txt", "--text is only for a language model, but copy holds a tra"),
     ("ablate plain --pairs 3", "--pairs is only for a translator"),

@@ -96,9 +96,9 @@ def test_a_run_is_reported_once_and_goes_on_with_other_ranks(run, tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    (["heatmap", "run", "--output", "x.png"], "heatmap cannot run on several ranks: start"),
+    (["heatmap", "run", "--output", "x.png"], "heatmap cannot run on several ranks; start"),
     (["train", "--corpus", "nothing"], "corpus 'nothing' is unknown"),
-    ([*COPY, "--batch-size", "1"], "2 ranks cannot share batches of 1 rows: start at most as "
+    ([*COPY, "--batch-size", "1"], "2 ranks cannot share batches of 1 rows; start at most as "
                                    "many ranks as rows, or increase --batch-size"),
 ])
 def test_what_is_refused_is_reported_once(run, words, message):
