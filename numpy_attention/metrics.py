@@ -165,7 +165,7 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
                     "of tokens")
         if isinstance(hypothesis, str) != isinstance(reference, str):
             raise ValueError(f"sentence {n}: cannot compare {hypothesis!r} with {reference!r}; "
-                             "give both as strings or both as token lists")
+                             "pass both as strings or both as token lists")
         equal += list(hypothesis) == list(reference)
     return equal / len(hypotheses)
 
@@ -250,7 +250,7 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
         for i, j in A:
             if not (0 <= i < sources and 0 <= j < targets):
                 raise ValueError(f"pair {n}: link ({i}, {j}) is outside {sources} source and "
-                                 f"{targets} target words: "
+                                 f"{targets} target words; "
                                  "links are (source position, target position) from 0")
         hits += len(A & pair.sure) + len(A & pair.possible)
         total += len(A) + len(pair.sure)
@@ -367,6 +367,6 @@ def _text(sentence: Sentence) -> str:
 def _same_count(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
     if len(first) != len(second):
         raise ValueError(f"{len(first)} {first_name} but {len(second)} {second_name}; "
-                         "give one for each")
+                         "pass one for each")
     if not len(first):
         raise ValueError(f"no {first_name} to measure: the list is empty")

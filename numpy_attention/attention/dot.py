@@ -32,7 +32,7 @@ class DotAttention(SoftmaxAttention):
         """Build the attention, which has no parameters. Raises ValueError if the sizes differ."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size != value_size:
-            raise ValueError(f"query_size ({query_size}) must equal value_size ({value_size}): "
+            raise ValueError(f"query_size ({query_size}) must equal value_size ({value_size}); "
                              f"{ADVICE}")
         return cls()
 

@@ -25,7 +25,7 @@ def translate(options: Namespace) -> None:
     sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
     if not sentences:
         run = shlex.quote(path_word(options.run))
-        raise ValueError("no sentence to translate; give one, as in numpy-attention translate "
+        raise ValueError("no sentence to translate; pass one, as in numpy-attention translate "
                          f'{run} "a sentence", or one per line on standard input')
     if options.heatmap and len(sentences) > 1:
         raise ValueError(f"--heatmap plots one sentence, got {len(sentences)}; translate one at a "

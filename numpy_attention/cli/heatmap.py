@@ -61,7 +61,7 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
     if pairs:
         return example_of(options.index, data, split, "pairs")
     if data.unit == "characters":
-        raise ValueError("a text of characters is not divided into sentences; give your own text")
+        raise ValueError("a corpus of characters has no sentences; pass your own sentence")
     sentences = [sentence for sentence in data.sentences if sentence]
     return example_of(options.index, sentences, split, "sentences")
 

@@ -18,7 +18,8 @@ ADVICE = {
     "it is for translators": "it is for numpy-attention train",
     "files as source and target": "files with --source and --target",
     "files as text": "files with --text",
-    "overwrite them with force": "overwrite them with --force",
+    "pass force=True to overwrite them": "overwrite them with --force",
+    "skip_blank=True": "--skip-blank",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
     "two of them with columns": "two of them with --columns",
@@ -84,7 +85,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
         names = []
     found = " or ".join(flags[name] for name in names)
     advice = f"choose a smaller {found}" if found else "use a smaller model or text"
-    return f"not enough memory, {reason}: {advice}, or take a machine with more memory"
+    return f"not enough memory, {reason}; {advice}, or use a machine with more memory"
 
 
 def factors(value: Any, shape: Sequence[int]) -> set[int]:

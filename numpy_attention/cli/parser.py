@@ -130,7 +130,7 @@ class Once(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
         if getattr(namespace, self.dest) is not None:
-            raise argparse.ArgumentError(self, f"given twice: {self.again}")
+            raise argparse.ArgumentError(self, f"given twice; {self.again}")
         setattr(namespace, self.dest, values)
 
 
@@ -144,7 +144,7 @@ def flag(name: str, help: str, **rules: Any) -> Option:
 
 
 def file(name: str, help: str, **more: Any) -> Option:
-    return Option(name, help, **{"metavar": "FILE", "again": "give one file", **more})
+    return Option(name, help, **{"metavar": "FILE", "again": "use one file", **more})
 
 
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
     """
     for folder in options.runs:
         if options.runs.count(folder) > 1:
-            raise ValueError(f"{folder} was given {options.runs.count(folder)} times; give each "
+            raise ValueError(f"{folder} was given {options.runs.count(folder)} times; pass each "
                              "run once")
     runs = dict(zip(options.runs, load_alike(
         LanguageModelRun, options.runs, "compared", options.code)))

@@ -90,7 +90,7 @@ def pairs_to_train_on(options: Namespace) -> Selection:
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
-    return ValueError("no text to train on; give --corpus NAME (see numpy-attention corpora list), "
+    return ValueError("no text to train on; pass --corpus NAME (see numpy-attention corpora list), "
                       f"or {files}")
 
 

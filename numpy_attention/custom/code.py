@@ -167,7 +167,7 @@ def custom_class_of(kind: type) -> CustomClass:
     check_kind("a user-defined class", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
-        raise ValueError(f"{kind.__qualname__} belongs to {package}; give its name instead of the "
+        raise ValueError(f"{kind.__qualname__} belongs to {package}; pass its name instead of the "
                          "class")
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""

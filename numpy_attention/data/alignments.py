@@ -130,10 +130,10 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
     swapped = [one._replace(source=one.target, target=one.source) for one in links]
     other = 1 - start
-    reason = ("give the links of these files, line by line, with words counted as the run "
+    reason = ("pass the links of these files, line by line, with words counted as the run "
               "tokenizes them")
     if _fits(links, pairs, other):
-        reason = f"every link fits if words are numbered from {other}; give count_from = {other}"
+        reason = f"every link fits if words are numbered from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
         reason = ("every link fits if reversed, so the file is target-source; exchange its "
                   "numbers, for instance with: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' (for "

@@ -113,7 +113,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     check_sizes(2, candidates=candidates)
     check_sizes(0, frequent=frequent)
     if text.unit != "words":
-        raise ValueError(f"a text of {text.unit} has no words to leave out; give a text of words")
+        raise ValueError(f"this text contains {text.unit}, but cloze questions need a text of words")
     ranks = {word: rank for rank, word in enumerate(vocabulary.tokens)
              if rank >= frequent and is_word(word) and word != NUMERAL}
     articles = [[sentence for sentence in article if len(sentence)] for article in text.articles]
@@ -131,7 +131,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
         if len(questions) == number:
             return questions
     raise ValueError(f"number = {number}: this text has only {len(questions)} questions of "
-                     f"{sentences} sentences and {candidates} candidates; give more text, or ask "
+                     f"{sentences} sentences and {candidates} candidates; use more text, or ask "
                      "for fewer")
 
 
@@ -201,7 +201,7 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
               lowercase: bool) -> Question:
     """Return the question that a last line completes; columns: answer, nothing, candidates."""
     if len(columns) != 3:
-        raise ValueError(f"{where}: {len(columns) + 1} columns, expected query TAB answer TAB TAB "
+        raise ValueError(f"{where} has {len(columns) + 1} columns, expected query TAB answer TAB TAB "
                          "candidates")
     if not context:
         raise ValueError(f"{where}: the query has no context; expected sentences before it")

@@ -35,9 +35,9 @@ SHOWN = 16          # characters of a word
 HEAD = 2048         # bytes or characters that show the kind of a file
 MOST = 40           # lines of the same
 
-UNPACK = "unpack it, and give the text file in it"
+UNPACK = "unpack it, and use the text file in it"
 EXPORT = "export it as plain text (UTF-8)"
-OTHER = "give a plain text file"
+OTHER = "use a plain text file"
 SIGNATURES = (
     (rb"\x1f\x8b", "gzip data", "unpack it (gunzip, or tar xf), or let its name end with .gz"),
     (rb"BZh[1-9]1AY&SY", "bzip2 data",
@@ -55,7 +55,7 @@ SIGNATURES = (
     (rb"PK(\x03\x04|\x05\x06)", "a zip archive", UNPACK),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
-    (rb".{257}ustar", "a tar archive", "unpack it (tar xf FILE), and give the text file in it"),
+    (rb".{257}ustar", "a tar archive", "unpack it (tar xf FILE), and use the text file in it"),
     (rb"%PDF-\d", "a PDF", "extract its text: pdftotext FILE NEW"),
     (rb"%!PS-", "PostScript", EXPORT),
     (rb"\{\\rtf", "a Rich Text document (RTF)", EXPORT),
@@ -121,7 +121,7 @@ def check_signature(data: bytes, name: str, but: str = "") -> None:
     head = data[:HEAD] + data[-HEAD:]       # a zip archive lists its files at its end
     for signature, kind, advice in SIGNATURES:
         if kind != but and re.match(signature, head, re.DOTALL):
-            raise ValueError(f"{name} is {kind}, not plain text: {advice}")
+            raise ValueError(f"{name} is {kind}, not plain text; {advice}")
 
 
 def check_not_markup(lines: list[str], name: str) -> None:
@@ -129,13 +129,13 @@ def check_not_markup(lines: list[str], name: str) -> None:
     head = "\n".join(lines[:MOST])[:HEAD].lstrip() + "\n"
     for start, kind, advice in MARKUP:
         if re.match(start, head, re.IGNORECASE):
-            raise ValueError(f"{name} is {kind}, not plain text: {advice}")
+            raise ValueError(f"{name} is {kind}, not plain text; {advice}")
     if name.endswith(".csv") and len(lines) > 1:
         columns = set()
         with suppress(csv.Error):       # a long field, say: this is no CSV
             columns = {len(row) for row in csv.reader(lines[:MOST]) if row}
         if len(columns) == 1 and columns != {1}:
-            raise ValueError(f"{name} is CSV, not plain text: {COLUMNS}")
+            raise ValueError(f"{name} is CSV, not plain text; {COLUMNS}")
 
 
 def explain(data: bytes, name: str) -> str:

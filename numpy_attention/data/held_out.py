@@ -25,7 +25,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
     if len(sources) < 2:
         raise ValueError("cannot hold out pairs for validation; expected at least 2 different "
                          f"source sentences, got {len(sources)} in {len(pairs)} pair(s); add more "
-                         "text, or give valid_source and valid_target")
+                         "text, or pass valid_source and valid_target")
     held = set()
     number = 0
     for i in rng.permutation(len(sources))[:-1]:
@@ -49,7 +49,7 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     if len(items) < 2:
         raise ValueError("cannot hold out text for validation; expected at least 2 "
                          f"{'character' if characters else 'sentence'}s, got {len(items)}; add "
-                         "more text, one sentence per line, or give valid_text")
+                         "more text, one sentence per line, or pass valid_text")
     end = len(items) - max(1, round(share * len(items)))
 
     def text_of(part: list) -> Text:

@@ -91,10 +91,10 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
                            for path, lines in zip(paths, blank) if lines)
         raise ValueError(
             f"empty lines: {counts}; fill them in, or leave out these {len(rows) - len(kept):,} of "
-            f"{len(rows):,} pairs with skip_blank"
+            f"{len(rows):,} pairs with skip_blank=True"
         )
     if not kept:
-        raise ValueError(f"{source_path} and {target_path} have no pair without an empty line")
+        raise ValueError(f"every pair in {source_path} and {target_path} has an empty line")
     return [Pair(*row) for row in kept]
 
 
@@ -161,5 +161,5 @@ def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
     check_function("tokens", tokens, "a function that cuts a line into a list of tokens, such as "
                    "str.split")
     cut = tokens(line)
-    check_tokens("what `tokens` gives", cut)
+    check_tokens("the return value of `tokens`", cut)
     return tuple(cut)

@@ -101,7 +101,7 @@ class Unknown:
     def load(self, *splits: str) -> list:
         """Raise ValueError: the text is unknown."""
         raise ValueError(
-            "the run does not record its training text; name a corpus, or give files"
+            "the run does not record its training text; name a corpus, or pass files"
         )
 
 

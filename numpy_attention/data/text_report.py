@@ -91,7 +91,7 @@ def _in_sentences(where: str, sentences: Sentences, tokenized: bool) -> Iterator
         found = [match[0].strip() for match in map(sign.search, lines) if match]
         if len(found) > FEW * len(lines):
             share = _share(found, lines)
-            yield f"{where}{share} of the sentences contain {what.format(found[0])}: {remedy}"
+            yield f"{where}{share} of the sentences contain {what.format(found[0])}; {remedy}"
     twice = [line for line in lines if TWICE.search(line)]
     if tokenized and len(twice) > FEW * len(lines):
         signs = " ".join(twice[:1])
@@ -131,7 +131,7 @@ def _seen(where: str, seen: Sequence[bool]) -> Iterator[str]:
     share = np.mean(seen) if len(seen) else 0.0
     if share > 0.2:
         yield (f"{where}{share:.0%} of the sentences to validate on are among those to learn from, "
-               "so validation says nothing about new text; give other sentences")
+               "so validation says nothing about new text; use other sentences")
 
 
 def _share(some: Sequence, of: Sequence) -> str:

@@ -81,7 +81,7 @@ class Vocabulary:
         if not kept:
             most = max(counts.values())
             raise ValueError(f"min_count = {min_count} leaves no token: the most frequent one "
-                             f"occurs {most} time(s), so give min_count = {most} or less")
+                             f"occurs {most} time(s); set min_count = {most} or less")
         kept.sort(key=lambda token: (-counts[token], token))
         if max_size is not None:
             kept = kept[:max_size - len(SPECIAL_TOKENS)]

@@ -110,7 +110,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
         raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats (V,)")
-    check_shape("log_p", log_p, (None,), "(V,)", "give those of a single token")
+    check_shape("log_p", log_p, (None,), "(V,)", "pass those of a single token")
     check_generator(rng)
     _check(temperature, top_k, top_p)
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN

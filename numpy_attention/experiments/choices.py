@@ -76,7 +76,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     hidden = hidden or parts * embedding
     if attention == "none" and settings.get("tied") and hidden != embedding:
         raise ValueError(f"hidden = {hidden} and embedding = {embedding} must be equal with tied "
-                         "weights; give only one of them, or untie the weights")
+                         "weights; set only one of them, or untie the weights")
     return name, settings | {"hidden": hidden, "embedding": embedding}
 
 

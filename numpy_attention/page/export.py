@@ -203,7 +203,7 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
     sets = f" in {times} checkpoints" if times > 1 else ""
     count = sum(array.size for array in arrays.values())
     raise ValueError(f"{count:,} parameters{sets} make a page of {megabytes(sizes[precision])}, "
-                     f"but the limit is {megabytes(largest)}: {advice}")
+                     f"but the limit is {megabytes(largest)}; {advice}")
 
 
 def megabytes(size: int) -> str:

@@ -49,7 +49,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
-                         "are given; give one")
+                         "are given; pass one")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
@@ -111,7 +111,7 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
         trainer = about.get("trainer", {})
         label = f"epoch {trainer.get('epoch', '?')}, step {trainer.get('step', 0):,}"
         if label in found:
-            raise ValueError(f"{path} is a second checkpoint of {label}; give each once")
+            raise ValueError(f"{path} is a second checkpoint of {label}; pass each once")
         found[label] = dict(model.named_parameters())
     return found
 

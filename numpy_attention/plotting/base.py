@@ -101,7 +101,7 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
 def check_axes(ax: Any, title: Any = None) -> None:
     """Raise TypeError unless these are Axes and a title; None is allowed for both."""
     if ax is not None:
-        check_kind("ax", ax, Axes, "Axes of matplotlib, such as figure.add_subplot() gives")
+        check_kind("ax", ax, Axes, "Matplotlib Axes, as returned by figure.add_subplot()")
     if title is not None:
         check_text("title", title)
 
@@ -114,7 +114,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
-        raise ValueError(f"nothing to plot; give a dict with at least one name and its {of}")
+        raise ValueError(f"nothing to plot; pass a dict with at least one name and its {of}")
     return {str(key) if texts else key: value for key, value in values.items()}
 
 

@@ -127,9 +127,9 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
 
 
 def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
-    buckets = as_list(f"{name!r:.40}", buckets, "buckets, as bleu_by_length gives")
+    buckets = as_list(f"{name!r:.40}", buckets, "buckets, as returned by bleu_by_length")
     if not buckets or not all(hasattr(bucket, "bleu_low") for bucket in buckets):
-        raise ValueError(f"nothing to plot for {name!r:.40}; give buckets, as bleu_by_length does")
+        raise ValueError(f"nothing to plot for {name!r:.40}; pass those of bleu_by_length")
     return buckets
 
 

@@ -162,7 +162,7 @@ def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]
     for i, j in inside:
         if not (0 <= i < S and 0 <= j < T):
             raise ValueError(f"{name} link ({i}, {j}) is outside {S} source and {T} target "
-                             "tokens: links are (source position, target position) from 0")
+                             "tokens; links are (source position, target position) from 0")
     return set(inside)
 
 

@@ -79,10 +79,10 @@ def _check(weights: Array, visible: Array) -> None:
                          "check the model that computed them")
     if (weights < 0).any():
         raise ValueError(f"weights must not be negative, got {np.nanmin(weights):.4g}; "
-                         "give them after the softmax")
+                         "pass them after the softmax")
     hidden = np.argwhere(~visible & (np.nan_to_num(weights) != 0))
     if len(hidden):
         t, s = map(int, hidden[0])
         raise ValueError(f"row {t} has weight {weights[t, s]:.4g} at token {s}, which is not "
-                         "visible there; give visible, booleans like the weights, True for what is "
+                         "visible there; pass visible, booleans like the weights, True for what is "
                          "in the memory")

@@ -103,7 +103,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
     arrays = archive.read(path, only)
     if "about" not in arrays:
         raise ValueError(f"{path} is an .npz file, but not a checkpoint: it has no 'about' entry; "
-                         "give the checkpoint.npz of a run")
+                         "pass the checkpoint.npz of a run")
     try:
         about = json.loads(bytes(arrays.pop("about")))
         deep = too_deep(about)

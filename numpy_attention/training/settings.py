@@ -132,8 +132,8 @@ class Training:
             if value not in values and not (value is None and one.default is None):
                 raise ValueError(f"{one.name} {short_repr(value)}; expected {values.expected}")
         if self.schedule == "linear" and self.epochs > MOST_COUNTED:
-            raise ValueError(f"epochs = {self.epochs}: a linear schedule counts the steps of all "
-                             f"epochs in advance, so give at most {MOST_COUNTED:,}")
+            raise ValueError(f"epochs = {self.epochs} is too large for a linear schedule, which "
+                             f"counts all steps in advance; use at most {MOST_COUNTED:,}")
 
 
 @dataclass
@@ -156,7 +156,7 @@ class TranslatorTraining(Training):
         if self.subwords and self.max_vocabulary:
             raise ValueError(
                 f"max_vocabulary = {self.max_vocabulary} has no effect with subwords = "
-                f"{self.subwords}, which can spell every word; give only one of them")
+                f"{self.subwords}, which can spell every word; set only one of them")
 
 
 @dataclass

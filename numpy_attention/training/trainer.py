@@ -261,7 +261,7 @@ class Trainer:
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
         rate = self.schedule(self.step, self.epoch)
-        check_number("what the schedule gives", rate, 0, expected="a share of the learning rate")
+        check_number("the schedule's factor", rate, 0, expected="a number of at least 0")
         update(pool, self.optimizer, self.model.vector, grads[0].vector, self.vectors, self.step,
                rate, factor)
         return loss, batch.tokens

@@ -48,7 +48,7 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
         return
     if len(given) != len(shape) or any(size not in (None, had) for size, had in zip(shape, given)):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
-        raise ValueError(f"{name} {axes} has shape {given}, expected ({wanted}): {advice}")
+        raise ValueError(f"{name} {axes} has shape {given}, expected ({wanted}); {advice}")
 
 
 def check_array(name, array):
@@ -159,7 +159,7 @@ def check_like(name, array, like, whose):
     check_array(name, array)
     if array.shape != like.shape:
         raise ValueError(f"{name} has shape {array.shape}, expected {like.shape}, that of {whose}; "
-                         "give one number for each")
+                         "pass one number for each")
     if array.dtype != like.dtype:
         raise TypeError(f"{name} is {array.dtype}, expected {like.dtype}, that of {whose}; convert "
                         "it with astype")

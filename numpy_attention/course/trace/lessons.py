@@ -100,7 +100,7 @@ def lessons_in(folder: str | Path | None) -> list[Path]:
     if not files and folder is None:
         files = [lesson.path for lesson in course.lessons()]
     if not files:
-        raise FileNotFoundError(f"no lessons in {place}; give a folder of lessons, or omit it to "
+        raise FileNotFoundError(f"no lessons in {place}; pass a folder of lessons, or omit it to "
                                 "use those of the course")
     return [one.resolve() for one in files]
 

@@ -101,7 +101,7 @@ def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[li
         return source, tokens_of("the translation", target)
     found = translator.translate([source], beam=1)[0].target
     if not found:
-        raise ValueError("the model's own translation of this sentence is empty; give a "
+        raise ValueError("the model's own translation of this sentence is empty; pass a "
                          "translation after it")
     return source, found
 
@@ -156,7 +156,7 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     if forward is None or backward is None:
         raise TypeError(f"model is {typed_repr(model)}; expected a translator, a language model, "
                         "or an object with forward and backward; or pass both functions")
-    check_function("forward", forward, "a function that gives (output, …, cache)")
+    check_function("forward", forward, "a function that returns (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 
     def work() -> float:

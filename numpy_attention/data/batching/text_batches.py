@@ -57,8 +57,8 @@ class TextBatches:
         if len(ids) < batch_size + 1:
             raise ValueError(
                 f"a text of {len(ids)} tokens is too short for {batch_size} streams; expected at "
-                f"least {batch_size + 1}; give more text, or at most batch_size = "
-                f"{max(len(ids) - 1, 1)}"
+                f"least {batch_size + 1}; use more text, or batch_size = "
+                f"{max(len(ids) - 1, 1)} or less"
             )
         self.batch_size = batch_size
         self.steps = steps

@@ -29,7 +29,7 @@ class Distances:
 
         Raises ValueError if the other was measured on another text or with other batches.
         """
-        check_kind("first", first, Distances, "what loss_by_distance gave")
+        check_kind("first", first, Distances, "Distances, as returned by loss_by_distance()")
         if self.counts.keys() != first.counts.keys() or not all(
                 np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
             raise ValueError("the two models were measured on different texts or batches; measure "

@@ -119,7 +119,7 @@ class Recovery:
 
         Raises ValueError if the other was measured on other passages.
         """
-        check_kind("first", first, Recovery, "what recover gave")
+        check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
             raise ValueError(f"the {len(self.rows):,} and {len(first.rows):,} passages are not the "
                              "same; measure both on the result of one call of `disturbed`")
@@ -133,7 +133,7 @@ def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recover
     those of `mean_interval`, over passages.
     """
     check_methods("model", model, "a language model", "losses")
-    check_kind("passages", passages, Passages, "what disturbed gave")
+    check_kind("passages", passages, Passages, "Passages, as returned by disturbed()")
     check_generator(rng)
     own = _after(passages, losses_of(model, passages.own))
     rows = _after(passages, losses_of(model, passages.disturbed)) - own

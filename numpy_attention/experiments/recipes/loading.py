@@ -72,7 +72,7 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:
-        raise ValueError(f"recipe {name} has no {', '.join(missing)}; give them, or a base")
+        raise ValueError(f"recipe {name} has no {', '.join(missing)}; set them, or a base")
     check_name(f"the model of recipe {name}", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
     return Recipe(
         name=name,

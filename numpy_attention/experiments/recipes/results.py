@@ -92,8 +92,8 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         if there != now:
             raise ValueError(f"{path}: the figures of {short_repr(recipe)} have different settings "
                              f"({short_repr(there)}, then {short_repr(now)}), but a table needs "
-                             "the same; remove the file and measure every seed again, or give the "
-                             "changed recipe another name")
+                             "the same; remove the file and measure every seed again, or rename the "
+                             "changed recipe")
     return known
 
 

@@ -33,7 +33,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
-        raise NotADirectoryError(f"{folder} is not a folder; give a run's folder, or a new one")
+        raise NotADirectoryError(f"{folder} is not a folder; use a run's folder, or a new one")
     if not exists(path):
         return False
     about = checkpoint.load_about(path)

@@ -133,7 +133,7 @@ class Translator(Trained):
         vectors = [source_vectors, target_vectors]
         if training.subwords and any(vectors):
             raise ValueError("source_vectors and target_vectors are those of words, but subwords = "
-                             f"{training.subwords} splits words into pieces; give only one")
+                             f"{training.subwords} splits words into pieces; pass only one")
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
