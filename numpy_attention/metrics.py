@@ -83,8 +83,8 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     sentences are, and the Score's note says so.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"unknown tokeniser {short_repr(tokenize)} for BLEU; "
-                         f"choose one of {', '.join(BLEU.TOKENIZERS)}")
+        raise ValueError(f"unknown tokenizer {short_repr(tokenize)} for BLEU; choose one of "
+                         f"{', '.join(BLEU.TOKENIZERS)}")
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
     metric = BLEU(tokenize=tokenize, force=tokenised)       # force: no warning of tokenised text

@@ -20,6 +20,7 @@ import numpy as np
 
 from numpy_attention.validation.arguments import check_kind
 from numpy_attention.validation.arrays import check_array, check_floating, check_real
+from numpy_attention.validation.messages import missing_and_unknown
 
 Array = np.ndarray
 
@@ -88,7 +89,7 @@ class Module:
         if len(dtypes) != 1:
             given = ", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items())
             raise ValueError(f"the parameters of {type(self).__name__} must share one dtype, "
-                             f"given {given or 'no parameter'}")
+                             f"got {given or 'no parameter'}")
         return next(iter(dtypes))
 
     # ---- one flat vector behind all parameters ---------------------------------------------------
@@ -140,7 +141,7 @@ class Module:
         elif isinstance(current, np.ndarray):
             if _kind(value) != _kind(current):
                 raise ValueError(f"{type(self).__name__}.{name} is packed as {_kind(current)}, "
-                                 f"given {_kind(value)}; convert it first, or build a new model")
+                                 f"got {_kind(value)}; convert it first, or build a new model")
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
@@ -191,8 +192,8 @@ class Module:
         unknown = sorted(parameters.keys() - own.keys())
         if missing or unknown:
             raise ValueError(f"these parameters do not belong to this {type(self).__name__}: "
-                             f"missing {missing[:4]}, unknown {unknown[:4]}; load into the model "
-                             "that was saved")
+                             f"{missing_and_unknown(missing, unknown)}. Load into the model that "
+                             "was saved")
         for name, array in own.items():
             check_array(name, parameters[name])
             given = parameters[name]

@@ -46,7 +46,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
                          run.folder)
     data, split = part_of(selection, options.split)
     if writer and data.unit != run.training.unit:
-        raise ValueError(f"{selection.label} is a text of {data.unit}, but this run's model reads "
+        raise ValueError(f"{selection.label} contains {data.unit}, but this run's model reads "
                          f"{run.training.unit}; choose another corpus")
     return data, selection.label, split
 
@@ -174,8 +174,8 @@ def cloze(options: Namespace) -> None:
     run = load_run(options)
     how = run.training
     if how.unit != "words":
-        raise ValueError(f"{options.run} is a model of {how.unit}, but a cloze question leaves out "
-                         "a word; choose a run trained on words")
+        raise ValueError(f"{options.run} was trained on {how.unit}, but a cloze question leaves "
+                         "out a word; choose a run trained on words")
     rng = np.random.default_rng(options.seed)
     questions, name, split = questions_of(options, run, rng)
     if options.write:

@@ -71,7 +71,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     words = [current(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         if words[1] not in ("lm", "translator"):
-            raise ValueError(f"train {words[1]}: no such command; use `train lm` for a language "
+            raise ValueError(f"unknown command train {words[1]}; use `train lm` for a language "
                              "model, or `train --corpus NAME` for a translator")
         words[:2] = ["train lm" if words[1] == "lm" else "train"]
     elif words and not words[0].startswith("-"):
@@ -107,8 +107,8 @@ def check_command(word: str) -> None:
     if word not in known:
         from difflib import get_close_matches
         like = get_close_matches(word, known, 1)
-        meant = f", did you mean {like[0]}" if like else ""
-        raise ValueError(f"{short_repr(word)}: no such command{meant}; see numpy-attention --help")
+        meant = f" (did you mean {like[0]}?)" if like else ""
+        raise ValueError(f"unknown command {short_repr(word)}{meant}; see numpy-attention --help")
 
 
 # ---- one command --------------------------------------------------------------------------------

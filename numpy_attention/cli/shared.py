@@ -34,7 +34,8 @@ def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
 def example_of(index: int, examples: Sequence[Any], split: str, what: str) -> Any:
     """Return the example of --index. ValueError: the split has fewer; what: their name."""
     if index >= len(examples):
-        raise ValueError(f"--index {index}: {split} has {len(examples):,} {what}, numbered from 0")
+        raise ValueError(f"--index {index} is out of range; {split} has {len(examples):,} {what}, "
+                         "numbered from 0")
     return examples[index]
 
 

@@ -46,7 +46,7 @@ Settings = TypeVar("Settings", bound=Training)
 def train(options: Namespace) -> None:
     selection = pairs_to_train_on(options)
     if options.subwords and selection.form().tokenizer == "characters":
-        raise ValueError(f"--subwords splits words into pieces, but {selection.label} is a text of "
+        raise ValueError(f"--subwords splits words into pieces, but {selection.label} contains "
                          "characters; leave it out")
     training = training_of(TranslatorTraining, options)
     parts = selection.load(*selection.splits)
@@ -90,7 +90,7 @@ def pairs_to_train_on(options: Namespace) -> Selection:
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
-    return ValueError("no text to train on; pass --corpus NAME (see numpy-attention corpora list), "
+    return ValueError("no text to train on; specify --corpus NAME (numpy-attention corpora list), "
                       f"or {files}")
 
 

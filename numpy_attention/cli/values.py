@@ -41,7 +41,7 @@ def seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(f"{short_repr(text)}; expected seeds such as 0-2 or 0,3,5: up to "
+        raise ValueError(f"got {short_repr(text)}, expected seeds such as 0-2 or 0,3,5: up to "
                          f"{MOST_SEEDS:,} different integers, at least 0 and below 2⁶⁴")
     return tuple(found)
 
@@ -64,7 +64,7 @@ def several(expected: str, once: bool = False,
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
         if not all(found) or (once and len(set(found)) < len(found)):
-            raise ValueError(f"{short_repr(text)}; expected {expected}{', each once' * once}")
+            raise ValueError(f"got {short_repr(text)}, expected {expected}{', each once' * once}")
         return found
     return read
 
@@ -85,7 +85,8 @@ def columns(text: str) -> tuple[int, ...]:
     """Parse two columns, from 1. ValueError: anything else."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
-        raise ValueError(f"{short_repr(text)}; expected two columns, counted from 1, such as 1,2")
+        raise ValueError(f"got {short_repr(text)}, expected two columns, counted from 1, such as "
+                         "1,2")
     return tuple(map(int, found))
 
 
@@ -102,12 +103,10 @@ def writable(*endings: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:
             *others, last = endings
-            raise ValueError(f"{short_path(text)!r}: the file name must end with "
-                             f"{', '.join(others)} or {last}")
+            raise ValueError(f"{short_path(text)!r} must end with {', '.join(others)} or {last}")
         folder = os.path.dirname(text)
         if folder and not os.path.isdir(folder):
-            raise ValueError(f"{short_path(text)!r}: the folder {short_path(folder)} does not "
-                             "exist; create it first")
+            raise ValueError(f"the folder {short_path(folder)} does not exist; create it first")
         return text
     return read
 

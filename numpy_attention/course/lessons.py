@@ -105,8 +105,8 @@ def notebook_writer() -> Callable[[Path, Path], object]:
     try:
         import jupytext
     except ImportError:
-        raise ImportError("notebooks need jupytext, which is not installed: pip install "
-                          f'"{PROJECT}[notebooks]"') from None
+        raise ImportError("notebooks require jupytext, which is not installed; install it with pip "
+                          f'install "{PROJECT}[notebooks]"') from None
 
     def write(script: Path, path: Path) -> None:
         notebook = jupytext.read(script, fmt="py:percent")

@@ -62,15 +62,16 @@ class Question:
         for n, sentence in enumerate(self.context):
             check_tokens(f"sentence {n} of the context", sentence)
         object.__setattr__(self, "context", tuple(map(tuple, self.context)))
-        if not len(self.context) or not all(map(len, self.context)):
-            raise ValueError(f"context has {len(self.context)} sentences; expected at least one, "
-                             "and at least one token in each")
+        if not len(self.context):
+            raise ValueError("context is empty; expected at least one sentence")
+        if not all(map(len, self.context)):
+            raise ValueError("a sentence of the context is empty; expected at least one token")
         for name in ("before", "after", "candidates"):
             check_tokens(name, getattr(self, name))
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not len(set(self.candidates)) == len(self.candidates) >= 2:
             raise ValueError(f"candidates are {short_repr(self.candidates)}; expected at least two "
-                             "different words")
+                             "words, each once")
         check_whole("answer", self.answer, 0, len(self.candidates) - 1)
 
     @property
@@ -113,7 +114,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     check_sizes(2, candidates=candidates)
     check_sizes(0, frequent=frequent)
     if text.unit != "words":
-        raise ValueError(f"this text contains {text.unit}, but cloze questions need a text of words")
+        raise ValueError(f"this text contains {text.unit}, but cloze questions leave out words")
     ranks = {word: rank for rank, word in enumerate(vocabulary.tokens)
              if rank >= frequent and is_word(word) and word != NUMERAL}
     articles = [[sentence for sentence in article if len(sentence)] for article in text.articles]
@@ -201,8 +202,8 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
               lowercase: bool) -> Question:
     """Return the question that a last line completes; columns: answer, nothing, candidates."""
     if len(columns) != 3:
-        raise ValueError(f"{where} has {len(columns) + 1} columns, expected query TAB answer TAB TAB "
-                         "candidates")
+        raise ValueError(f"{where} has {len(columns) + 1} columns; expected query TAB answer TAB "
+                         "TAB candidates")
     if not context:
         raise ValueError(f"{where}: the query has no context; expected sentences before it")
     if query.count(GAP) != 1:
@@ -254,8 +255,11 @@ def _lines_of(question: Question) -> str:
         if token.split() != [token] or "\0" in token or not encodable(token):
             raise ValueError(f"the token {short_repr(token)} cannot be written to a file; expected "
                              "text without spaces, which separate tokens")
-    if query.count(GAP) > 1 or any("|" in word for word in question.candidates):
-        raise ValueError(f"{GAP} is a token of the query, or a candidate contains |; replace them, "
-                         "because they have another meaning in the file")
+    if query.count(GAP) > 1:
+        raise ValueError(f"the query contains the token {GAP}, which marks the gap in the file; "
+                         "replace it")
+    if any("|" in word for word in question.candidates):
+        raise ValueError("a candidate contains |, which separates candidates in the file; replace "
+                         "it")
     numbered = [f"{n} {' '.join(words)}" for n, words in enumerate([*question.context, query], 1)]
     return "\n".join(numbered) + f"\t{question.word}\t\t{'|'.join(question.candidates)}\n\n"

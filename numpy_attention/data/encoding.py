@@ -236,7 +236,7 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
                 "lines, listed by grep -naxv '.*' FILE, or convert each file before joining them")
     only = place in (0, len(data) - 1) and (data[:place] + data[place + 1:]).isascii()
     cut = ", unless this letter is cut in half" * only
-    return (f"{byte}; it may be {shown}{cut}; choose the one that reads well, convert it, and look "
+    return (f"{byte}; it may be {shown}{cut}. Choose the one that reads well, convert it, and look "
             f"at the result: {iconv(next(iter(found)))}")
 
 

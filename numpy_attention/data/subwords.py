@@ -174,6 +174,6 @@ def _sentencepiece() -> Any:
     try:
         import sentencepiece
     except ModuleNotFoundError:
-        raise ValueError("subwords need sentencepiece: pip install "
-                         '"numpy_attention[subwords]"') from None
+        raise ValueError("subwords require sentencepiece, which is not installed; install it with "
+                         'pip install "numpy_attention[subwords]"') from None
     return sentencepiece

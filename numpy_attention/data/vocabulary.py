@@ -49,9 +49,8 @@ class Vocabulary:
                     f"token {index} is {token!r}; empty tokens and NUL characters cannot be stored"
                 )
             if token in SPECIAL_TOKENS:
-                raise ValueError(
-                    f"token {index}, {token!r}, is reserved: every vocabulary has it; leave it out"
-                )
+                raise ValueError(f"token {index}, {token!r}, is reserved (every vocabulary has "
+                                 "it); leave it out")
             if token in self._ids:
                 before = self._ids[token] - len(SPECIAL_TOKENS)
                 raise ValueError(f"token {index}, {token!r}, repeats token {before}; leave it out")

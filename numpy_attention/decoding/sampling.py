@@ -114,7 +114,8 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     check_generator(rng)
     _check(temperature, top_k, top_p)
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN
-        raise ArithmeticError("log_p contains NaN, or is −inf for every token")
+        what = "contains NaN" if np.isnan(log_p).any() else "is −inf for every token"
+        raise ArithmeticError(f"log_p {what}; is the model trained?")
     if temperature == 0:
         return int(log_p.argmax())
     with np.errstate(over="ignore"):

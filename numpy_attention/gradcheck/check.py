@@ -179,8 +179,8 @@ class Check:
         if not any(array.size for _, array in arrays_within(self.upstream, "output")):
             shapes = [getattr(output, "shape", None) for output in outputs]
             raise ValueError(f"{self.title}: nothing can be checked, because the outputs of "
-                             "forward have no elements (their shapes: "
-                             f"{join_words(map(str, shapes))}); return arrays with elements")
+                             f"forward have no elements (shapes {join_words(map(str, shapes))}); "
+                             "return arrays with elements")
 
     def loss(self):
         *outputs, _ = self.forward(*self.inputs)
@@ -255,5 +255,4 @@ class Check:
         """Raise TypeError if the forward computes with less precision than float64."""
         problem = low_precision(self)
         if problem:
-            raise TypeError(f"{self.title}: {problem}, which is too coarse for finite differences; "
-                            "compute in float64, without random numbers")
+            raise TypeError(f"{self.title}: {problem}")

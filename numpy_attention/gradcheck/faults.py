@@ -66,11 +66,10 @@ def check_elements(arrays):
     """Raise ValueError if an array in pairs (name, array) has no elements or contains NaN."""
     for name, array in arrays:
         if not array.size:
-            raise ValueError(f"{name} has shape {array.shape}: a gradient check needs elements, "
-                             "give it sizes above 0")
+            raise ValueError(f"{name} is empty (shape {array.shape}); all sizes must be positive")
         if array.dtype.kind == "f" and np.isnan(array).any():
-            raise ValueError(f"{name} is not finite, {int(np.isnan(array).sum())} of {array.size} "
-                             "elements are NaN; fill it with numbers; randomize fills parameters")
+            raise ValueError(f"{name} contains NaN in {int(np.isnan(array).sum())} of {array.size} "
+                             "elements; assign values first, or use randomize() for parameters")
 
 
 def check_inputs(inputs, variables):
@@ -128,10 +127,10 @@ def gradients_of_inputs(dinputs, inputs):
                             f"{whole[0][1].dtype} and has none; return None for it, and add the "
                             "gradients of parameters to grads")
     integers = [f"; {problem_of(array, name)} if it needs a gradient" for name, array in whole]
-    raise GradientError(f"backward returns {returned(dinputs, inputs)}; gradients for "
+    raise GradientError(f"backward returns {returned(dinputs, inputs)}; got gradients for "
                         f"{', '.join(sorted(found)) or 'nothing'}, expected "
-                        f"{', '.join(sorted(expected)) or 'nothing'}; return one for each float "
-                        f"input, in order, None for the others{''.join(integers)}")
+                        f"{', '.join(sorted(expected)) or 'nothing'}. Return one for each float "
+                        f"input, in order, and None for the others{''.join(integers)}")
 
 
 def returned(dinputs, inputs):

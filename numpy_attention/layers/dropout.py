@@ -36,7 +36,7 @@ class Dropout(Module):
 
     def __post_init__(self):
         check_number("dropout rate", self.rate, 0, BELOW_ONE,
-                     expected="a number in [0, 1), the share of values set to 0")
+                     expected="a number in [0, 1), the fraction of values set to 0")
 
     def draw(self, rng):
         """Return a key for masks that several calls share; None if rng is None or the rate is 0."""

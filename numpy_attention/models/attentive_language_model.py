@@ -53,7 +53,7 @@ class AttentiveLanguageModel(LanguageModel):
         """
         strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
         if strange:
-            raise ValueError(f"unknown settings {', '.join(strange)}: those of a readout are "
+            raise ValueError(f"unknown settings: {', '.join(strange)}; allowed: "
                              f"{', '.join(ReadoutConfig.__match_args__)}")
         choice = ReadoutConfig(attention, **reading)
         check_sizes(choice.roles, hidden=hidden)

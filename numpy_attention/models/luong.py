@@ -120,7 +120,7 @@ class LuongTranslator(TeacherForced):
         check_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
         kind = resolve("cell", cell, CELLS)
         if bidirectional and hidden % 2:
-            raise ValueError(f"hidden = {hidden} must be even, to be shared by two directions")
+            raise ValueError(f"hidden ({hidden}) must be even, because two directions share it")
         values = initial_values(init, PAPER)
         sizes = [embedding] + [hidden] * layers
 

@@ -88,7 +88,7 @@ def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
         raise ValueError(f"{first} is the run of a {RUNS.get(wanted, wanted)} and {folder} that of "
-                         f"a {RUNS.get(kind, kind)}: a page shows either translators or language "
+                         f"a {RUNS.get(kind, kind)}; a page shows either translators or language "
                          "models")
     return KINDS[kind].load(folder, code)
 

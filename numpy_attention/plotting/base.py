@@ -77,9 +77,8 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in UNDATED:
-        raise ValueError(
-            f"cannot save as {short_repr(path.name)}: the name must end with .png, .pdf or "
-            ".svg")
+        raise ValueError(f"cannot save as {short_repr(path.name)}; the name must end with .png, "
+                         ".pdf or .svg")
     if not is_folder(path.parent):
         raise FileNotFoundError(f"cannot save {path}: the folder {path.parent} does not exist; "
                                 "create it first")

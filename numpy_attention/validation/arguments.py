@@ -79,10 +79,10 @@ def check_name(name: str, value: Any, known: Iterable[str]) -> None:
 
 def check_text(name: str, value: Any) -> None:
     """Raise TypeError unless a value is a string, ValueError if it holds a lone surrogate."""
-    check_kind(name, value, str, "a text")
+    check_kind(name, value, str, "a string")
     if not encodable(value):
-        raise ValueError(f"{name} is {short_repr(value)}: a lone surrogate (half of a character) "
-                         "is not text, remove it")
+        raise ValueError(f"{name} is {short_repr(value)}, which contains a lone surrogate (half of "
+                         "a character); remove it")
 
 
 def encodable(text: str) -> bool:

@@ -138,7 +138,7 @@ def check_parameters(layer, **axes):
             continue
         wanted = tuple(sizes.get(letter) for letter in letters)
         check_shape(name, array, wanted, f"({', '.join(letters)})",
-                    f"the parameters of a {type(layer).__name__} fit each other, see its fields")
+                    f"see the fields of {type(layer).__name__} for the shapes of its parameters")
         check_real(name, array)
         first = array if first is None else first
         check_dtype(name, array, first, "the other parameters")

@@ -198,7 +198,7 @@ def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
                 raise Failed("runs", f"{blank} is missing; define it under this name")
             node = inside[-1]
         if any(BLANK in ast.unparse(one).replace("'", '"') for one in node.body):
-            raise Failed("runs", f"{blank} is not written yet", blank=True)
+            raise Failed("runs", f"{blank} is not implemented yet", blank=True)
 
 
 def stopped(error: Exception) -> str:

@@ -79,7 +79,7 @@ def find_exercise(name: str) -> Exercise:
     """Return the exercise of this name. ValueError: there is none."""
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
+        meant = f" (did you mean {near[0]}?)" if near else ""
         raise ValueError(f"no exercise is named {name!r}{meant}; `numpy-attention exercise list` "
                          "lists them all")
     return EXERCISES[name]

@@ -40,7 +40,7 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
     """Return the user's file. FileNotFoundError: it was not started, or was removed."""
     file = folder.of(exercise)
     if not exists(file):
-        here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
+        here = f"; for the {file.name} in this folder, use --folder ." if exists(file.name) else ""
         raise FileNotFoundError(f"{short_path(file)} does not exist; create it with "
                                 f"numpy-attention exercise start {exercise.name}{here}")
     return file

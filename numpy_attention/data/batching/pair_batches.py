@@ -86,10 +86,11 @@ def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
     check_flags(reverse_source=reverse_source)
     check_ids_in("sources", sources)
     check_ids_in("targets", targets)
-    if not 0 < len(sources) == len(targets):
-        raise ValueError(f"got {len(sources)} sources and {len(targets)} targets; expected equal "
-                         "numbers, and at least one pair; is the corpus empty, or did a length "
-                         "limit drop every pair?")
+    if len(sources) != len(targets):
+        raise ValueError(f"got {len(sources)} sources and {len(targets)} targets; expected one "
+                         "target for each source")
+    if not len(sources):
+        raise ValueError("no pairs; is the corpus empty, or did a length limit drop every pair?")
 
 
 @dataclass

@@ -19,8 +19,8 @@ def check_texts(batches: Any) -> None:
     check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
                   "carried")
     for place in batches.order()[:1]:
-        check_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as a language "
-                   "model's batches give")
+        check_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as in the "
+                   "batches of a language model")
 
 
 def name_of(model: Any) -> str:

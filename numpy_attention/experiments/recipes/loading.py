@@ -56,7 +56,7 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
             unknown = table.keys() - ENTRIES
             if unknown:
                 raise ValueError(f"{name} has the unknown entries {', '.join(sorted(unknown))}; "
-                                 f"expected some of {', '.join(ENTRIES)}")
+                                 f"allowed entries are {', '.join(ENTRIES)}")
     except ValueError as error:         # TOMLDecodeError is one, too
         raise ValueError(f"{path}: {error}") from None
     return tables
@@ -110,7 +110,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
     unknown = training.keys() - {one.name for one in fields(kind)}
     if unknown:
         raise ValueError(f"the training of recipe {name} has the unknown fields "
-                         f"{', '.join(sorted(unknown))}; expected fields of {kind.__name__}")
+                         f"{', '.join(sorted(unknown))}; allowed are the fields of {kind.__name__}")
     return kind(**training)
 
 

@@ -92,8 +92,8 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         if there != now:
             raise ValueError(f"{path}: the figures of {short_repr(recipe)} have different settings "
                              f"({short_repr(there)}, then {short_repr(now)}), but a table needs "
-                             "the same; remove the file and measure every seed again, or rename the "
-                             "changed recipe")
+                             "the same; remove the file and measure every seed again, or rename "
+                             "the changed recipe")
     return known
 
 
@@ -206,6 +206,6 @@ def put_tables(text: str, tables: str) -> str:
     """Put the tables between the markers of a document, which must occur once, in order."""
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
-        raise ValueError(
-            f"expected {START} and then {END}, each once: the tables go between them")
+        raise ValueError(f"expected {START} and then {END}, each once, with the tables between "
+                         "them")
     return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"

@@ -48,11 +48,11 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
         for name in first.VOCABULARIES:
             if getattr(other, name) != getattr(first, name):
                 raise ValueError(f"{folder} and {folders[0]} differ in their "
-                                 f"{name.replace('_', ' ')}: only runs of one text with the same "
+                                 f"{name.replace('_', ' ')}; only runs of one text with the same "
                                  f"vocabularies can be {done}")
         for name in READING:
             here, there = (getattr(one.training, name, None) for one in (first, other))
             if here != there:
-                raise ValueError(f"{folder} has {name} {there!r}, but {folders[0]} has {here!r}: "
+                raise ValueError(f"{folder} has {name} {there!r}, but {folders[0]} has {here!r}; "
                                  f"only runs that read text in the same way can be {done}")
     return [first, *others]

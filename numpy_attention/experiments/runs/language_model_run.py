@@ -166,8 +166,8 @@ class LanguageModelRun(Trained):
         for a string as the prompt of a word model.
         """
         if self.training.unit == "characters" and sentences is not None:
-            raise ValueError(f"sentences = {sentences}: a model of characters has no end of a "
-                             "sentence, give only a length")
+            raise ValueError(f"sentences={sentences} cannot be used with a character model, which "
+                             "has no sentence boundaries; use length")
         ids = [EOS] + self._encode(prompt, "prompt")
         never = []
         if not unknown:

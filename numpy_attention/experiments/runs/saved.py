@@ -101,7 +101,8 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
     """Raise ValueError for names that are not known."""
     unknown = ", ".join(sorted(set(names) - set(known)))
     if unknown:
-        raise ValueError(f"its {what} has settings unknown to {whose}: {short_repr(unknown)}")
+        raise ValueError(f"unknown {what} settings: {short_repr(unknown)}; {whose} does not "
+                         "support them")
 
 
 # ---- a model that is as large as what is saved of it --------------------------------------------

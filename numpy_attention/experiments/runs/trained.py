@@ -100,8 +100,8 @@ class Trained:
         """Build an untrained model from checked arguments; vectors: a file for each vocabulary.
         """
         if training.freeze_vectors and not any(vectors):
-            raise ValueError("freeze_vectors has no effect without pretrained vectors; give a file "
-                             "of them, or leave it out")
+            raise ValueError("freeze_vectors has no effect without pretrained vectors; pass a file "
+                             "of vectors, or leave it out")
         settings, own = by_name(settings)
         model = build(name, np.random.default_rng(training.seed), *vocabularies,
                       **with_classes(settings, own))
@@ -128,7 +128,7 @@ class Trained:
         how = self.training
         if how.batch_size < ranks.count:
             raise ValueError(f"{ranks.count} ranks cannot share batches of {how.batch_size} rows; "
-                             "start at most as many ranks as rows, or increase batch_size")
+                             f"start at most {how.batch_size} ranks, or increase batch_size")
         settings = vars(how)
         order_seed = how.seed if how.order_seed is None else how.order_seed
         optimizer = resolve("optimizer", how.optimizer, OPTIMIZERS)
@@ -259,8 +259,8 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     V, size = embedding.E.shape
     given = vector_size(path)
     if given != size:
-        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers; "
-                         f"give {setting} = {given}")
+        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers; set "
+                         f"{setting} = {given}")
     read = read_vectors(path, [vocabulary.token(id) for id in range(V)])
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:

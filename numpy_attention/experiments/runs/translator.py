@@ -132,8 +132,9 @@ class Translator(Trained):
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         vectors = [source_vectors, target_vectors]
         if training.subwords and any(vectors):
-            raise ValueError("source_vectors and target_vectors are those of words, but subwords = "
-                             f"{training.subwords} splits words into pieces; pass only one")
+            raise ValueError("source_vectors and target_vectors contain vectors of words, but "
+                             f"subwords = {training.subwords} splits words into pieces; use only "
+                             "one of them")
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:

@@ -97,7 +97,7 @@ def repeatable(check):
     if not wrong:
         return []
     return [Broken("random", f"forward gives a different {join_words(wrong)} when called again"
-                   "\n  no difference can be taken; create the random generator in every call, "
+                   "\n  no difference can be taken. Create the random generator in every call, "
                    "from one seed; keep no state between calls; fill memory from np.empty")]
 
 
