@@ -69,7 +69,7 @@ def is_tree(value: Any) -> bool:
     return value is None or (type(value) is int and value == 0)
 
 
-TEXT = Values(str, "a text", lambda value: True)
+TEXT = Values(str, "a string", lambda value: True)
 NUMBER = Kind("a number", is_number)
 FINITE = Values(float, "a finite number", lambda value: abs(value) < LARGEST)
 DURATION = Values(float, "a finite number of at least 0", lambda value: 0 <= value < LARGEST)

@@ -204,7 +204,7 @@ def test_additive_is_another_name_of_concat():
 
 @pytest.mark.parametrize("words, message", [
     ("", "COMMAND"),
-    ("trian", "no such command, did you mean train; see numpy-attention --help"),
+    ("trian", "unknown command 'trian' (did you mean train?); see numpy-attention --help"),
     ("train copy", "use `train lm` for a language model, or `train"),
     ("train --text novel.txt", "--text novel.txt; see numpy-attention train --help, or for a "
                                "language model numpy-attention train lm --help"),
@@ -253,7 +253,7 @@ def test_a_wrong_command_line_is_an_error(words, message):
     ("{'input_feeding': True}", "{'input_feeding': True}"),
     ("the --max-length", "the --max-length"),
     ("Adam(learning_rate=0.001, beta1=0.9)", "Adam(learning_rate=0.001, beta1=0.9)"),
-    ("give other files as source and target", "give other files with --source and --target"),
+    ("pass other files as source and target", "pass other files with --source and --target"),
 ])
 def test_arguments_become_flags(message, flags):
     assert in_flags(message, COMMANDS["train"].options) == flags
@@ -267,7 +267,7 @@ def test_a_command_knows_only_its_own_flags():
     (KeyboardInterrupt(), 130, "numpy-attention: interrupted\n"),
     (KeyboardInterrupt("stopped, saved to x"), 130, "numpy-attention: stopped, saved to x\n"),
     (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory, 9 TiB; choose a smaller "
-                              "--batch-size or --hidden or --embedding, or take a machine with "
+                              "--batch-size or --hidden or --embedding, or use a machine with "
                               "more memory\n"),
     (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x); install "
                              "it, or leave it more memory\n"),

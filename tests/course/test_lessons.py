@@ -88,7 +88,7 @@ def test_what_a_learner_has_written_stays(tmp_path):
 def test_nothing_is_written_where_a_copy_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(NotADirectoryError, match="is a file; give the path of a folder"):
+    with pytest.raises(NotADirectoryError, match="is a file; pass the path of a folder"):
         course.copy(file)
     with pytest.raises(ValueError, match="no lesson has the number"):
         course.copy(tmp_path / "new", ["77"])

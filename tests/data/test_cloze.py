@@ -43,7 +43,7 @@ def test_a_question():
 
 
 @pytest.mark.parametrize("change, error, message", [
-    ({"context": (("a",), ())}, ValueError, "context has 2 sentences: .* token in each"),
+    ({"context": (("a",), ())}, ValueError, "a sentence of the context is empty"),
     ({"context": (["a"], "ab")}, TypeError, "sentence 1 of the context is the string 'ab'"),
     ({"after": [1]}, TypeError, "after contains 1"),
     ({"candidates": ["a", "b", "a"]}, ValueError, r"candidates are \('a', 'b', 'a'\); expected"),
@@ -163,7 +163,7 @@ def test_words_that_do_not_fit():
 
 @pytest.mark.parametrize("change, error, message", [
     ({"text": Text([[list("ab\n")]], "characters")}, ValueError,
-     "a text of characters has no words to leave out"),
+     "this text contains characters, but cloze questions leave out words"),
     ({"vocabulary": WORDS}, TypeError, "vocabulary is .*; expected a Vocabulary"),
     ({"candidates": 1}, ValueError, "candidates = 1; expected an integer of at least 2"),
     ({"frequent": -1}, ValueError, "frequent = -1; expected an integer of at least 0"),
@@ -226,7 +226,7 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
     ("1\n", "line 1: the number is not followed by a sentence"),
     (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences without a query; expected "
      "line number 2 with XXXXX in it"),
-    ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2: 3 columns, expected query TAB answer TAB TAB candidates"),
+    ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2 has 3 columns; expected query TAB answer TAB TAB cand"),
     ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),
     ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times, expected once"),
     ("1 a\n2 cXXXXX\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times"),
@@ -261,7 +261,7 @@ def test_a_file_comes_back(made, tmp_path):
     ({"context": (("a\0c",),)}, r"the token 'a\\x00c'"),
     ({"candidates": ("\ud800", "boat")}, r"the token '\\ud800'"),
     ({"candidates": ("a|b", "boat")}, r"a candidate contains \|"),
-    ({"before": (GAP,)}, "XXXXX is a token of the query"),
+    ({"before": (GAP,)}, "the query contains the token XXXXX"),
 ])
 def test_questions_that_a_file_cannot_hold(change, message, tmp_path):
     path = written(tmp_path, "before")

@@ -88,7 +88,7 @@ def test_unknown_names_and_other_kinds_are_refused():
 
 
 @pytest.mark.parametrize("saved, message", [
-    ({"source": "a", "digest": "-"}, "text, source, .* lacks target; name a corpus"),
+    ({"source": "a", "digest": "-"}, "text is invalid: missing target. Name a corpus"),
     (PAIRS | {"fertility": 2}, "has the unknown fields fertility"),
     (TEXT | {"part": "x"}, "has the unknown fields part"),
     ({"name": "bible-en", "part": "x"}, "has the unknown fields part"),

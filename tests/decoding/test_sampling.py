@@ -184,9 +184,9 @@ def test_refused(table, rng):
         sample(table, start, 7)
     with pytest.raises(ValueError, match="no ids to read"):
         read(table, [])
-    with pytest.raises(ArithmeticError, match="is it trained"):
+    with pytest.raises(ArithmeticError, match="is the model trained"):
         next(sample(table, start._replace(log_probabilities=np.full(V, np.nan)), rng))
-    with pytest.raises(ArithmeticError, match="no token a positive"):
+    with pytest.raises(ArithmeticError, match="−inf for every token"):
         next(sample(table, start, rng, never=range(V)))
     with pytest.raises(TypeError, match="^reset is 'no', of type str; expected True or False$"):
         sample(table, start, rng, reset="no")
@@ -229,13 +229,13 @@ def test_of_equals_the_earlier_stays():
 
 @pytest.mark.parametrize("shape", [(), (1, V)])
 def test_one_token_alone_is_chosen(shape, rng):
-    message = fr"log_p (V,) has shape {shape}, expected (any); give those of a single token"
+    message = fr"log_p (V,) has shape {shape}, expected (any); pass those of a single token"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         choose(np.zeros(shape), rng)
 
 
 def test_of_no_token_at_all_none_is_chosen(rng):
-    with pytest.raises(ArithmeticError, match="log_p contains NaN, or is −inf for every token"):
+    with pytest.raises(ArithmeticError, match="log_p is −inf for every token"):
         choose(np.zeros(0), rng)
 
 

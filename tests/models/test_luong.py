@@ -78,7 +78,7 @@ def test_refusals(rng):
     for settings, message in (
             ({"attention": "cosine"}, "expected one of dot"),
             ({"window": "wide"}, "one of global"),
-            ({"attention": "location", "window": "local-p"}, "nothing for a window to choose"),
+            ({"attention": "location", "window": "local-p"}, "a window has nothing to select"),
             ({"attention": "multi-head", "window": "local-p"}, "the weights of one sum"),
             ({"cell": "elman"}, "expected one of rnn"),
             ({"bidirectional": True, "hidden": 5}, "must be even"),

@@ -209,7 +209,7 @@ def test_what_is_refused(rng):
             kind.create(rng, 8, 9, init="none")
     with pytest.raises(ValueError, match="attention 'cosine'; expected one of dot"):
         RNNSearch.create(rng, 8, 9, attention="cosine")
-    with pytest.raises(ValueError, match="width has an effect only if attention is a name"):
+    with pytest.raises(ValueError, match="width can be set only if attention is a name"):
         RNNSearch.create(rng, 8, 9, attention=DotAttention(), width=3)
     empty = PAIRS.source.copy()
     empty[:, 1] = 0

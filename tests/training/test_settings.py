@@ -154,5 +154,5 @@ def test_epochs_of_a_straight_line_can_be_counted():
     """Its steps are, before the first one: those of every epoch."""
     assert Training(schedule="linear", epochs=10_000).epochs == 10_000
     assert Training(schedule="constant", epochs=10_001).epochs == 10_001
-    with pytest.raises(ValueError, match="give at most 10,000"):
+    with pytest.raises(ValueError, match="use at most 10,000"):
         Training(schedule="linear", epochs=10_001)

@@ -302,7 +302,7 @@ def test_an_argument_that_does_not_fit_is_named(changed, error, message):
 
 @pytest.mark.parametrize("share", [-1.0, math.nan])
 def test_a_schedule_that_gives_no_share_is_an_error(share):
-    expected = "^what the schedule gives = .*; expected a share of the learning rate"
+    expected = "^the schedule's factor = .*; expected a number of at least 0"
     with pytest.raises(ValueError, match=expected):
         trainer(schedule=lambda step, epoch: share).fit(1)
 

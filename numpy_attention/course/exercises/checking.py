@@ -267,13 +267,13 @@ def shape_of(value: Any) -> str:
     return typed_repr(value)
 
 
-def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
+def check_like(found: Any, wanted: Any, name: str = "the returned value") -> None:
     """Raise Failed for a value of the wrong kind or shape."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")
         for number, (one, other) in enumerate(zip(found, wanted)):
-            part = "output" if name == "what it gives" else name
+            part = "output" if name == "the returned value" else name
             check_like(one, other, f"{part}[{number}]")
         return
     if wanted is None or isinstance(wanted, str):

@@ -30,7 +30,7 @@ def forward(line):
     ("", "runs", "the file is empty; restore it with numpy-attention exercise reset linear"),
     ("def (:\n", "runs", "line 1 is not valid Python"),
     ("x = 1\n", "runs", "Linear.backward is missing; define it under this name"),
-    (LINEAR.start, "runs", "Linear.backward is not written yet"),
+    (LINEAR.start, "runs", "Linear.backward is not implemented yet"),
     (LINEAR.solution.replace("def backward", "def other"), "runs", "Linear.backward is missing"),
     ("import torch\n" + LINEAR.solution, "runs", "it imports torch; use only NumPy in"),
     (LINEAR.solution + "\nraise ValueError('no')\n", "runs", "ValueError: no"),
@@ -50,7 +50,7 @@ def forward(line):
      "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
     (linear("x = cache\ngrads.W += x.T @ dy\ngrads.b += dy.sum(0)\n"
             "return (dy @ self.W.T).astype(int)"), "returns",
-     "backward returns x of int64; gradients for nothing, expected x; return one for each float"),
+     "backward returns x of int64; got gradients for nothing, expected x. Return one for each"),
     (linear("x = cache\ngrads.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
     (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),
@@ -96,7 +96,7 @@ def test_what_is_reported_of_values(name, change, expected, verdict):
 
 @pytest.mark.parametrize("line, change, note", [
     ("    dE = A * (dA", ("", ""),
-     "  this line was given and is correct: what your code gives to it is wrong"),
+     "  this line was given and is correct: the values that your code passes to it are wrong"),
     ("        grads.b_o += dy", ("", ""), None),
     ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
      "attention_backward was given and has changed; is that intended?"),

@@ -81,7 +81,7 @@ def test_entries_merge_with_those_of_the_base(tmp_path):
     ("[mine", "Expected"),
     ("mine = 3", "'mine' is 3, expected a dict"),
     ("mine.metrics = [3]", r"'mine.metrics\[0\]' is 3"),
-    ("mine.seting = {}", "mine has the unknown entries seting; expected some of base, "),
+    ("mine.seting = {}", "mine has the unknown entries seting; allowed entries are base, "),
     ("mine.description = ''", "recipe mine has no model, corpus, metrics"),
     ("mine = { description = '', base = 'other' }", "has the unknown base 'other'"),
     ("mine = { description = '', base = 'mine' }", "has the unknown base 'mine'"),

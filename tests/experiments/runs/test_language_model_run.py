@@ -195,7 +195,7 @@ def test_a_string_is_no_list_of_words(rng):
                                             rf"words; write {name}\.split\(\)"):
             use("a b")
     assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
-    with pytest.raises(ValueError, match="has no end of a sentence"):
+    with pytest.raises(ValueError, match="^sentences=1 cannot be used with a character model"):
         letters.generate(rng, "ab", sentences=1)
 
 

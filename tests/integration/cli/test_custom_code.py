@@ -57,7 +57,7 @@ def test_a_run_is_used_with_its_code_and_refused_without(command, place, capsys)
             (place / "plain" / "checkpoint.npz").read_bytes())
     error = failure(capsys, *words)
     asked = "past.py" if words[0] == "distances" else code
-    assert "which is not run without your consent; inspect it, then give --code " in error
+    assert "which is not run without your consent; inspect it, then pass --code " in error
     assert set(error.rpartition(" ")[2].strip().split(",")) == set(asked.split(","))
     assert main([*words, "--code", code]) == 0
     picture = [word for word in words if word.endswith(".png")]

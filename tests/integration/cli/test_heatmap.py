@@ -73,7 +73,7 @@ def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
     for words, message in ((["plain", "red"], "no attention weights"),
                            (["attentive", "red", "blue"], "got 2 sentence(s), expected one"),
                            (["attentive", "--index", "5"], "valid has 5 sentences, numbered"),
-                           (["letters", "--index", "0"], "give your own text")):
+                           (["letters", "--index", "0"], "pass your own sentence")):
         assert message in failure(capsys, "heatmap", *words, "--output", other)
     assert not other.exists()
 

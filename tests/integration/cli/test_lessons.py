@@ -51,4 +51,4 @@ def test_what_is_refused(small_course, capsys):
     assert "no lesson has the number '7'; choose from 00" in capsys.readouterr().err
     (small_course / "file").write_text("")
     assert main(["lessons", "run", "0", "--outputs", "file"]) == 2
-    assert "file is a file; give the path of a folder" in capsys.readouterr().err
+    assert "file is a file; pass the path of a folder" in capsys.readouterr().err

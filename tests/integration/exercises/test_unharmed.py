@@ -124,7 +124,7 @@ def test_a_full_disk(say, begun, monkeypatch, words):
     status, output = say(*words)
     assert (status, output.count("\n")) == (2, 1)
     assert "No space left on device" in output
-    assert "free some space, or give another place" in output
+    assert "free some space, or use another place" in output
     assert {one.name: one.read_bytes() for one in begun.iterdir()} == before
 
 
