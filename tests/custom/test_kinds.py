@@ -43,7 +43,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters; write @datacla"),
     ("(eq=False)", "", r"^Mine would be compared .* write @dataclass\(eq=False\)"),
     ("def create", "def made", r"^Mine has no create: .* create\(cls, rng, query_size, value_size"),
-    ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which is not pas"),
+    ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which is not p"),
 ])
 def test_what_a_class_lacks(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:
