@@ -49,7 +49,7 @@ def test_bleu_tokenizer_matters_and_is_named():
     assert metrics.bleu(hypothesis, reference).score < 100
     score = metrics.bleu(hypothesis, reference, tokenize="13a")
     assert score.score == pytest.approx(100) and "tok:13a" in score.signature
-    with pytest.raises(ValueError, match="unknown tokeniser 'words'.*13a"):
+    with pytest.raises(ValueError, match="unknown tokenizer 'words'.*13a"):
         metrics.bleu(hypothesis, reference, tokenize="words")
 
 
@@ -143,7 +143,7 @@ def test_exact_match():
     assert metrics.exact_match([["a"]], [["a", "a"]]) == 0
     with pytest.raises(ValueError, match="sentence 0: cannot compare"):
         metrics.exact_match(["ab"], [["a", "b"]])
-    with pytest.raises(ValueError, match="cannot compare 'ab' with .'a', 'b'.:"):
+    with pytest.raises(ValueError, match="cannot compare 'ab' with .'a', 'b'.;"):
         metrics.exact_match(["ab"], [["a", "b"]])
 
 
@@ -295,7 +295,7 @@ def test_diagonal_pointing_by_hand():
     metrics.links_from_weights,
 ])
 @pytest.mark.parametrize("weights, pairs, message", [
-    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs:"),
+    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs;"),
     ([], [], "no weight matrices to measure"),
     ([pointing_at([0, 1, 2], 5).T], [LONG],
      r"shape \(5, 3\), expected \(target, source\) = \(3, 5\)"),
@@ -341,11 +341,11 @@ def test_an_argument_that_is_not_a_list_is_named(measure, name):
 
 
 @pytest.mark.parametrize("measure, name, message", [
-    (metrics.bleu, "hypotheses", "2 hypotheses but 1 references:"),
-    (metrics.exact_match, "references", "1 hypotheses but 2 references:"),
-    (metrics.bleu_by_length, "references", "1 hypotheses but 2 references:"),
-    (metrics.bleu_by_length, "lengths", "1 hypotheses but 2 lengths:"),
-    (metrics.alignment_error_rate, "pairs", "1 link sets but 2 pairs:"),
+    (metrics.bleu, "hypotheses", "2 hypotheses but 1 references;"),
+    (metrics.exact_match, "references", "1 hypotheses but 2 references;"),
+    (metrics.bleu_by_length, "references", "1 hypotheses but 2 references;"),
+    (metrics.bleu_by_length, "lengths", "1 hypotheses but 2 lengths;"),
+    (metrics.alignment_error_rate, "pairs", "1 link sets but 2 pairs;"),
 ])
 def test_lists_of_different_lengths_are_counted(measure, name, message):
     with pytest.raises(ValueError, match=message):

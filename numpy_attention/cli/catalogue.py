@@ -1,4 +1,4 @@
-"""List corpora and recipes. Heavy modules are imported by the commands that need them."""
+"""List corpora and recipes. Each command imports the heavy modules that it needs."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -59,7 +59,7 @@ def translate(options: Namespace) -> None:
 
 def translations_of(translator: Translator, sentences: Sequence[list[str]],
                     options: Namespace) -> list[list[Translation]]:
-    """Translate each sentence: the best translation, all that the search found, or a sample."""
+    """Translate sentences: return the best translation, all that the search found, or a sample."""
     search = options.beam, options.length_penalty
     if not options.sample and not options.all:
         return [[one] for one in translator.translate(sentences, *search)]
@@ -72,7 +72,7 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
 
 
 def lines_of_input() -> list[str]:
-    """Read lines from standard input like those of a file. ValueError: it is not UTF-8 text."""
+    """Read lines from standard input like those of a file. Raises ValueError if not UTF-8."""
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence per line; end with Ctrl-D", file=sys.stderr)
     lines = lines_of(sys.stdin.buffer.read(), "the standard input")
@@ -105,7 +105,7 @@ def generate(options: Namespace) -> None:
 
 def write(run: LanguageModelRun, prompt: list[str], form: TextForm,
           options: Namespace) -> list[Word]:
-    """Print the prompt, then each word as soon as it is chosen; return the words."""
+    """Print the prompt, then each word as soon as it is chosen. Return the words."""
     chosen = run.generate(
         np.random.default_rng(options.seed), prompt, options.length, options.sentences,
         options.temperature, options.top_k, options.top_p, options.unknown)

@@ -23,9 +23,9 @@ def gradcheck(options: Namespace) -> int:
 
 
 def checks_named(parts: Sequence[str]) -> list[str]:
-    """Return the checks with these names, or with these parts of names, in order.
+    """Return, in order, the checks whose names equal or contain one of these words.
 
-    ValueError: there are none for a part.
+    Raises ValueError if a word matches no check.
     """
     found = {part: [part] if part in CHECKS else
              [name for name in CHECKS if part.lower() in name.lower()] for part in parts}

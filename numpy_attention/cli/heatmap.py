@@ -50,7 +50,7 @@ def heatmap(options: Namespace) -> None:
 
 
 def example_to_draw(options: Namespace, run: Any) -> Any:
-    """Return the given Pair or sentence, or that of --index in a corpus or in files."""
+    """Return the given Pair or sentence, or the one that --index selects in a text."""
     pairs = options.kind == "translator"
     if options.sentences:
         first, *others = tokens_of(options, run, 2 if pairs else 1)
@@ -67,7 +67,7 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
 
 
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
-    """Tokenize the given sentences. ValueError: too few, too many, or an empty one."""
+    """Tokenize the given sentences. Raises ValueError if too few, too many, or one is empty."""
     most = len(run.VOCABULARIES)
     if not fewest <= len(options.sentences) <= most:
         raise ValueError(f"got {len(options.sentences)} sentence(s), expected "

@@ -64,9 +64,9 @@ def parser() -> Parser:
 
 
 def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Namespace]:
-    """Parse a command line; return the command and the values of its options.
+    """Parse a command line. Return the command and the values of its options.
 
-    options.given: the names of the options that were given. ValueError: a wrong command line.
+    options.given: the names of the options on the command line. Raises ValueError if it is invalid.
     """
     words = [current(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
@@ -92,7 +92,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """Replace a renamed command or option by its new name."""
+    """Replace the old name of a renamed command or option by the new one."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word
@@ -117,7 +117,8 @@ def check_command(word: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    → 0; 1 for a failed gradient check or exercise; 2 for an error; 128 + n after signal n.
+    Return 0 for success, 1 for a failed gradient check or exercise, 2 for an error, and 128 + n
+    after signal n.
     """
     with Signals() as signals, short_warnings():
         if started()[1] > 1:
@@ -128,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def short_warnings() -> Iterator[None]:
-    """Context in which a warning of the library is printed once, as one line without its source."""
+    """Context manager that prints each warning of the library once, without its source line."""
     usual = warnings.formatwarning
     printed = set()
 
@@ -174,9 +175,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
 
 
 def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, Any]) -> int:
-    """Run a command line and return the exit status. `known` and `values` receive the
-    command's options and their values.
-    """
+    """Run a command line. `known` receives the command's options, `values` their values."""
     try:
         command, options = parse(arguments)
     except SystemExit:                              # after --help
@@ -205,7 +204,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:
-    """Return the kind of run that a command uses. ValueError: an option is for the other kind."""
+    """Return the kind of run that a command uses. Raises ValueError for an unsuitable option."""
     if len(command.runs) == 1:
         return command.runs[0]
     from numpy_attention.experiments.runs.trained import run_kind
@@ -218,7 +217,7 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
 
 
 def report(message: str, options: Sequence[Option]) -> int:
-    """Print an error in one line, and return the exit status 2."""
+    """Print an error on one line, and return the exit status 2."""
     message = LONG.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
     line = " ".join(in_flags(message, options).split())
     streams.print_error(f"numpy-attention: error: {line}")

@@ -1,4 +1,4 @@
-"""The options of all commands except `train`. Imports must be fast, because --help waits."""
+"""The options of all commands except `train`. Imports must be fast, because --help needs them."""
 
 from dataclasses import replace
 

@@ -179,9 +179,9 @@ def model_of(options: Namespace, text: Text,
 
 
 def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
-    """Return the training that the options describe; more: fields that are not options.
+    """Return the training that the options describe. A field without a value keeps its default.
 
-    A field without a value keeps its default.
+    more: fields that are not options.
     """
     values = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
     if values["learning_rate"] is None:
@@ -191,7 +191,7 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 
 
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
-    """Create the folder of --run, or runs/name, and print what is trained, and where."""
+    """Create the folder of --run, or runs/name. Print what is trained, and where."""
     folder = Path(options.run or Path("runs") / name)
     ranks = world()
     threads = options.threads and options.threads * ranks.count

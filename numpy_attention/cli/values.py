@@ -1,4 +1,4 @@
-"""Parsers of option values, which raise a ValueError that says what was expected."""
+"""Parsers of option values. They raise a ValueError that describes what was expected."""
 
 import math
 import os
@@ -13,7 +13,7 @@ from numpy_attention.validation.paths import short_path
 
 
 def whole(low: int, high: int = 10**9) -> Callable[[str], Any]:
-    """Return a parser of whole numbers from `low` to `high`."""
+    """Return a parser of integers from `low` to `high`."""
     return settings.whole(low, high).read
 
 
@@ -29,7 +29,7 @@ MOST_SEEDS = 1000
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    """Parse seeds: "0-2", "0,3,5" or "1". ValueError: repeated, none, or more than MOST_SEEDS."""
+    """Parse "0-2", "0,3,5" or "1". Raises ValueError if none, repeated or more than MOST_SEEDS."""
     found: list[int] = []
     try:
         for part in text.split(","):
@@ -47,7 +47,7 @@ def seeds(text: str) -> tuple[int, ...]:
 
 
 def text(word: str) -> str:
-    """Return a text of the command line, without byte order marks. ValueError: it is not UTF-8."""
+    """Return a text without byte order marks. Raises ValueError if it is not UTF-8."""
     try:
         word.encode()
     except UnicodeEncodeError:      # bytes that Python could not decode in this locale
@@ -57,9 +57,9 @@ def text(word: str) -> str:
 
 def several(expected: str, once: bool = False,
             paths: bool = False) -> Callable[[str], tuple[str, ...]]:
-    """Return a parser of comma-separated words; a path that exists may contain commas.
+    """Return a parser of comma-separated words. A path that exists may contain commas.
 
-    ValueError: one is empty, or given twice.
+    The parser raises ValueError if a word is empty or, if `once`, repeated.
     """
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
@@ -70,7 +70,7 @@ def several(expected: str, once: bool = False,
 
 
 def paths_in(text: str) -> list[str]:
-    """Split "a.py,notes, 2026/b.py" into paths: the longest that exist, else up to a comma."""
+    """Split "a.py,notes, 2026/b.py" into paths. Paths that exist may contain commas."""
     found = []
     words = text.split(",")
     while words:
@@ -82,7 +82,7 @@ def paths_in(text: str) -> list[str]:
 
 
 def columns(text: str) -> tuple[int, ...]:
-    """Parse two columns, from 1. ValueError: anything else."""
+    """Parse two column numbers, counted from 1. Raises ValueError for anything else."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
         raise ValueError(f"got {short_repr(text)}, expected two columns, counted from 1, such as "
@@ -98,7 +98,7 @@ names = several("names such as weights,dx")
 def writable(*endings: str) -> Callable[[str], str]:
     """Return a parser of names of files with these endings, in a folder that exists.
 
-    A name that cannot be written is rejected before the work that it is to show.
+    It rejects an invalid name before the work whose result the file is to hold.
     """
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:
@@ -106,7 +106,8 @@ def writable(*endings: str) -> Callable[[str], str]:
             raise ValueError(f"{short_path(text)!r} must end with {', '.join(others)} or {last}")
         folder = os.path.dirname(text)
         if folder and not os.path.isdir(folder):
-            raise ValueError(f"the folder {short_path(folder)} does not exist; create it first")
+            raise ValueError(f"got {short_path(text)!r}, but the folder {short_path(folder)} does "
+                             "not exist; create it first")
         return text
     return read
 

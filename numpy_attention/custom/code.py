@@ -1,4 +1,4 @@
-"""A user's Python file, which is read first and run only if the user has named it."""
+"""A user's Python file. It is read first, and runs only if the user has named it."""
 
 import copyreg
 import hashlib
@@ -30,7 +30,7 @@ RUN: dict[str, "Code"] = {}
 
 @dataclass(frozen=True)
 class Code:
-    """A Python file that has been read; `module` runs it, once."""
+    """A Python file that has been read. `module` runs it once."""
 
     path: Path
     text: bytes
@@ -42,7 +42,7 @@ class Code:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the file, in hexadecimal digits."""
+        """The SHA-256 of the file, in hexadecimal digits."""
         return hashlib.sha256(self.text).hexdigest()
 
     @cached_property
@@ -112,7 +112,7 @@ class Code:
 
 @dataclass(frozen=True)
 class CustomClass:
-    """A user-defined class: its name, as a run keeps it, its file, and the class itself."""
+    """A user-defined class with its file and the name under which a run stores it."""
 
     name: str       # "mine.py:Bilinear"
     code: Code
@@ -155,7 +155,7 @@ def read(path: str | Path) -> Code:
 
 
 def parted(text: str) -> tuple[str, str]:
-    """Split "folder/mine.py:Bilinear" into file and class name; without a class, it is ""."""
+    """Split "folder/mine.py:Bilinear" into file and class name. The name is "" if there is none."""
     if text.endswith(".py"):
         return text, ""
     file, _, name = text.rpartition(":")

@@ -126,17 +126,17 @@ def required(function: Any, first: int = 1) -> list[str]:
 
 
 def custom_class(text: str, wanted: str | None = None) -> type:
-    """Return the class of "mine.py:Bilinear", or the only one of "mine.py"; the file is run.
+    """Run a file, and return its class "mine.py:Bilinear", or the only class of "mine.py".
 
-    wanted: one of the kinds in METHODS; None: any. Raises OSError if there is no file, and
-    ValueError if it cannot be run, or has no such class or one of another kind.
+    wanted: one of the kinds in METHODS, or None for any. Raises OSError if there is no file, and
+    ValueError if it cannot be run, or if it has no such class or one of another kind.
     """
     file, name = parted(text)
     return class_in(read(file), name, wanted)
 
 
 def class_in(code: Code, name: str, wanted: str | None = None) -> type:
-    """Return a class as `custom_class` does, from a file that has been read already."""
+    """Return a class as `custom_class` does, from a file that has already been read."""
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
         raise ValueError(f"{code.name}:{name} is not a class; expected one of {classes(code)}")

@@ -130,7 +130,7 @@ class Training:
             value = getattr(self, one.name)
             values = one.metadata["values"]
             if value not in values and not (value is None and one.default is None):
-                raise ValueError(f"{one.name} {short_repr(value)}; expected {values.expected}")
+                raise ValueError(f"{one.name} = {short_repr(value)}; expected {values.expected}")
         if self.schedule == "linear" and self.epochs > MOST_COUNTED:
             raise ValueError(f"epochs = {self.epochs} is too large for a linear schedule, which "
                              f"counts all steps in advance; use at most {MOST_COUNTED:,}")

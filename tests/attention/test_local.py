@@ -79,5 +79,5 @@ def test_what_is_refused(rng):
             LocalMonotonic(DotAttention(), width)
         with pytest.raises(ValueError, match=message):
             LocalPredictive.create(rng, DotAttention(), 3, width=width)
-    with pytest.raises(ValueError, match="multi-head .* cannot be .* 'local-p': the Gaussian"):
+    with pytest.raises(ValueError, match="multi-head .* cannot be .* 'local-p': local-p mult"):
         LocalPredictive.create(rng, MultiHeadAttention.create(rng, 4, 4), 4)

@@ -106,7 +106,7 @@ def test_argparse_knows_what_is_given():
     assert vars(parser.parse_args(words)) == dict(
         run="a", more=["b", "c"], max_length=3, all=True, tied=False, cell="mine.py:Mine")
     assert "5 % of it (default: 7)" in parser.format_help()
-    with pytest.raises(argparse.ArgumentTypeError, match="'0'; expected an integer"):
+    with pytest.raises(argparse.ArgumentTypeError, match="got '0', expected an integer"):
         options[2].value("0")
     with pytest.raises(argparse.ArgumentTypeError, match="'lstm' .*'gru', or a user-defined FILE"):
         options[5].value("lstm")
@@ -127,7 +127,7 @@ def test_values_are_read(read, text, value):
 
 
 @pytest.mark.parametrize("read, text, expected", [
-    (whole(2), "1", "whole number of at least 2"), (whole(0), "1.5", "whole number"),
+    (whole(2), "1", "an integer of at least 2"), (whole(0), "1.5", "an integer"),
     (positive, "nan", "a positive number"), (share, "1", "below 1"),
     (not_negative, "inf", "at least 0"), (share_kept, "0", "above 0"),
     (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "different integers"),
@@ -214,7 +214,7 @@ def test_additive_is_another_name_of_concat():
     ("exercise check", "the following arguments are required: NAME"),
     ("heatmap nowhere", "--output"),
     ("train --model transformed", "invalid choice: 'transformed'"),
-    ("train --layers 1000000", "argument --layers: '1000000'; expected an integer"),
+    ("train --layers 1000000", "argument --layers: got '1000000', expected an integer"),
     ("train --attention combined", "invalid choice: 'combined'"),
     ("train --warmup 3", "--warmup has no effect with --schedule constant; leave it out, or "
                          "choose --schedule warmup"),
@@ -271,7 +271,7 @@ def test_a_command_knows_only_its_own_flags():
                               "more memory\n"),
     (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x); install "
                              "it, or leave it more memory\n"),
-    (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x; look\n"),
+    (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x: look\n"),
     (ValueError("give valid_source"), 2, "numpy-attention: error: give --valid-source\n"),
     (ValueError("a" * 5000), 2, f"numpy-attention: error: {'a' * 40}…{'a' * 20}\n"),
 ])

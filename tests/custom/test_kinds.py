@@ -42,7 +42,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
     ("(SoftmaxAttention)", "", "^Mine is not a complete score; derive it from SoftmaxAttention, f"),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters; write @datacla"),
     ("(eq=False)", "", r"^Mine would be compared .* write @dataclass\(eq=False\)"),
-    ("def create", "def made", r"^Mine has no create: .* create\(cls, rng, query_size, value_size"),
+    ("def create", "def made", r"^Mine has no create; .* create\(cls, rng, query_size, value_size"),
     ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which is not p"),
 ])
 def test_what_a_class_lacks(old, new, message, tmp_path):
@@ -86,7 +86,7 @@ def test_another_kind_than_wanted(tmp_path):
 def test_a_file_with_several(tmp_path):
     path = str(written(tmp_path, MINE + CELL + MINE.replace("Mine(", "Other(")))
     assert custom_class(path, kinds.CELL).__name__ == "MinimalGatedUnit"
-    with pytest.raises(ValueError, match="2 suitable classes: .* one of Mine, Other$"):
+    with pytest.raises(ValueError, match="2 suitable classes; .* one of Mine, Other$"):
         custom_class(path, kinds.ATTENTION)
     with pytest.raises(ValueError, match="3 suitable classes"):
         custom_class(path)

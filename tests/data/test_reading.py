@@ -147,7 +147,7 @@ def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
         lambda: read_tab_pairs(tabbed, str.split, str.upper),
     )
     for read in reads:
-        with pytest.raises(TypeError, match="^what `tokens` gives "):
+        with pytest.raises(TypeError, match="^the return value of `tokens` "):
             read()
     with pytest.raises(TypeError, match="^blank_lines is 1, of type int; expected True or False$"):
         read_text(path, blank_lines=1)

@@ -78,7 +78,7 @@ TWO = Vocabulary(["a", "b"])
     (lambda: Vocabulary.build([["a"]], min_count=0), ValueError, "min_count = 0; expected an int"),
     (lambda: Vocabulary.build(7), TypeError, "sentences is 7, of type int; expected a list of sen"),
     (lambda: Vocabulary.build([["a"], 7]), TypeError, "sentence 1 is 7, of type int"),
-    (lambda: Vocabulary.build([["a", 7]]), TypeError, "sentence 0 contains 7, of type int: exp"),
+    (lambda: Vocabulary.build([["a", 7]]), TypeError, "sentence 0 contains 7, of type int; exp"),
     (lambda: TWO.encode(7), TypeError, "tokens is 7, of type int; expected a list of tokens"),
     (lambda: TWO.encode([["a"]]), TypeError, r"tokens contains \['a'\], of type list; expected"),
     (lambda: TWO.places(7), TypeError, "tokens is 7, of type int; expected a list"),

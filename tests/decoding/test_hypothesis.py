@@ -33,7 +33,7 @@ def test_forbid():
     log_p = np.zeros((2, 5))
     forbid(log_p)
     assert np.isneginf(log_p[:, [PAD, BOS]]).all() and not log_p[:, 2:].any()
-    with pytest.raises(ArithmeticError, match="is it trained"):
+    with pytest.raises(ArithmeticError, match="is the model trained"):
         forbid(log_p, range(5))
 
 

@@ -62,7 +62,7 @@ def test_the_pass_that_is_missing_is_named(rng):
 
     with pytest.raises(TypeError) as error:
         gradcheck(Half(), np.ones(2), rng=rng)
-    assert one_line(error) == ("Half has no backward; write it as a method of the class, or pass "
+    assert one_line(error) == ("Half has no backward: write it as a method of the class, or pass "
                                "backward=")
     with pytest.raises(TypeError, match="^forward is None; expected a function, or a target"):
         gradcheck(None, np.ones(2), rng=rng, backward=len)
@@ -153,7 +153,7 @@ def test_the_gradient_of_one_input_is_an_array_alone(rng, found, words):
 
 
 def test_a_gradient_for_what_has_none(rng):
-    words = r"^backward returns one for input\[1\], which is not an array of floats; gradients for"
+    words = r"^backward returns one for input\[1\], which is not an array of floats; got gradients"
     with pytest.raises(GradientError, match=words):
         gradcheck(None, np.ones(2), np.array([True, False]), rng=rng,
                   forward=lambda x, mask: (x * mask, None),

@@ -88,7 +88,7 @@ def test_any_score_may_ask_by_name(rng, score):
     one_way = translator(rng, np.float64, RNNSearch, bidirectional=False, **settings)
     walks_alike(one_way)
     if score == "dot":                      # a query of 4 numbers, annotations of 2 · 4
-        with pytest.raises(ValueError, match="query_size .4. must equal value_size .8.: .* choose "
+        with pytest.raises(ValueError, match="query_size .4. must equal value_size .8. .* choose "
                                              "general or scaled-dot, or one direction$"):
             translator(rng, np.float64, RNNSearch, **settings)
         return

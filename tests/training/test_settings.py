@@ -55,7 +55,7 @@ def test_read_from_text(values, text, value):
     (choice("a", "b"), "c", "one of a, b"),
 ])
 def test_a_text_that_is_none_of_them(values, text, expected):
-    with pytest.raises(ValueError, match=f"^'{text}'; expected {expected}$"):
+    with pytest.raises(ValueError, match=f"^got '{text}', expected {expected}$"):
         values.read(text)
 
 
@@ -83,7 +83,7 @@ def test_every_field_is_an_option_and_its_default_is_one_of_its_values(kind):
     (LanguageModelTraining, "unit", "lines", "expected one of words, characters$"),
 ])
 def test_invalid_settings(kind, name, value, message):
-    with pytest.raises(ValueError, match=f"^{name} {value!r}: {message}"):
+    with pytest.raises(ValueError, match=f"^{name} = {value!r}; {message}"):
         kind(**{name: value})
 
 

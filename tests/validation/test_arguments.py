@@ -23,7 +23,7 @@ REFUSED = {
     "a word for a flag": (lambda: a.check_flags(tied="no"),
                           TypeError, "^tied is 'no', of type str; expected True or False$"),
     "one for a flag": (lambda: a.check_flags(tied=1), TypeError, "tied is 1"),
-    "NaN": (lambda: a.check_number("p", np.nan, 0, 1, "a share"),
+    "NaN": (lambda: a.check_number("p", np.nan, 0, 1, "a fraction"),
             ValueError, "^p = nan; expected a fraction$"),
     "infinity": (lambda: a.check_number("p", np.inf), ValueError, "p = inf; expected a number"),
     "an integer that is no float": (lambda: a.check_number("p", 10**400), ValueError,

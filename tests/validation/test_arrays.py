@@ -40,7 +40,7 @@ def test_expect():
     for wrong in (np.zeros((3, 5)), np.zeros(4), np.zeros((3, 4, 1))):
         with pytest.raises(ValueError) as caught:
             check_shape("xs", wrong, (None, 4), "(T, I)", "turn it round")
-        message = f"xs (T, I) has shape {wrong.shape}, expected (any, 4): turn it round"
+        message = f"xs (T, I) has shape {wrong.shape}, expected (any, 4); turn it round"
         assert str(caught.value) == message
 
 

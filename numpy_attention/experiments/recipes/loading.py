@@ -1,4 +1,4 @@
-"""Reading recipes from TOML; translators.toml explains the format."""
+"""Read recipes from TOML. translators.toml explains the format."""
 
 import sys
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
-    """Build {name: Recipe} from some tables, whose bases are among other tables."""
+    """Build {name: Recipe} from the tables `own`. Their bases may be any of `tables`."""
     return {name: recipe_of(name, tables) for name, table in own.items() if "description" in table}
 
 
@@ -88,7 +88,7 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:
-    """Merge the entries of a table with those of its base, the base's base and so on."""
+    """Merge the entries of a table with those of its base, of the base's base, and so on."""
     chain = [name]
     while "base" in tables[chain[-1]]:
         base = str(tables[chain[-1]]["base"])
@@ -115,7 +115,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
 
 
 def figure_of(name: str, text: str) -> Figure:
-    """Parse a figure "split metric"."""
+    """Split a figure such as "test bleu" into split and metric."""
     split, _, metric = text.partition(" ")
     if not split or not metric or " " in metric:
         raise ValueError(f"recipe {name} has the figure {text!r}; expected a split and a metric, "

@@ -88,7 +88,7 @@ def test_entries_merge_with_those_of_the_base(tmp_path):
     ("mine = { description = '', base = 'dates', model = 'rnn' }", "the model of recipe mine"),
     ("mine = { description = '', base = 'dates', training = { steps = 2 } }",
      "mine has the unknown fields steps"),
-    ("mine = { description = '', base = 'dates', training = { epochs = 0 } }", "epochs 0"),
+    ("mine = { description = '', base = 'dates', training = { epochs = 0 } }", "epochs = 0"),
     ("mine = { description = '', base = 'dates', metrics = ['bleu'] }", "the figure 'bleu'"),
     ("mine = { description = '', base = 'dates', baselines = { 'test near' = 1 } }", "baseline 1"),
     ("mine = { description = '', base = 'dates', metrics = ['test near'] }", "baselines for"),
