@@ -85,8 +85,7 @@ def columns(text: str) -> tuple[int, ...]:
     """Parse two column numbers, counted from 1. Raises ValueError for anything else."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
-        raise ValueError(f"got {short_repr(text)}, expected two columns, counted from 1, such as "
-                         "1,2")
+        raise ValueError(f"got {short_repr(text)}, expected two columns from 1, such as 1,2")
     return tuple(map(int, found))
 
 
