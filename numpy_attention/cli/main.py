@@ -166,7 +166,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
     except NO_MEMORY as error:
         return report(memory_message(error, options, values), options)
     except ImportError as error:
-        return report(f"a library cannot be loaded ({error}); install it, or leave it more memory",
+        return report(f"a library cannot be loaded ({error}); install it, or free memory for it",
                       options)
     except Exception as error:
         return report(text_of(error), options)

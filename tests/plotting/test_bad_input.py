@@ -33,7 +33,7 @@ def bands(curves):
     (partial(gradients, visible=[[True]]), (ZEROS, ZEROS), "visible must be booleans"),
     (plotting.history_heatmap, (np.zeros((0, 2)), "ab"), "at least one of each"),
     (plotting.history_heatmap, (np.zeros((2, 3)), "ab"), r"\(2, 3\) do not match 2 tokens"),
-    (plotting.history_heatmap, (np.zeros((3, 2)), "ab"), "got 2 row labels for .* predicted"),
+    (plotting.history_heatmap, (np.zeros((3, 2)), "ab"), "got 2 row labels for .*predicted"),
     (plotting.history_heatmap, (np.zeros((3, 2)), "ab", "abc"), "visible or with NaN"),
     (plotting.history_heatmap, ([[0, 0], [-0.1, 0]], "ab"), "negative, got -0.1"),
     (plotting.history_heatmap, ([[0, 0], [math.inf, 0]], "ab"), "infinity"),
