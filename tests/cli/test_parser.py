@@ -270,7 +270,7 @@ def test_a_command_knows_only_its_own_flags():
                               "--batch-size or --hidden or --embedding, or use a machine with "
                               "more memory\n"),
     (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x); install "
-                             "it, or leave it more memory\n"),
+                             "it, or free memory for it\n"),
     (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x: look\n"),
     (ValueError("give valid_source"), 2, "numpy-attention: error: give --valid-source\n"),
     (ValueError("a" * 5000), 2, f"numpy-attention: error: {'a' * 40}…{'a' * 20}\n"),

@@ -97,7 +97,7 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
      "budget for all with --epochs and --minutes"),
     ("tiny-* --seed 0 --seeds 0-1", "--seed has no effect with --seeds"),
     ("tiny-* --seeds 1-0", "argument --seeds: got '1-0', expected seeds such as 0-2 or 0,3,5"),
-    ("tiny-* --index 60", "--index 60: test has 60 pairs"),
+    ("tiny-* --index 60", "--index 60 is out of range; test has 60 pairs"),
 ])
 def test_refused(words, message, capsys, tmp_path):
     assert message in failure(capsys, "compare", *words.split())

@@ -35,7 +35,7 @@ def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
     assert source == target and "sure link" in first.read_text()
     assert main(["heatmap", "copy", source, target, "--output", str(second)]) == 0
     assert "sure link" not in second.read_text()
-    for words, message in ((["--index", "120"], "--index 120: test has 120 pairs, numbered from 0"),
+    for words, message in ((["--index", "120"], "--index 120 is out of range; test has 120"),
                            (["3"], "got 1 sentence(s), expected a source and a target"),
                            (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "a sentence is empty")):
         assert message in failure(capsys, "heatmap", "copy", *words, "--output", third)
@@ -56,7 +56,7 @@ def test_gold_links_of_own_text(among, capsys, tmp_path):
     assert main(["heatmap", "copy", *gold, "--index", "1", "--output", str(picture)]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == ["3", "3"]
     assert "possible link" in picture.read_text()
-    for words, message in ((["--count-from", "0"], "give --count-from 1"),
+    for words, message in ((["--count-from", "0"], "set --count-from 1"),
                            (["--index", "2"], "s has 2 pairs, numbered from 0")):
         assert message in failure(capsys, "heatmap", "copy", *gold, *words, "--output", "x.png")
 
@@ -203,8 +203,8 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
-    ("copy single", "copy is the run of a translator and single that of a language model: a"),
-    ("copy luong --checkpoints a.npz", "but 2 runs are given; give one"),
+    ("copy single", "copy is the run of a translator and single that of a language model; a"),
+    ("copy luong --checkpoints a.npz", "but 2 runs are given; pass one"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "cannot be loaded"),
     ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),

@@ -63,7 +63,7 @@ def test_malformed_files(here, source, target, message, capsys):
      "--tokenize splits text into words, and --characters into single"),
     ("--text empty.txt", "contains no text"),
     ("--text latin.txt", "not UTF-8"),
-    ("--text one.txt", "or give --valid-text"),
+    ("--text one.txt", "or pass --valid-text"),
     ("--text own.txt --batch-size 400", "343 tokens is too short for 400 streams"),
     ("--text own.txt --vectors own.txt", "own.txt, line 1: 'red' is not followed by numbers"),
     ("--text own.txt --freeze-vectors", "--freeze-vectors needs --vectors"),
