@@ -84,8 +84,8 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     there is no interval.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"unknown tokeniser {short_repr(tokenize)} for BLEU: "
-                         f"choose one of {', '.join(BLEU.TOKENIZERS)}")
+        raise ValueError(f"unknown tokenizer {short_repr(tokenize)} for BLEU; choose one of "
+                         f"{', '.join(BLEU.TOKENIZERS)}")
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
     metric = BLEU(tokenize=tokenize, force=tokenised)       # force: no warning of tokenised text
@@ -135,8 +135,8 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
         raise ValueError(f"edges must be two or more increasing numbers, got {edges}")
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
-            raise ValueError(f"sentence {n} has length {length}, outside of the edges {edges[0]} "
-                             f"to {edges[-1]} (the last is not included): "
+            raise ValueError(f"sentence {n} has length {length}, outside the edges {edges[0]} "
+                             f"to {edges[-1]} (the last is not included); "
                              "widen the edges, or leave the sentence out")
     buckets = []
     for low, high in zip(edges, edges[1:]):
@@ -162,11 +162,11 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
         for sentence in (hypothesis, reference):
             if not isinstance(sentence, str) and not is_list(sentence):
                 raise TypeError(
-                    f"sentence {n} is {typed_repr(sentence)}: expected a string or a list "
+                    f"sentence {n} is {typed_repr(sentence)}; expected a string or a list "
                     "of tokens")
         if isinstance(hypothesis, str) != isinstance(reference, str):
-            raise ValueError(f"sentence {n}: cannot compare {hypothesis!r} with {reference!r}: "
-                             "give both as strings or both as token lists")
+            raise ValueError(f"sentence {n}: cannot compare {hypothesis!r} with {reference!r}; "
+                             "pass both as strings or both as token lists")
         equal += list(hypothesis) == list(reference)
     return equal / len(hypotheses)
 
@@ -250,8 +250,8 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
         targets = len(pair.target)
         for i, j in A:
             if not (0 <= i < sources and 0 <= j < targets):
-                raise ValueError(f"pair {n}: link ({i}, {j}) is outside of {sources} source and "
-                                 f"{targets} target words: "
+                raise ValueError(f"pair {n}: link ({i}, {j}) is outside {sources} source and "
+                                 f"{targets} target words; "
                                  "links are (source position, target position) from 0")
         hits += len(A & pair.sure) + len(A & pair.possible)
         total += len(A) + len(pair.sure)
@@ -271,14 +271,14 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
         S = len(pair.source)
         T = len(pair.target)
         if not S or not T:
-            raise ValueError(f"pair {n} has an empty {'target' if S else 'source'} sentence: "
+            raise ValueError(f"pair {n} has an empty {'target' if S else 'source'} sentence; "
                              "leave it out")
         if matrix.shape not in ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1)):
             raise ValueError(f"pair {n}: weights have shape {matrix.shape}, "
                              f"expected (target, source) = ({T}, {S}), each with at most one more "
-                             "for </s>: cut off the padding, or transpose")
+                             "for </s>; cut off the padding, or transpose")
         if not np.isfinite(matrix).all():
-            raise ValueError(f"pair {n}: weights contain NaN or infinity: "
+            raise ValueError(f"pair {n}: weights contain NaN or infinity; "
                              "check the model that computed them")
         words = matrix[:T, :S]
         positions.append(np.where(words.any(1), words.argmax(1), -1).tolist())
@@ -312,7 +312,7 @@ def _lists(hypotheses: Iterable[Sentence],
     """Return both as lists of sentences. Raises ValueError if they differ in length."""
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
-            raise ValueError(f"{name} must be a list of sentences, got one string: "
+            raise ValueError(f"{name} must be a list of sentences, got one string; "
                              "put it in a list")
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")
@@ -350,7 +350,7 @@ def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
         if not any(texts):
             return f"every {name} is empty"
         if not any(metric.corpus_score([text], [[text]]).totals[3] for text in texts):
-            return (f"no {name} has four tokens, and BLEU counts groups of four: look at chrF "
+            return (f"no {name} has four tokens, and BLEU counts groups of four; look at chrF "
                     "instead")
     return ""
 
@@ -361,13 +361,13 @@ def _text(sentence: Sentence) -> str:
         return sentence
     if not is_list(sentence) or not all(isinstance(token, str) for token in sentence):
         raise ValueError("a sentence must be a string or a list of str tokens, "
-                         f"got {short_repr(sentence)}: decode ids first")
+                         f"got {short_repr(sentence)}; decode ids first")
     return " ".join(re.sub(r"\s", "␣", token) for token in sentence)
 
 
 def _same_count(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} {first_name} but {len(second)} {second_name}: "
-                         "give one for each")
+        raise ValueError(f"{len(first)} {first_name} but {len(second)} {second_name}; "
+                         "pass one for each")
     if not len(first):
         raise ValueError(f"no {first_name} to measure: the list is empty")

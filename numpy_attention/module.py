@@ -21,6 +21,7 @@ import numpy as np
 
 from numpy_attention.validation.arguments import check_kind
 from numpy_attention.validation.arrays import check_array, check_floating, check_real
+from numpy_attention.validation.messages import missing_and_unknown
 
 Array = np.ndarray
 
@@ -61,7 +62,7 @@ class Module:
                 if isinstance(value, np.ndarray):
                     full = join(name, field.name)
                     if id(value) in owners:
-                        raise ValueError(f"one array is both {owners[id(value)]} and {full}: "
+                        raise ValueError(f"one array is both {owners[id(value)]} and {full}; "
                                          "tie weights by sharing a Module (an Embedding, say), "
                                          "not an array")
                     owners[id(value)] = full
@@ -89,7 +90,7 @@ class Module:
         if len(dtypes) != 1:
             given = ", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items())
             raise ValueError(f"the parameters of {type(self).__name__} must share one dtype, "
-                             f"given {given or 'no parameter'}")
+                             f"got {given or 'no parameter'}")
         return next(iter(dtypes))
 
     # ---- one flat vector behind all parameters ---------------------------------------------------
@@ -131,7 +132,7 @@ class Module:
         for name, module in self.modules():
             if "_packed" in module.__dict__ and id(module) not in own:
                 raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) is part of a model "
-                                   "that is packed already: use the whole model's vector, "
+                                   "that is packed already; use the whole model's vector, "
                                    "or a copy() of this part")
 
     def __setattr__(self, name, value):
@@ -141,11 +142,11 @@ class Module:
         elif isinstance(current, np.ndarray):
             if _kind(value) != _kind(current):
                 raise ValueError(f"{type(self).__name__}.{name} is packed as {_kind(current)}, "
-                                 f"given {_kind(value)}: convert it first, or build a new model")
+                                 f"got {_kind(value)}; convert it first, or build a new model")
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
-                             f"{type(value).__name__} once the model is packed into one vector: "
+                             f"{type(value).__name__} once the model is packed into one vector; "
                              "assemble the model first")
         else:
             self.__dict__[name] = value
@@ -193,13 +194,13 @@ class Module:
         unknown = sorted(parameters.keys() - own.keys())
         if missing or unknown:
             raise ValueError(f"these parameters do not belong to this {type(self).__name__}: "
-                             f"missing {missing[:4]}, unknown {unknown[:4]}; load into the model "
-                             "that was saved")
+                             f"{missing_and_unknown(missing, unknown)}. Load into the model that "
+                             "was saved")
         for name, array in own.items():
             check_array(name, parameters[name])
             given = parameters[name]
             if given.shape != array.shape:
-                raise ValueError(f"{name} has shape {given.shape}, expected {array.shape}: "
+                raise ValueError(f"{name} has shape {given.shape}, expected {array.shape}; "
                                  "load into a model of the same sizes")
             check_real(name, given)
         for name, array in own.items():

@@ -134,7 +134,7 @@ def resolve(what, name, table):
     if isinstance(name, type) and hasattr(name, "create"):
         return name
     if not isinstance(name, str) or name not in table:
-        raise ValueError(f"{what} {short_repr(name)}: expected one of {', '.join(table)}")
+        raise ValueError(f"unknown {what} {short_repr(name)}; expected one of {', '.join(table)}")
     place = table[name]
     if not isinstance(place, str):
         return place

@@ -50,8 +50,8 @@ def test_units_without_a_token_of_the_kind_may_be_drawn_alone():
 
 
 @pytest.mark.parametrize("totals, counts, message", [
-    ([], [], "one total and one count for each unit"), ([1, 2], [1], "counts have shapes"),
-    ([1.0], [0], "and a positive sum"), ([[1.0]], [[1]], "for each unit"),
+    ([], [], "counts must have a positive sum"), ([1, 2], [1], "same length, got shapes"),
+    ([1.0], [0], "a positive sum, got 0"), ([[1.0]], [[1]], "counts must be 1-D arrays"),
 ])
 def test_what_has_no_mean_is_refused(totals, counts, message, rng):
     with pytest.raises(ValueError, match=message):

@@ -39,7 +39,7 @@ def test_by_name(rng):
     assert table(rng, (200, 300)).std() == pytest.approx(0.1, rel=0.02)
     for init in initializers.initial_values(0.3, paper):
         assert np.abs(init(rng, (200, 300))).max() == pytest.approx(0.3, rel=0.01)
-    with pytest.raises(ValueError, match="init='moderm': expected 'paper', 'modern' or a number b"):
+    with pytest.raises(ValueError, match="init='moderm'; expected 'paper', 'modern' or a number b"):
         initializers.initial_values("moderm", paper)
 
 

@@ -109,7 +109,7 @@ def test_a_part_of_a_packed_model_is_no_part_of_another():
     first = tied()
     vector = first.vector
     second = Model(first.words, [], Output(first.words, np.zeros(5)), np.ones(2))
-    message = r"^words \(Embedding\) is part of a model that is packed already: .* copy\(\)"
+    message = r"^words \(Embedding\) is part of a model that is packed already; .* copy\(\)"
     with pytest.raises(RuntimeError, match=message):
         second.vector
     assert np.shares_memory(first.words.E, vector) and "_packed" not in second.__dict__
@@ -227,7 +227,7 @@ def test_load_takes_exactly_its_own_parameters():
     parameters = dict(other.named_parameters())
     for change, message in (
         ({"words.E": np.zeros((5, 2))}, r"words.E has shape \(5, 2\), expected \(5, 3\)"),
-        ({"more": np.zeros(1)}, r"unknown \['more'\]"),
+        ({"more": np.zeros(1)}, r"unknown more"),
     ):
         with pytest.raises(ValueError, match=message):
             model.load(parameters | change)
@@ -235,10 +235,10 @@ def test_load_takes_exactly_its_own_parameters():
                            (np.array(["a", "b"]), "scale is <U1, expected float32 or float64")):
         with pytest.raises(TypeError, match=message):
             model.load(parameters | {"scale": wrong})
-    with pytest.raises(TypeError, match="^parameters is .*: expected arrays by dotted name"):
+    with pytest.raises(TypeError, match="^parameters is .*; expected arrays by dotted name"):
         model.load(list(parameters))
     del parameters["scale"]
-    with pytest.raises(ValueError, match=r"missing \['scale'\]"):
+    with pytest.raises(ValueError, match=r"missing scale"):
         model.load(parameters)
     assert (model.vector == 3).all()                                # a refused load changes nothing
 

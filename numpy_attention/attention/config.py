@@ -11,9 +11,9 @@ from numpy_attention.registry import SCORES, WINDOWS, build, resolve
 from numpy_attention.validation.arguments import check_flags
 from numpy_attention.validation.arrays import at_least, check_sizes
 
-NO_CHOICE = ("location scores absolute positions, not the words, so there is nothing for a "
-             "window to choose from (Luong et al. 2015 pair local windows with dot and "
-             "general): choose window 'global', or another score")
+NO_CHOICE = ("location scores depend only on positions, so a window has nothing to select (Luong "
+             "et al. 2015 pair local windows with dot and general); choose window 'global', or "
+             "another score")
 # (score, window): why they cannot be combined
 REFUSED = {
     ("location", "local-m"): NO_CHOICE,
@@ -89,10 +89,10 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
     if not isinstance(attention, Module):
         known = [field.name for field in fields(AttentionConfig)]
         if unknown := ", ".join(name for name in settings if name not in known):
-            raise ValueError(f"unknown setting {unknown}: expected some of {', '.join(known)}")
+            raise ValueError(f"unknown settings: {unknown}; allowed: {', '.join(known)}")
         choice = AttentionConfig(attention, **settings)
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if settings:
-        raise ValueError(f"{', '.join(settings)} has an effect only if attention is a name, and a "
-                         f"{type(attention).__name__} was given: leave it out")
+        raise ValueError(f"{', '.join(settings)} can be set only if attention is a name, got a "
+                         f"{type(attention).__name__}; leave it out")
     return attention

@@ -11,8 +11,8 @@ from numpy_attention.module import Array
 from numpy_attention.products import few_rows
 from numpy_attention.validation.arrays import check_parameters, check_sizes
 
-ADVICE = ("dot attention has no matrix between them, and RNNsearch's two "
-          "directions double the size: choose general or scaled-dot, or one direction")
+ADVICE = ("in dot attention, which has no matrix between them (RNNsearch's two directions double "
+          "value_size); choose general or scaled-dot, or one direction")
 
 
 @dataclass(eq=False)
@@ -33,7 +33,7 @@ class DotAttention(SoftmaxAttention):
         """Build the attention, which has no parameters. Raises ValueError if the sizes differ."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size != value_size:
-            raise ValueError(f"query_size ({query_size}) must equal value_size ({value_size}): "
+            raise ValueError(f"query_size ({query_size}) must equal value_size ({value_size}) "
                              f"{ADVICE}")
         return cls()
 

@@ -78,9 +78,10 @@ class KeyValueReadout(HistoryReadout):
         at_least(1, window=window)
         check_sizes(0, carried=carried)
         check_initial(rng, dtype, init)
-        if roles not in (1, 2, 3) or hidden % roles:
-            raise ValueError(f"hidden ({hidden}) must be divisible by the number of roles "
-                             f"({roles}), which can be 1, 2 or 3")
+        if roles not in (1, 2, 3):
+            raise ValueError(f"roles must be 1, 2 or 3, got {roles}")
+        if hidden % roles:
+            raise ValueError(f"hidden ({hidden}) must be divisible by roles ({roles})")
         n = hidden // roles
         attention = build(resolve("score", score, HISTORY_SCORES), rng, query_size=n, key_size=n,
                           size=n, init=init, dtype=dtype)

@@ -41,7 +41,7 @@ class LocationAttention(SoftmaxAttention):
         longest = self.W_a.shape[1]
         if S > longest:
             raise ValueError(f"the source has {S} positions (</s> included), but location "
-                             f"attention has weights for only {longest}: leave out longer "
+                             f"attention has weights for only {longest}; leave out longer "
                              "sentences, or build the model for longer ones")
         return memory
 

@@ -91,6 +91,6 @@ class SoftmaxAttention(Module):
                 dW = getattr(grads, name)[:, :dy.shape[-1]]
                 product = as_rows(x).T @ as_rows(dy)
                 check_shape("xᵀ dy", product, dW.shape, f"for {name}",
-                            f"give defer({name!r}, x, dy) the factors of y = x {name}")
+                            f"call defer({name!r}, x, dy) with the factors of y = x {name}")
                 dW += product
         return dmemory.total_values()

@@ -77,7 +77,7 @@ class Cell(Module):
     def __post_init__(self):
         check_parameters(self, W="IG", U="HG", b="G")
         if self.gates and self.gates_size != self.gates * self.hidden_size:
-            raise ValueError(f"U (H, G) has shape {self.U.shape}: a {type(self).__name__} has "
+            raise ValueError(f"U (H, G) has shape {self.U.shape}, but a {type(self).__name__} has "
                              f"G = {self.gates} · H columns")
 
     @property
@@ -217,8 +217,8 @@ def check_state(what, state, like):
     given = arrays(state)
     wanted = arrays(like)
     if len(given) != len(wanted):
-        raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}: the state of an "
-                         "LSTM is a tuple (h, c), that of other cells an array h")
+        raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}; an LSTM has the "
+                         "state (h, c), other cells have an array h")
     for name, part, one in zip(("h", "c"), given, wanted):
         label = f"{what} {name}"
         check_shape(label, part, one.shape, "(B, H)",

@@ -63,7 +63,7 @@ class GRU(Cell):
         super().__post_init__()
         given = _check_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
-            needs = "needs" if self.b_n is None else "has no"
+            needs = "requires the" if self.b_n is None else "has no"
             raise ValueError(f"{given} {needs} bias b_n, which is used only in r ∘ (h U_n + b_n)")
         check_parameters(self, U="HG", b_n="H")
 
@@ -155,6 +155,7 @@ def _check_convention(reset, update):
     given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):
-        raise ValueError(f"{given}: expected reset to be 'after' or 'before' (the recurrent "
-                         "product) and update to be 'old' or 'new' (the state that z multiplies)")
+        raise ValueError(f"{given} is not supported; reset must be 'after' or 'before' (the "
+                         "recurrent product), and update must be 'old' or 'new' (the state that z "
+                         "multiplies)")
     return given

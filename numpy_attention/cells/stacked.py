@@ -200,7 +200,7 @@ class Stacked(Module):
         if state is None:
             return (None,) * len(self.cells)
         if not isinstance(state, tuple) or len(state) != len(self.cells):
-            raise ValueError(f"state is {typed_repr(state)}: expected a tuple of {len(self.cells)} "
+            raise ValueError(f"state is {typed_repr(state)}; expected a tuple of {len(self.cells)} "
                              "states, one for each layer")
         return state
 

@@ -1,4 +1,4 @@
-"""List corpora and recipes. Heavy modules are imported by the commands that need them."""
+"""List corpora and recipes. Each command imports the heavy modules that it needs."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -45,7 +45,8 @@ def reproduce(options: Namespace) -> None:
             print(f"{recipe.name}  {recipe.description}")
         return
     if options.name is None:
-        raise ValueError("no recipe given: choose one listed by `numpy-attention reproduce --list`")
+        raise ValueError("no recipe specified; choose one listed by `numpy-attention reproduce "
+                         "--list`")
     recipe = find_recipe(options.name)
     folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
     file = Path(options.results) / f"{recipe.name}.jsonl"

@@ -1,4 +1,4 @@
-"""The commands: the purpose of each, an example, its options, and its function."""
+"""The commands: the purpose, an example, the options, and the function of each."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +12,10 @@ BOTH = ("translator", "writer")
 
 @dataclass(frozen=True)
 class Command:
-    """work: "file:function"; example: its arguments; runs: the kinds of run that it takes; ranks:
-    whether several ranks, as mpirun starts them, can share it.
+    """A command of the command line.
+
+    work: "file:function". example: arguments to show in the help. runs: the kinds of run that it
+    accepts. ranks: whether several ranks, started by mpirun, can share it.
     """
 
     work: str

@@ -1,4 +1,4 @@
-"""compare: train recipes on one corpus with one budget; print a table, save two figures."""
+"""compare: train recipes on one corpus with one budget, print a table, and save two figures."""
 
 from argparse import Namespace
 from fnmatch import fnmatch
@@ -53,25 +53,25 @@ def compare(options: Namespace) -> None:
 
 
 def chosen(options: Namespace) -> list[Recipe]:
-    """Return the recipes of names or patterns, with one budget. ValueError: not comparable."""
+    """Return the recipes to compare, with one budget. Raises ValueError if they do not fit."""
     found = {recipe.name: recipe for pattern in options.names for recipe in matching(pattern)}
     budget = {name: getattr(options, name) for name in comparison.BUDGET if name in options.given}
     return comparison.with_one_budget(list(found.values()), **budget)
 
 
 def matching(pattern: str) -> list[Recipe]:
-    """Return the recipes that match a pattern, or that of a user's class. ValueError: none."""
+    """Return the recipes that match a pattern or name a user's class. Raises ValueError if none."""
     if is_custom_code(pattern):
         return [recipe_with_attention(custom_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
     if not found:
-        raise ValueError(f"no recipe is named {pattern!r}: expected a name listed by "
+        raise ValueError(f"no recipe is named {pattern!r}; expected a name listed by "
                          "`numpy-attention reproduce --list`, or a pattern such as 'clauses-*'")
     return found
 
 
 def print_done(count: int, job: Job, outcome: Outcome) -> None:
-    """Print a line for a training that another rank has finished; count: those finished."""
+    """Print a line for a training that another rank has finished. count: how many have finished."""
     figures = [f"{title} {outcome.figures[key]:{form}}" for key, (title, form) in COLUMNS.items()
                if key in outcome.figures]
     print(f"{count} done: {job.name}: {', '.join(figures)}", flush=True)

@@ -52,7 +52,7 @@ def progress(options: Namespace) -> None:
 
 
 def command_of(folder: str, *words: str) -> str:
-    """Return a command to be pasted, with --folder if it is not the default."""
+    """Return a command that the user can paste, with --folder if it is not the default."""
     where = [] if folder == FOLDER.default else [f"--folder={folder}"]
     return shlex.join(["numpy-attention", "exercise", *words, *where])
 
@@ -61,7 +61,7 @@ def start(options: Namespace) -> None:
     exercise, folder = find_exercise(options.name), Folder(options.folder)
     print(f"{course.start(exercise, folder)}: {exercise.title}")
     if exercise.planted:
-        print("  one line is wrong: use the report of the check to find it")
+        print("  one line is wrong; use the report of the check to find it")
     else:
         print(f"  write {' and '.join(exercise.blanks)}, then")
     print(f"  {command_of(options.folder, 'check', exercise.name)}")
@@ -77,7 +77,7 @@ def check(options: Namespace) -> int:
 
 
 def check_file(exercise: Exercise, folder: Folder, file: Path, options: Namespace) -> int:
-    """Check a file, print and record the verdict; return 0, or 1 if it does not pass."""
+    """Check a file, print and record the verdict, and return 0, or 1 if it does not pass."""
     with folder.changed(exercise) as record:
         verdict, printed = checked(exercise, file, options.seconds)
         record.checks += 1
@@ -153,7 +153,7 @@ def copy_lessons(options: Namespace) -> None:
 
 
 def run_lesson(options: Namespace) -> int:
-    """Run a lesson's script as `python NN_name.py` does; return its exit status."""
+    """Run a lesson's script as `python NN_name.py` does, and return its exit status."""
     [lesson] = lessons.chosen([options.lesson])
     outputs = make_folder(options.outputs).resolve()
     environment = {**os.environ, "MPLBACKEND": "Agg", OUTPUTS: str(outputs)}

@@ -25,14 +25,14 @@ def translate(options: Namespace) -> None:
     sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
     if not sentences:
         run = shlex.quote(path_word(options.run))
-        raise ValueError("no sentence to translate: give one, as in numpy-attention translate "
+        raise ValueError("no sentence to translate; pass one, as in numpy-attention translate "
                          f'{run} "a sentence", or one per line on standard input')
     if options.heatmap and len(sentences) > 1:
-        raise ValueError(f"--heatmap plots one sentence, got {len(sentences)}: translate one at a "
+        raise ValueError(f"--heatmap plots one sentence, got {len(sentences)}; translate one at a "
                          "time")
     if options.replace_unknown and translator.name == "encoder-decoder":
         raise ValueError("--replace-unknown copies the word with the largest attention weight, but "
-                         "this run's model has no attention: leave it out")
+                         "this run's model has no attention; leave it out")
     warn_of_unknown_words(translator.source_vocabulary, sentences)
     found = translations_of(translator, sentences, options)
     if options.heatmap:
@@ -59,7 +59,7 @@ def translate(options: Namespace) -> None:
 
 def translations_of(translator: Translator, sentences: Sequence[list[str]],
                     options: Namespace) -> list[list[Translation]]:
-    """Translate each sentence: the best translation, all that the search found, or a sample."""
+    """Translate sentences: return the best translation, all that the search found, or a sample."""
     search = options.beam, options.length_penalty
     if not options.sample and not options.all:
         return [[one] for one in translator.translate(sentences, *search)]
@@ -72,7 +72,7 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
 
 
 def lines_of_input() -> list[str]:
-    """Read lines from standard input like those of a file. ValueError: it is not UTF-8 text."""
+    """Read lines from standard input like those of a file. Raises ValueError if not UTF-8."""
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence per line; end with Ctrl-D", file=sys.stderr)
     lines = lines_of(sys.stdin.buffer.read(), "the standard input")
@@ -105,7 +105,7 @@ def generate(options: Namespace) -> None:
 
 def write(run: LanguageModelRun, prompt: list[str], form: TextForm,
           options: Namespace) -> list[Word]:
-    """Print the prompt, then each word as soon as it is chosen; return the words."""
+    """Print the prompt, then each word as soon as it is chosen. Return the words."""
     chosen = run.generate(
         np.random.default_rng(options.seed), prompt, options.length, options.sentences,
         options.temperature, options.top_k, options.top_p, options.unknown)

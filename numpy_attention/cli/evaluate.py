@@ -33,7 +33,7 @@ from numpy_attention.validation.messages import plural
 
 
 def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]:
-    """Return the pairs or text of the options, or the run's own, with its name and split."""
+    """Return the data that the options select, by default the run's own, with name and split."""
     if options.text:
         text = running_text.read(options.text, run.selection().form())
         return replace(text, has_articles=True), Path(
@@ -46,8 +46,8 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
                          run.folder)
     data, split = part_of(selection, options.split)
     if writer and data.unit != run.training.unit:
-        raise ValueError(f"{selection.label} is a text of {data.unit}, but this run's model reads "
-                         f"{run.training.unit}: choose another corpus")
+        raise ValueError(f"{selection.label} contains {data.unit}, but this run's model reads "
+                         f"{run.training.unit}; choose another corpus")
     return data, selection.label, split
 
 
@@ -75,7 +75,7 @@ def corpus_to_measure(options: Namespace, run: Any) -> dict[str, Any]:
     elif options.part and options.part != saved.get("part"):
         if "source" in saved:
             raise ValueError("--part selects a part of a corpus, but this run was trained on "
-                             "files: leave it out, or add --corpus")
+                             "files; leave it out, or add --corpus")
         saved = {"name": saved["name"]}             # another part has its own lengths
     return saved | part | limits_of(options)
 
@@ -109,7 +109,7 @@ def how_read(how: LanguageModelTraining) -> dict[str, Any]:
 
 def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
             known: bool = False) -> dict[str, Any]:
-    """Return the figures of `measure`, or if `known` of `evaluate_without_unk`, described."""
+    """Return the figures of `measure`, or of `evaluate_without_unk` if known, with their origin."""
     rng = confidence.draws(run.training.seed)
     if run.KIND == "writer":
         unknown = run.vocabulary.unknown_share(data.sentences)
@@ -124,7 +124,7 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
 
 
 def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) -> None:
-    """Print figures as one JSON object, or in lines with the model, the text, and provenance."""
+    """Print figures as a JSON object, or as lines with the model, the text and the provenance."""
     if options.json:
         print_json(figures)
         return
@@ -138,7 +138,7 @@ def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) 
 
 
 def place_of(figures: Mapping[str, Any]) -> str:
-    """Return the corpus or file of figures, and the split."""
+    """Return the corpus or file on which figures were measured, and the split."""
     return ", ".join(filter(None, (figures["corpus"], figures["split"])))
 
 
@@ -146,7 +146,7 @@ def place_of(figures: Mapping[str, Any]) -> str:
 
 
 def ablate(options: Namespace) -> None:
-    """Measure the perplexity of a run with its attention changed, paired by sentence."""
+    """Measure the perplexity of a run with changed attention, paired by sentence."""
     run = load_run(options)
     data, name, split = data_to_measure(options, run)
     found = ablation.ablate(run.model, run.batches(data), np.random.default_rng(options.seed))
@@ -174,8 +174,8 @@ def cloze(options: Namespace) -> None:
     run = load_run(options)
     how = run.training
     if how.unit != "words":
-        raise ValueError(f"{options.run} is a model of {how.unit}, but a cloze question leaves out "
-                         "a word: choose a run trained on words")
+        raise ValueError(f"{options.run} was trained on {how.unit}, but a cloze question leaves "
+                         "out a word; choose a run trained on words")
     rng = np.random.default_rng(options.seed)
     questions, name, split = questions_of(options, run, rng)
     if options.write:
@@ -198,7 +198,7 @@ def cloze(options: Namespace) -> None:
 
 def questions_of(options: Namespace, run: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
-    """Return the questions of --questions or made from a text, with its name and split."""
+    """Return the questions of --questions, or questions made from a text, with name and split."""
     if options.questions:
         lowercase = run.selection().form(options.lowercase).lowercase
         return read_questions(options.questions, lowercase), Path(options.questions).name, None

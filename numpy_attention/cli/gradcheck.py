@@ -12,26 +12,26 @@ def gradcheck(options: Namespace) -> int:
     names = options.names or [""]
     if any(map(is_custom_code, names)):
         if len(names) > 1:
-            raise ValueError(f"cannot check {' '.join(names)} together: check one user-defined "
+            raise ValueError(f"cannot check {' '.join(names)} together; check one user-defined "
                              "class, FILE.py:CLASS, at a time")
         return check_in_process(names[0], options.seed, options.seconds, options.full)
     if "seconds" in options.given:
-        raise ValueError("--seconds has an effect only with a user-defined class, FILE.py:CLASS: "
+        raise ValueError("--seconds has an effect only with a user-defined class, FILE.py:CLASS; "
                          "leave it out")
     checks = {name: CHECKS[name] for name in checks_named(names)}
     return show_checks(checks, options.seed, full=options.full)
 
 
 def checks_named(parts: Sequence[str]) -> list[str]:
-    """Return the checks with these names, or with these parts of names, in order.
+    """Return, in order, the checks whose names equal or contain one of these words.
 
-    ValueError: there are none for a part.
+    Raises ValueError if a word matches no check.
     """
     found = {part: [part] if part in CHECKS else
              [name for name in CHECKS if part.lower() in name.lower()] for part in parts}
     missing = [part for part, names in found.items() if not names]
     if missing:
-        raise ValueError(f"no gradient check is named {', '.join(missing)}: expected one of the "
+        raise ValueError(f"no gradient check is named {', '.join(missing)}; expected one of the "
                          f"{len(CHECKS)} names that `numpy-attention gradcheck` prints, such as "
                          f"{', '.join(list(CHECKS)[:3])}, or part of a name; or a user-defined "
                          "class, FILE.py:CLASS")

@@ -50,7 +50,7 @@ def heatmap(options: Namespace) -> None:
 
 
 def example_to_draw(options: Namespace, run: Any) -> Any:
-    """Return the given Pair or sentence, or that of --index in a corpus or in files."""
+    """Return the given Pair or sentence, or the one that --index selects in a text."""
     pairs = options.kind == "translator"
     if options.sentences:
         first, *others = tokens_of(options, run, 2 if pairs else 1)
@@ -61,13 +61,13 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
     if pairs:
         return example_of(options.index, data, split, "pairs")
     if data.unit == "characters":
-        raise ValueError("a text of characters is not divided into sentences: give your own text")
+        raise ValueError("a corpus of characters has no sentences; pass your own sentence")
     sentences = [sentence for sentence in data.sentences if sentence]
     return example_of(options.index, sentences, split, "sentences")
 
 
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
-    """Tokenize the given sentences. ValueError: too few, too many, or an empty one."""
+    """Tokenize the given sentences. Raises ValueError if too few, too many, or one is empty."""
     most = len(run.VOCABULARIES)
     if not fewest <= len(options.sentences) <= most:
         raise ValueError(f"got {len(options.sentences)} sentence(s), expected "
@@ -75,7 +75,7 @@ def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
     form = run.selection().form()
     sentences = [form.tokens(text) for text in options.sentences]
     if not all(sentences):
-        raise ValueError("a sentence is empty: expected at least one token")
+        raise ValueError("a sentence is empty; expected at least one token")
     for vocabulary, sentence in zip(run.VOCABULARIES, sentences):
         warn_of_unknown_words(getattr(run, vocabulary), [sentence])
     return sentences

@@ -64,14 +64,14 @@ def parser() -> Parser:
 
 
 def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Namespace]:
-    """Parse a command line; return the command and the values of its options.
+    """Parse a command line. Return the command and the values of its options.
 
-    options.given: the names of the options that were given. ValueError: a wrong command line.
+    options.given: the names of the options on the command line. Raises ValueError if it is invalid.
     """
     words = [current(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         if words[1] not in ("lm", "translator"):
-            raise ValueError(f"train {words[1]}: no such command; use `train lm` for a language "
+            raise ValueError(f"unknown command train {words[1]}; use `train lm` for a language "
                              "model, or `train --corpus NAME` for a translator")
         words[:2] = ["train lm" if words[1] == "lm" else "train"]
     elif words and not words[0].startswith("-"):
@@ -92,7 +92,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """Replace a renamed command or option by its new name."""
+    """Replace the old name of a renamed command or option by the new one."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word
@@ -107,8 +107,8 @@ def check_command(word: str) -> None:
     if word not in known:
         from difflib import get_close_matches
         like = get_close_matches(word, known, 1)
-        meant = f", did you mean {like[0]}" if like else ""
-        raise ValueError(f"{short_repr(word)}: no such command{meant}; see numpy-attention --help")
+        meant = f" (did you mean {like[0]}?)" if like else ""
+        raise ValueError(f"unknown command {short_repr(word)}{meant}; see numpy-attention --help")
 
 
 # ---- one command --------------------------------------------------------------------------------
@@ -117,7 +117,8 @@ def check_command(word: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    → 0; 1 for a failed gradient check or exercise; 2 for an error; 128 + n after signal n.
+    Return 0 for success, 1 for a failed gradient check or exercise, 2 for an error, and 128 + n
+    after signal n.
     """
     with Signals() as signals, short_warnings():
         if started()[1] > 1:
@@ -128,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def short_warnings() -> Iterator[None]:
-    """Context in which a warning of the library is printed once, as one line without its source."""
+    """Context manager that prints each warning of the library once, without its source line."""
     usual = warnings.formatwarning
     printed = set()
 
@@ -165,7 +166,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
     except NO_MEMORY as error:
         return report(memory_message(error, options, values), options)
     except ImportError as error:
-        return report(f"a library cannot be loaded ({error}): install it, or leave it more memory",
+        return report(f"a library cannot be loaded ({error}); install it, or free memory for it",
                       options)
     except Exception as error:
         return report(text_of(error), options)
@@ -174,9 +175,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
 
 
 def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, Any]) -> int:
-    """Run a command line and return the exit status. `known` and `values` receive the
-    command's options and their values.
-    """
+    """Run a command line. `known` receives the command's options, `values` their values."""
     try:
         command, options = parse(arguments)
     except SystemExit:                              # after --help
@@ -185,7 +184,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
     known += command.options
     values |= vars(options)
     if not command.ranks and started()[1] > 1:
-        raise ValueError(f"{options.command} cannot run on several ranks: start it without mpirun")
+        raise ValueError(f"{options.command} cannot run on several ranks; start it without mpirun")
     if command.runs:
         options.kind = command_run_kind(command, options)
     file, _, function = command.work.partition(":")
@@ -205,7 +204,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:
-    """Return the kind of run that a command uses. ValueError: an option is for the other kind."""
+    """Return the kind of run that a command uses. Raises ValueError for an unsuitable option."""
     if len(command.runs) == 1:
         return command.runs[0]
     from numpy_attention.experiments.runs.trained import run_kind
@@ -213,12 +212,12 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
     for option in command.options:
         if option.name in options.given and option.run not in ("", kind):
             raise ValueError(f"{option.flag} is only for a {RUNS[option.run]}, but {options.run} "
-                             f"holds a {RUNS.get(kind, kind)}: leave it out")
+                             f"holds a {RUNS.get(kind, kind)}; leave it out")
     return kind
 
 
 def report(message: str, options: Sequence[Option]) -> int:
-    """Print an error in one line, and return the exit status 2."""
+    """Print an error on one line, and return the exit status 2."""
     message = LONG.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
     line = " ".join(in_flags(message, options).split())
     streams.print_error(f"numpy-attention: error: {line}")

@@ -1,4 +1,4 @@
-"""Rewrite error messages of the library, which name Python arguments, with flags."""
+"""Rewrite error messages of the library: replace the names of Python arguments by flags."""
 
 import re
 import sys
@@ -18,7 +18,8 @@ ADVICE = {
     "it is for translators": "it is for numpy-attention train",
     "files as source and target": "files with --source and --target",
     "files as text": "files with --text",
-    "overwrite them with force": "overwrite them with --force",
+    "pass force=True to overwrite them": "overwrite them with --force",
+    "skip_blank=True": "--skip-blank",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
     "two of them with columns": "two of them with --columns",
@@ -45,8 +46,8 @@ CALL = re.compile(r"(\w+\([^()]*=[^()]*\))")     # Adam(learning_rate=0.1) stays
 def in_flags(message: str, options: Sequence[Option]) -> str:
     """Replace argument names in a message of the library by the flags of a command.
 
-    max_length → --max-length everywhere; a name that is also an ordinary word only where it has a
-    value: `hidden = 9` → --hidden 9, `size (30)` → --hidden (30).
+    max_length becomes --max-length everywhere. A name that is also an ordinary word is replaced
+    only if it has a value: `hidden = 9` → --hidden 9, `size (30)` → --hidden (30).
     """
     for library, command_line in ADVICE.items():
         message = message.replace(library, command_line)
@@ -65,7 +66,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
     """Describe what did not fit in memory, and which options of the command make it smaller.
 
-    values: those of the options. An option whose value is a factor of the shape comes first.
+    values: the values of the options. Options whose value is a factor of the shape come first.
     """
     reason = str(error) or f"the process holds {held():.1f} GB"
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
@@ -84,7 +85,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
         names = []
     found = " or ".join(flags[name] for name in names)
     advice = f"choose a smaller {found}" if found else "use a smaller model or text"
-    return f"not enough memory, {reason}: {advice}, or take a machine with more memory"
+    return f"not enough memory, {reason}; {advice}, or use a machine with more memory"
 
 
 def factors(value: Any, shape: Sequence[int]) -> set[int]:
@@ -105,7 +106,7 @@ def held() -> float:
 
 
 def text_of(error: Exception) -> str:
-    """Return the text of an error, with the line of user-defined code; raise unexpected errors."""
+    """Return the text of an error, with the line of user code; reraise unexpected errors."""
     custom = sys.modules.get("numpy_attention.custom.code")     # not imported if no code was run
     if custom:
         return custom.text_of(error)

@@ -1,4 +1,4 @@
-"""The options of all commands except `train`. Imports must be fast, because --help waits."""
+"""The options of all commands except `train`. Imports must be fast, because --help needs them."""
 
 from dataclasses import replace
 
@@ -33,10 +33,10 @@ HOW = (PLOT, SEED, JSON)
 
 # ---- texts --------------------------------------------------------------------------------------
 
-LISTED = "give all values at once, separated by commas"
+LISTED = "pass all values at once, separated by commas"
 JOINED = "join several files first, for example with cat a b > c"
 BOTH_JOINED = f"{JOINED}, in the same order on both sides"
-CORPUS = Option("corpus", "a corpus of `numpy-attention corpora list`", again="give one corpus")
+CORPUS = Option("corpus", "a corpus of `numpy-attention corpora list`", again="use one corpus")
 PART = Option("part", "part of the corpus, such as verses for bible-en-es, or raw for multi30k-*",
               note="clauses for bible-en-es", excludes={"source": (), "target": ()})
 LIMITS = (

@@ -24,14 +24,14 @@ Rules = Mapping[str, Collection[Any]]
 class Option:
     """An option, or a positional argument, of a command.
 
-    name: in Python; max_length is --max-length. read: makes a value of text, or raises ValueError.
-    default: a value, or {value of the option `by`: default}; note: the default, in words.
-    aliases: {another name: the choice that it stands for}. custom: FILE.py:CLASS is allowed
-    besides the choices. kind: "value", "flag" (on when given), "switch" (--name or --no-name) or
-    "positional". needs: {other option: the values with which
-    this one has an effect}; excludes: {other option: the values with which it has none}; (): any.
-    run: the kind of run that it belongs to. again: what to do in place of giving it twice, where
-    the last one alone must not count.
+    name: the name in Python; max_length becomes --max-length. read: a function that parses the
+    text, or raises ValueError. default: a value, or {value of the option `by`: default}. note: the
+    default in words. aliases: {another name: the choice that it stands for}. custom: whether
+    FILE.py:CLASS is allowed in addition to the choices. kind: "value", "flag" (on if specified),
+    "switch" (--name or --no-name) or "positional". needs: {other option: the values with which this
+    one has an effect}. excludes: {other option: the values with which it has none}. In both, ()
+    means any value. run: the kind of run to which it belongs. again: advice for a repeated option
+    of which the last would not suffice.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Option:
         return f"{self.help} ({'; '.join(notes)})" if notes else self.help
 
     def add_to(self, group: argparse._ActionsContainer) -> None:
-        """Add the option to a parser, or to a group of one, with None for "not given"."""
+        """Add the option to a parser or a group. Its value is None for "not given"."""
         about: dict[str, Any] = {"help": self.help_text().replace("%", "%%")}
         names = [f"-{self.short}"] if self.short else []
         names.append(flag_of(self.name))
@@ -107,7 +107,7 @@ class Option:
         group.add_argument(*names, **about)
 
     def value(self, text: str) -> Any:
-        """Parse a text for argparse, which prints an ArgumentTypeError in full."""
+        """Parse a text for argparse, which prints the whole message of an ArgumentTypeError."""
         text = self.aliases.get(text, text)
         if self.custom and text not in self.choices and not is_custom_code(text):
             known = ", ".join(map(repr, [*self.aliases, *self.choices]))
@@ -121,7 +121,7 @@ class Option:
 
 
 class Once(argparse.Action):
-    """Action that stores a value, and raises if the option is repeated."""
+    """Action that stores a value, and raises an error if the option is repeated."""
 
     def __init__(self, *names: Any, again: str, **about: Any) -> None:
         super().__init__(*names, **about)
@@ -130,7 +130,7 @@ class Once(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
         if getattr(namespace, self.dest) is not None:
-            raise argparse.ArgumentError(self, f"given twice: {self.again}")
+            raise argparse.ArgumentError(self, f"given twice; {self.again}")
         setattr(namespace, self.dest, values)
 
 
@@ -144,13 +144,13 @@ def flag(name: str, help: str, **rules: Any) -> Option:
 
 
 def file(name: str, help: str, **more: Any) -> Option:
-    return Option(name, help, **{"metavar": "FILE", "again": "give one file", **more})
+    return Option(name, help, **{"metavar": "FILE", "again": "use one file", **more})
 
 
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of every option: as given, its default, or None if it has no effect.
 
-    ValueError: an option is given that has no effect with the others.
+    Raises ValueError if an option was given that has no effect with the others.
     """
     known = {option.name: option for option in options}
     values = dict(given)
@@ -162,12 +162,12 @@ def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any
         if name and option.name in given:
             other = known[name]
             if not values[name]:
-                raise ValueError(f"{option.flag} needs {other.flag}: add it, or leave "
+                raise ValueError(f"{option.flag} needs {other.flag}; add it, or leave "
                                  f"{option.flag} out")
             fitting = [one for one in other.choices if not option.conflict({name: one})]
             instead = f", or choose {with_values(other.flag, fitting)}" if fitting else ""
             raise ValueError(f"{option.flag} has no effect with "
-                             f"{with_values(other.flag, [values[name]])}: leave it out{instead}")
+                             f"{with_values(other.flag, [values[name]])}; leave it out{instead}")
         if name in option.needs:
             values[option.name] = None
     return values
@@ -182,7 +182,7 @@ def flag_of(name: str) -> str:
 
 
 def with_values(flag: str, values: Iterable[Any]) -> str:
-    """Join a flag with its values, as in --window local-m or local-p; a switch has no value."""
+    """Join a flag with its values, as in --window local-m or local-p. A switch has no value."""
     words = [written(value) for value in values if value is not True]
     return f"{flag} {joined(words, 'or')}".rstrip()
 
@@ -193,7 +193,7 @@ def joined(words: Sequence[str], last: str) -> str:
 
 
 def written(value: Any) -> str:
-    """Format a value as a user would write it; defaults that differ get the models' names."""
+    """Format a value as a user would write it, or defaults that differ with the models' names."""
     if value is None or isinstance(value, list):
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Run a command on the ranks of mpirun: only rank 0 prints, and all end together."""
+"""Run a command on the ranks of mpirun. Only rank 0 prints, and all ranks end together."""
 
 import io
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from numpy_attention.registry import started
 
 
 def on_all(do: Callable[[], int]) -> int:
-    """Run do() on all ranks and return its exit status; if some ranks fail, all are ended.
+    """Run do() on all ranks and return its exit status. If some ranks fail, end all of them.
 
-    A rank that fails alone prints its error, with its name.
+    A rank that fails alone prints its error with its rank and host.
     """
     from numpy_attention.training.distributed.ranks import Ranks, host, world
     rank, count = started()

@@ -19,38 +19,39 @@ MOST_WORDS = 10     # of the unknown words that are printed
 
 
 def load_run(options: Namespace) -> Any:
-    """Load the run of a command, or with --ensemble one that averages several models."""
+    """Load the run of a command, or with --ensemble a run that averages several models."""
     kind: Any = LanguageModelRun if options.kind == "writer" else Translator
     ensemble = getattr(options, "ensemble", None) or ()
     return load_ensemble(kind, [options.run, *ensemble], options.code)
 
 
 def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
-    """Load a split of a run's corpus, by default the last; return it and its name."""
+    """Load a split of a run's corpus, by default the last. Return the split and its name."""
     split = split or selection.splits[-1]
     return selection.load(split)[0], split
 
 
 def example_of(index: int, examples: Sequence[Any], split: str, what: str) -> Any:
-    """Return the example of --index. ValueError: the split has fewer; what: their name."""
+    """Return the example of --index, or raise ValueError. what: a name for the examples."""
     if index >= len(examples):
-        raise ValueError(f"--index {index}: {split} has {len(examples):,} {what}, numbered from 0")
+        raise ValueError(f"--index {index} is out of range; {split} has {len(examples):,} {what}, "
+                         "numbered from 0")
     return examples[index]
 
 
 def limits_of(options: Namespace) -> dict[str, Any]:
-    """Return --max-length and --pairs, if given, by their names in the library."""
+    """Return the values of --max-length and --pairs, if given, by their names in the library."""
     limits = {"max_length": options.max_length, "count": options.pairs}
     return {name: value for name, value in limits.items() if value}
 
 
 def target_of(options: Namespace) -> str:
-    """Return the file of --target, or of --source if it has both columns. ValueError: neither."""
+    """Return the file of --target, or --source if it has both columns. Raises ValueError."""
     if options.target:
         return options.target
     if not options.columns:
         columns_of(options.source, sentence_lines(options.source), None)    # raises for columns
-        raise ValueError("--source needs --target: add it, or leave --source out")
+        raise ValueError("--source needs --target; add it, or leave --source out")
     return options.source
 
 
@@ -65,12 +66,12 @@ def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -
 
 
 def path_word(path: str | Path) -> str:
-    """Return a path as a command-line argument: -x becomes ./-x, which is not an option."""
+    """Return a path as a command-line argument. -x becomes ./-x, which is not an option."""
     return f"./{path}" if str(path).startswith("-") else str(path)
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON object, with objects for named tuples."""
+    """Print a value as one JSON object. Named tuples become objects."""
     def plain(one: Any) -> Any:
         if hasattr(one, "_asdict"):
             one = one._asdict()

@@ -23,13 +23,13 @@ from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
 
 def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], Any, dict[str, Any]]:
-    """Return the runs by folder, the batches that all read, and {"corpus", "split"}.
+    """Return the runs by folder, the batches that all of them read, and {"corpus", "split"}.
 
-    ValueError: a folder is given twice, or the runs cannot be compared.
+    Raises ValueError if a folder is given twice, or if the runs cannot be compared.
     """
     for folder in options.runs:
         if options.runs.count(folder) > 1:
-            raise ValueError(f"{folder} was given {options.runs.count(folder)} times: give each "
+            raise ValueError(f"{folder} was given {options.runs.count(folder)} times; pass each "
                              "run once")
     runs = dict(zip(options.runs, load_alike(
         LanguageModelRun, options.runs, "compared", options.code)))
@@ -42,7 +42,7 @@ def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
              measure: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return {folder: measure(model, rng)}, and {folder: the difference from the first}.
 
-    Each run has the same random numbers, so its figures do not depend on the others.
+    All runs use the same random numbers, so the figures of one do not depend on the others.
     """
     found = {folder: measure(run.model, np.random.default_rng([options.seed, 1]))
              for folder, run in runs.items()}
@@ -60,7 +60,7 @@ def print_head(runs: Mapping[str, LanguageModelRun], about: Mapping[str, Any], h
 
 
 def recover(options: Namespace) -> None:
-    """Measure the cost of wrong words in the past of language models, by distance from them."""
+    """Measure how much wrong words in the past cost language models, by distance from them."""
     runs, batches, about = runs_and_batches(options)
     passages = recovery.disturbed(batches, np.random.default_rng([options.seed, 0]), options.words,
                                   options.next, options.number, options.past)

@@ -8,10 +8,10 @@ LEFT = 128 + 13     # the exit status after SIGPIPE, which ends most programs wi
 
 
 def prepare() -> None:
-    """Let every stream accept any text, and replace a closed one by the null device.
+    """Make every standard stream accept any text, and replace a closed one by the null device.
 
-    Otherwise a file that is opened later would get its number, and receive what is printed. Files
-    and pipes get UTF-8 in any locale.
+    Otherwise a file that is opened later would get the number of the closed stream, and receive
+    what is printed. Files and pipes get UTF-8 in any locale.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -46,8 +46,8 @@ Settings = TypeVar("Settings", bound=Training)
 def train(options: Namespace) -> None:
     selection = pairs_to_train_on(options)
     if options.subwords and selection.form().tokenizer == "characters":
-        raise ValueError(f"--subwords splits words into pieces, but {selection.label} is a text of "
-                         "characters: leave it out")
+        raise ValueError(f"--subwords splits words into pieces, but {selection.label} contains "
+                         "characters; leave it out")
     training = training_of(TranslatorTraining, options)
     parts = selection.load(*selection.splits)
     vocabularies = vocabularies_of(parts[0], training)
@@ -90,7 +90,7 @@ def pairs_to_train_on(options: Namespace) -> Selection:
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
-    return ValueError("no text to train on: give --corpus NAME (see numpy-attention corpora list), "
+    return ValueError("no text to train on; specify --corpus NAME (numpy-attention corpora list), "
                       f"or {files}")
 
 
@@ -179,9 +179,9 @@ def model_of(options: Namespace, text: Text,
 
 
 def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
-    """Return the training that the options describe; more: fields that are not options.
+    """Return the training that the options describe. A field without a value keeps its default.
 
-    A field without a value keeps its default.
+    more: fields that are not options.
     """
     values = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
     if values["learning_rate"] is None:
@@ -191,14 +191,14 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 
 
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
-    """Create the folder of --run, or runs/name, and print what is trained, and where."""
+    """Create the folder of --run, or runs/name. Print what is trained, and where."""
     folder = Path(options.run or Path("runs") / name)
     ranks = world()
     threads = options.threads and options.threads * ranks.count
 
     def prepare() -> bool:
         if exists(folder) and not is_folder(folder):
-            raise ValueError(f"{short_path(folder)} is a file: choose a folder with --run")
+            raise ValueError(f"{short_path(folder)} is a file; choose a folder with --run")
         check_free(folder / CHECKPOINT)
         resumes = check_same(folder, trained, threads)
         make_folder(folder)

@@ -30,7 +30,7 @@ def setting_of(model: str, name: str) -> str:
 
 
 def of_models(name: str, help: str, **more: Any) -> Option:
-    """Return an option of the translators whose SMALL_MODEL_DEFAULTS have this setting."""
+    """Return an option for the translators whose SMALL_MODEL_DEFAULTS have this setting."""
     defaults = {model: settings[setting_of(model, name)]
                 for model, settings in registry.SMALL_MODEL_DEFAULTS.items()
                 if setting_of(model, name)}
@@ -140,7 +140,7 @@ WRITER_CHANGES: dict[str, dict[str, Any]] = {
 
 def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
-    """Return the options of a training's fields, with these changes and CHANGES."""
+    """Return the options for the fields of a training, with these changes and CHANGES."""
     changes = CHANGES | changes
     found = []
     for one in fields(settings):

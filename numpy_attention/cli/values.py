@@ -1,4 +1,4 @@
-"""Parsers of option values, which raise a ValueError that says what was expected."""
+"""Parsers of option values. They raise a ValueError that describes what was expected."""
 
 import math
 import os
@@ -13,7 +13,7 @@ from numpy_attention.validation.paths import short_path
 
 
 def whole(low: int, high: int = 10**9) -> Callable[[str], Any]:
-    """Return a parser of whole numbers from `low` to `high`."""
+    """Return a parser of integers from `low` to `high`."""
     return settings.whole(low, high).read
 
 
@@ -21,15 +21,15 @@ thread_count = settings.THREADS.read
 seed = settings.SEEDS.read
 positive = settings.POSITIVE.read
 not_negative = Values(float, "a number of at least 0", lambda value: 0 <= value < math.inf).read
-share = Values(float, "a share, 0 or more and below 1", lambda value: 0 <= value < 1).read
-share_kept = Values(float, "a share, above 0 and at most 1", lambda value: 0 < value <= 1).read
+share = Values(float, "a fraction, 0 or more and below 1", lambda value: 0 <= value < 1).read
+share_kept = Values(float, "a fraction, above 0 and at most 1", lambda value: 0 < value <= 1).read
 seconds = Values(float, "seconds from 0.1 to 86,400", lambda value: 0.1 <= value <= 86_400).read
 
 MOST_SEEDS = 1000
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    """Parse seeds: "0-2", "0,3,5" or "1". ValueError: repeated, none, or more than MOST_SEEDS."""
+    """Parse "0-2", "0,3,5" or "1". Raises ValueError if none, repeated or more than MOST_SEEDS."""
     found: list[int] = []
     try:
         for part in text.split(","):
@@ -41,13 +41,13 @@ def seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(f"{short_repr(text)}: expected seeds such as 0-2 or 0,3,5: up to "
-                         f"{MOST_SEEDS:,} different whole numbers, at least 0 and below 2⁶⁴")
+        raise ValueError(f"got {short_repr(text)}, expected seeds such as 0-2 or 0,3,5: up to "
+                         f"{MOST_SEEDS:,} different integers, at least 0 and below 2⁶⁴")
     return tuple(found)
 
 
 def text(word: str) -> str:
-    """Return a text of the command line, without byte order marks. ValueError: it is not UTF-8."""
+    """Return a text without byte order marks. Raises ValueError if it is not UTF-8."""
     try:
         word.encode()
     except UnicodeEncodeError:      # bytes that Python could not decode in this locale
@@ -57,20 +57,20 @@ def text(word: str) -> str:
 
 def several(expected: str, once: bool = False,
             paths: bool = False) -> Callable[[str], tuple[str, ...]]:
-    """Return a parser of comma-separated words; a path that exists may contain commas.
+    """Return a parser of comma-separated words. A path that exists may contain commas.
 
-    ValueError: one is empty, or given twice.
+    The parser raises ValueError if a word is empty or, if `once`, repeated.
     """
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
         if not all(found) or (once and len(set(found)) < len(found)):
-            raise ValueError(f"{short_repr(text)}: expected {expected}{', each once' * once}")
+            raise ValueError(f"got {short_repr(text)}, expected {expected}{', each once' * once}")
         return found
     return read
 
 
 def paths_in(text: str) -> list[str]:
-    """Split "a.py,notes, 2026/b.py" into paths: the longest that exist, else up to a comma."""
+    """Split "a.py,notes, 2026/b.py" into paths. Paths that exist may contain commas."""
     found = []
     words = text.split(",")
     while words:
@@ -82,10 +82,10 @@ def paths_in(text: str) -> list[str]:
 
 
 def columns(text: str) -> tuple[int, ...]:
-    """Parse two columns, from 1. ValueError: anything else."""
+    """Parse two column numbers, counted from 1. Raises ValueError for anything else."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
-        raise ValueError(f"{short_repr(text)}: expected two columns, counted from 1, such as 1,2")
+        raise ValueError(f"got {short_repr(text)}, expected two columns from 1, such as 1,2")
     return tuple(map(int, found))
 
 
@@ -97,17 +97,16 @@ names = several("names such as weights,dx")
 def writable(*endings: str) -> Callable[[str], str]:
     """Return a parser of names of files with these endings, in a folder that exists.
 
-    A name that cannot be written is rejected before the work that it is to show.
+    It rejects an invalid name before the work whose result the file is to hold.
     """
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:
             *others, last = endings
-            raise ValueError(f"{short_path(text)!r}: the file name must end with "
-                             f"{', '.join(others)} or {last}")
+            raise ValueError(f"{short_path(text)!r} must end with {', '.join(others)} or {last}")
         folder = os.path.dirname(text)
         if folder and not os.path.isdir(folder):
-            raise ValueError(f"{short_path(text)!r}: the folder {short_path(folder)} does not "
-                             "exist; create it first")
+            raise ValueError(f"got {short_path(text)!r}, but the folder {short_path(folder)} does "
+                             "not exist; create it first")
         return text
     return read
 

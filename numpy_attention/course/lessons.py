@@ -45,7 +45,7 @@ def lessons_folder() -> Path:
         if file.name == FIRST and path.is_file():
             return path.resolve().parent
     raise FileNotFoundError("the lessons are neither next to the package nor installed with "
-                            f"it: reinstall {PROJECT}, or work in a checkout of the project")
+                            f"it; reinstall {PROJECT}, or work in a checkout of the project")
 
 
 def lessons() -> list[Lesson]:
@@ -67,7 +67,7 @@ def chosen(numbers: Collection[str]) -> list[Lesson]:
     known = [lesson.number for lesson in every]
     unknown = [number for number, full in zip(numbers, wanted) if full not in known]
     if unknown:
-        raise ValueError(f"no lesson has the number {', '.join(map(short_repr, unknown))}: choose "
+        raise ValueError(f"no lesson has the number {', '.join(map(short_repr, unknown))}; choose "
                          f"from {' '.join(known)}")
     return [lesson for lesson in every if not wanted or lesson.number in wanted]
 
@@ -90,8 +90,8 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise FileExistsError(
-            f"{short_path(folder)} already contains {', '.join(there[:3])}{more}: choose another "
-            "folder, or overwrite them with force")
+            f"{short_path(folder)} already contains {', '.join(there[:3])}{more}; choose another "
+            "folder, or pass force=True to overwrite them")
     write = notebook_writer() if notebooks else shutil.copyfile
     make_folder(folder)
     with path_errors(folder, "written"):
@@ -108,8 +108,8 @@ def notebook_writer() -> Callable[[Path, Path], object]:
     try:
         import jupytext
     except ImportError:
-        raise ImportError("notebooks need jupytext, which is not installed: pip install "
-                          f'"{PROJECT}[notebooks]"') from None
+        raise ImportError("notebooks require jupytext, which is not installed; install it with pip "
+                          f'install "{PROJECT}[notebooks]"') from None
 
     def write(script: Path, path: Path) -> None:
         notebook = jupytext.read(script, fmt="py:percent")

@@ -1,4 +1,4 @@
-"""A user's Python file, which is read first and run only if the user has named it."""
+"""A user's Python file. It is read first, and runs only if the user has named it."""
 
 import copyreg
 import hashlib
@@ -30,7 +30,7 @@ RUN: dict[str, "Code"] = {}
 
 @dataclass(frozen=True)
 class Code:
-    """A Python file that has been read; `module` runs it, once."""
+    """A Python file that has been read. `module` runs it once."""
 
     path: Path
     text: bytes
@@ -42,7 +42,7 @@ class Code:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the file, in hexadecimal digits."""
+        """The SHA-256 of the file, in hexadecimal digits."""
         return hashlib.sha256(self.text).hexdigest()
 
     @cached_property
@@ -112,7 +112,7 @@ class Code:
 
 @dataclass(frozen=True)
 class CustomClass:
-    """A user-defined class: its name, as a run keeps it, its file, and the class itself."""
+    """A user-defined class with its file and the name under which a run stores it."""
 
     name: str       # "mine.py:Bilinear"
     code: Code
@@ -142,10 +142,10 @@ def read(path: str | Path) -> Code:
     """Read a file into a Code without running it. Raises OSError or ValueError if that fails."""
     file = existing_file(as_path(path))
     if file.suffix != ".py":
-        raise ValueError(f"{short_path(file)} is not a Python file: its name must end with .py")
+        raise ValueError(f"{short_path(file)} is not a Python file; its name must end with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
-        raise ValueError(f"{short_path(file)}: the name of a file may have at most 103 characters, "
-                         "only letters, digits, _, ., + and -: rename it")
+        raise ValueError(f"{short_path(file)} is not a supported file name; use at most 103 "
+                         "characters, only letters, digits, _, ., + and -")
     with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:
@@ -155,7 +155,7 @@ def read(path: str | Path) -> Code:
 
 
 def parted(text: str) -> tuple[str, str]:
-    """Split "folder/mine.py:Bilinear" into file and class name; without a class, it is ""."""
+    """Split "folder/mine.py:Bilinear" into file and class name. The name is "" if there is none."""
     if text.endswith(".py"):
         return text, ""
     file, _, name = text.rpartition(":")
@@ -167,14 +167,13 @@ def custom_class_of(kind: type) -> CustomClass:
     check_kind("a user-defined class", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
-        raise ValueError(f"{kind.__qualname__} belongs to {package}: give its name instead of the "
+        raise ValueError(f"{kind.__qualname__} belongs to {package}; pass its name instead of the "
                          "class")
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
     if not NAME.fullmatch(name):
-        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file: a run "
-                         "stores the digest of that file, so move the class to one, such as "
-                         "mine.py")
+        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file, whose "
+                         "digest a run stores; move the class to a file such as mine.py")
     assert file is not None
     return CustomClass(name, RUN.get(file) or read(file), kind)
 

@@ -47,7 +47,7 @@ def mechanism_kind(one: type) -> str:
         missing = [name for name in left if not hasattr(one, name)]
         if issubclass(one, base) and missing:
             raise ValueError(f"{one.__name__} derives from {base.__name__}, but does not define "
-                             f"{' and '.join(missing)}: write "
+                             f"{' and '.join(missing)}; write "
                              f"{'them' if len(missing) > 1 else 'it'}")
     has = {kind: [name for name in names if callable(getattr(one, name, None))]
            for kind, names in METHODS.items()}
@@ -61,7 +61,7 @@ def mechanism_kind(one: type) -> str:
 def lacking(has: dict[str, list[str]]) -> str:
     """Describe the methods that a class lacks for the kind that it is closest to."""
     if has[SCORE][:2] == ["score", "score_backward"]:
-        return ("is not a complete score: derive it from SoftmaxAttention, for a translator, or "
+        return ("is not a complete score; derive it from SoftmaxAttention, for a translator, or "
                 "from HistoryAttention, for a language model")
     nearest = max(METHODS, key=lambda kind: (len(has[kind]) / len(METHODS[kind])))
     if not has[nearest]:
@@ -75,17 +75,17 @@ def lacking(has: dict[str, list[str]]) -> str:
 def check_part(one: type, kind: str) -> None:
     """Raise ValueError unless a class is a Module and a dataclass, so that it has parameters."""
     if not issubclass(one, Module):
-        raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters: "
+        raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "
                          f"declare class {one.__name__}(Module), from numpy_attention.module")
     own = get_annotations(one)
     if own and "__dataclass_fields__" not in vars(one):
         raise ValueError(f"{one.__name__} is not a dataclass, so {', '.join(own)} would not be "
-                         "parameters: write @dataclass(eq=False) above the class")
+                         "parameters; write @dataclass(eq=False) above the class")
     if not is_dataclass(one):
-        raise ValueError(f"{one.__name__} is not a dataclass: write @dataclass(eq=False) above the "
+        raise ValueError(f"{one.__name__} is not a dataclass; write @dataclass(eq=False) above the "
                          "class, even if it has no parameters")
     if one.__hash__ is None:
-        raise ValueError(f"{one.__name__} would be compared by its arrays and is not hashable: "
+        raise ValueError(f"{one.__name__} would be compared by its arrays and is not hashable; "
                          "write @dataclass(eq=False) above the class")
     if issubclass(one, Cell):
         check_cell(one)
@@ -107,12 +107,12 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
     """Raise ValueError unless the class has a `create` that accepts the offered arguments."""
     create = getattr(one, "create", None)
     if create is None:
-        raise ValueError(f"{one.__name__} has no create: add a classmethod create(cls, rng, "
+        raise ValueError(f"{one.__name__} has no create; add a classmethod create(cls, rng, "
                          f"{', '.join(offered[:2])}, init=glorot, dtype=np.float32)")
     unknown = [name for name in required(create) if name not in offered]
     if unknown:
-        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which it is not "
-                         f"given: add a default, or choose from {', '.join(offered)}")
+        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which is not "
+                         f"passed; add a default, or choose from {', '.join(offered)}")
 
 
 def required(function: Any, first: int = 1) -> list[str]:
@@ -126,23 +126,23 @@ def required(function: Any, first: int = 1) -> list[str]:
 
 
 def custom_class(text: str, wanted: str | None = None) -> type:
-    """Return the class of "mine.py:Bilinear", or the only one of "mine.py"; the file is run.
+    """Run a file, and return its class "mine.py:Bilinear", or the only class of "mine.py".
 
-    wanted: one of the kinds in METHODS; None: any. Raises OSError if there is no file, and
-    ValueError if it cannot be run, or has no such class or one of another kind.
+    wanted: one of the kinds in METHODS, or None for any. Raises OSError if there is no file, and
+    ValueError if it cannot be run, or if it has no such class or one of another kind.
     """
     file, name = parted(text)
     return class_in(read(file), name, wanted)
 
 
 def class_in(code: Code, name: str, wanted: str | None = None) -> type:
-    """Return a class as `custom_class` does, from a file that has been read already."""
+    """Return a class as `custom_class` does, from a file that has already been read."""
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
-        raise ValueError(f"{code.name}:{name} is not a class: expected one of {classes(code)}")
+        raise ValueError(f"{code.name}:{name} is not a class; expected one of {classes(code)}")
     kind = mechanism_kind(one)
     if wanted is not None and wanted != kind:
-        other = "" if wanted not in BASES else (f": derive it from {BASES[wanted][0].__name__}, "
+        other = "" if wanted not in BASES else (f"; derive it from {BASES[wanted][0].__name__}, "
                                                 "or choose another")
         raise ValueError(f"{code.name}:{one.__name__} is {a(kind)}, expected {a(wanted)}{other}")
     return one
@@ -160,10 +160,10 @@ def only_one(code: Code, wanted: str | None) -> Any:
             if wanted in (None, kind):
                 found.append(one)
     if not found:
-        raise ValueError(f"{code.name} has no suitable class: expected one with the methods of "
+        raise ValueError(f"{code.name} has no suitable class; expected one with the methods of "
                          f"{' or '.join(map(a, METHODS if wanted is None else [wanted]))}")
     if len(found) > 1:
-        raise ValueError(f"{code.name} has {len(found)} suitable classes: choose one with "
+        raise ValueError(f"{code.name} has {len(found)} suitable classes; choose one with "
                          f"{code.name}:NAME, where NAME is one of "
                          f"{', '.join(one.__name__ for one in found)}")
     return found[0]

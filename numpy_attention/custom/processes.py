@@ -1,4 +1,4 @@
-"""Run user code in a separate process that can be killed, and find the line where it was."""
+"""Run user code in a separate process that can be killed, and find the line that it ran last."""
 
 import contextlib
 import os
@@ -15,9 +15,10 @@ FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)
 
 
 def ended(command: list[str], seconds: float, **how: Any) -> int:
-    """Run a command and return its exit status; after `seconds`, kill it and its child processes.
+    """Run a command and return its exit status. After `seconds`, kill it and its child processes.
 
-    It prints in the encoding of this process. how: further arguments of `subprocess.Popen`.
+    The command prints in the encoding of this process. how: further arguments of
+    `subprocess.Popen`.
     """
     sys.stdout.flush()
     environment = {**os.environ, "PYTHONIOENCODING": f"{sys.stdout.encoding or 'utf-8'}:replace"}

@@ -82,7 +82,7 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             source, kind, target = found.groups()
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
     if len(lines) != count:
-        raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs: expected "
+        raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs; expected "
                          "one line of links for each, and a blank line for a pair without links")
     return links
 
@@ -132,14 +132,14 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
     swapped = [one._replace(source=one.target, target=one.source) for one in links]
     other = 1 - start
-    reason = ("give the links of these files, line by line, with words counted as the run "
+    reason = ("pass the links of these files, line by line, with words counted as the run "
               "tokenizes them")
     if _fits(links, pairs, other):
-        reason = f"every link fits if words are numbered from {other}: give count_from = {other}"
+        reason = f"every link fits if words are numbered from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
-        reason = ("every link fits if reversed, so the file is target-source: exchange its "
+        reason = ("every link fits if reversed, so the file is target-source; exchange its "
                   "numbers, for instance with: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' (for "
                   "NAACL awk '{t=$2; $2=$3; $3=t} 1'), or exchange source and target")
     raise ValueError(
-        f"{path}, line {link.line}: {side} word {place} is outside of sentence {link.pair + 1}, "
+        f"{path}, line {link.line}: {side} word {place} is outside sentence {link.pair + 1}, "
         f"{sentence!r}, whose words are numbered {start} to {start + len(words) - 1}; {reason}")

@@ -61,15 +61,16 @@ class Question:
         for n, sentence in enumerate(self.context):
             check_tokens(f"sentence {n} of the context", sentence)
         object.__setattr__(self, "context", tuple(map(tuple, self.context)))
-        if not len(self.context) or not all(map(len, self.context)):
-            raise ValueError(f"context has {len(self.context)} sentences: expected at least one, "
-                             "and at least one token in each")
+        if not len(self.context):
+            raise ValueError("context is empty; expected at least one sentence")
+        if not all(map(len, self.context)):
+            raise ValueError("a sentence of the context is empty; expected at least one token")
         for name in ("before", "after", "candidates"):
             check_tokens(name, getattr(self, name))
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not len(set(self.candidates)) == len(self.candidates) >= 2:
-            raise ValueError(f"candidates are {short_repr(self.candidates)}: expected at least two "
-                             "different words")
+            raise ValueError(f"candidates are {short_repr(self.candidates)}; expected at least two "
+                             "words, each once")
         check_whole("answer", self.answer, 0, len(self.candidates) - 1)
 
     @property
@@ -112,7 +113,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     check_sizes(2, candidates=candidates)
     check_sizes(0, frequent=frequent)
     if text.unit != "words":
-        raise ValueError(f"a text of {text.unit} has no words to leave out: give a text of words")
+        raise ValueError(f"this text contains {text.unit}, but cloze questions leave out words")
     ranks = {word: rank for rank, word in enumerate(vocabulary.tokens)
              if rank >= frequent and is_word(word) and word != NUMERAL}
     articles = [[sentence for sentence in article if len(sentence)] for article in text.articles]
@@ -130,7 +131,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
         if len(questions) == number:
             return questions
     raise ValueError(f"number = {number}: this text has only {len(questions)} questions of "
-                     f"{sentences} sentences and {candidates} candidates; give more text, or ask "
+                     f"{sentences} sentences and {candidates} candidates; use more text, or ask "
                      "for fewer")
 
 
@@ -178,10 +179,10 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
         if not line.strip():
             if context:
                 raise ValueError(f"{where}: the question ends after {len(context)} sentences "
-                                 f"without a query: expected line number {expected} with {GAP} in "
+                                 f"without a query; expected line number {expected} with {GAP} in "
                                  "it")
         elif place != str(expected):
-            raise ValueError(f"{where} begins with {short_repr(place)}: expected {expected}, the "
+            raise ValueError(f"{where} begins with {short_repr(place)}; expected {expected}, the "
                              "number of the sentence in its question")
         elif columns:
             questions.append(_question(where, context, words, columns, lowercase))
@@ -200,21 +201,21 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
               lowercase: bool) -> Question:
     """Return the question that a last line completes. columns: answer, nothing, candidates."""
     if len(columns) != 3:
-        raise ValueError(f"{where}: {len(columns) + 1} columns, expected query TAB answer TAB TAB "
-                         "candidates")
+        raise ValueError(f"{where} has {len(columns) + 1} columns; expected query TAB answer TAB "
+                         "TAB candidates")
     if not context:
-        raise ValueError(f"{where}: the query has no context: expected sentences before it")
+        raise ValueError(f"{where}: the query has no context; expected sentences before it")
     if query.count(GAP) != 1:
         raise ValueError(f"{where}: the query contains {GAP} {query.count(GAP)} times, expected "
                          "once")
     fields = [field.split() for field in columns[2].split("|")]
     if max(map(len, fields)) > 1:
-        raise ValueError(f"{where}: a candidate has several words: expected single words separated "
+        raise ValueError(f"{where}: a candidate has several words; expected single words separated "
                          "by |")
     words = tuple(dict.fromkeys(_in_case([field[0] for field in fields if field], lowercase)))
     answer, = _in_case([columns[0].strip()], lowercase)
     if answer not in words:
-        raise ValueError(f"{where}: the answer {short_repr(answer)} is not among the candidates: "
+        raise ValueError(f"{where}: the answer {short_repr(answer)} is not among the candidates; "
                          "add it, or remove the question")
     if len(words) < 2:
         raise ValueError(f"{where}: only one candidate, expected at least two")
@@ -244,7 +245,7 @@ def check_questions(questions: Sequence[Question]) -> None:
     check_list("questions", questions, "Questions")
     check_all("questions", questions, Question, "a Question")
     if not len(questions):
-        raise ValueError("no questions: expected at least one")
+        raise ValueError("no questions; expected at least one")
 
 
 def _lines_of(question: Question) -> str:
@@ -252,10 +253,13 @@ def _lines_of(question: Question) -> str:
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         if token.split() != [token] or "\0" in token or not encodable(token):
-            raise ValueError(f"the token {short_repr(token)} cannot be written to a file: expected "
+            raise ValueError(f"the token {short_repr(token)} cannot be written to a file; expected "
                              "text without spaces, which separate tokens")
-    if query.count(GAP) > 1 or any("|" in word for word in question.candidates):
-        raise ValueError(f"{GAP} is a token of the query, or a candidate contains |: replace them, "
-                         "because they have another meaning in the file")
+    if query.count(GAP) > 1:
+        raise ValueError(f"the query contains the token {GAP}, which marks the gap in the file; "
+                         "replace it")
+    if any("|" in word for word in question.candidates):
+        raise ValueError("a candidate contains |, which separates candidates in the file; replace "
+                         "it")
     numbered = [f"{n} {' '.join(words)}" for n, words in enumerate([*question.context, query], 1)]
     return "\n".join(numbered) + f"\t{question.word}\t\t{'|'.join(question.candidates)}\n\n"

@@ -35,9 +35,9 @@ SHOWN = 16          # characters of a word
 HEAD = 2048         # bytes or characters that show the kind of a file
 MOST = 40           # lines of the same
 
-UNPACK = "unpack it, and give the text file in it"
+UNPACK = "unpack it, and use the text file in it"
 EXPORT = "export it as plain text (UTF-8)"
-OTHER = "give a plain text file"
+OTHER = "use a plain text file"
 SIGNATURES = (
     (rb"\x1f\x8b", "gzip data", "unpack it (gunzip, or tar xf), or let its name end with .gz"),
     (rb"BZh[1-9]1AY&SY", "bzip2 data",
@@ -55,7 +55,7 @@ SIGNATURES = (
     (rb"PK(\x03\x04|\x05\x06)", "a zip archive", UNPACK),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
-    (rb".{257}ustar", "a tar archive", "unpack it (tar xf FILE), and give the text file in it"),
+    (rb".{257}ustar", "a tar archive", "unpack it (tar xf FILE), and use the text file in it"),
     (rb"%PDF-\d", "a PDF", "extract its text: pdftotext FILE NEW"),
     (rb"%!PS-", "PostScript", EXPORT),
     (rb"\{\\rtf", "a Rich Text document (RTF)", EXPORT),
@@ -122,7 +122,7 @@ def check_signature(data: bytes, name: str, but: str = "") -> None:
     head = data[:HEAD] + data[-HEAD:]       # a zip archive lists its files at its end
     for signature, kind, advice in SIGNATURES:
         if kind != but and re.match(signature, head, re.DOTALL):
-            raise ValueError(f"{name} is {kind}, not plain text: {advice}")
+            raise ValueError(f"{name} is {kind}, not plain text; {advice}")
 
 
 def check_not_markup(lines: list[str], name: str) -> None:
@@ -130,19 +130,19 @@ def check_not_markup(lines: list[str], name: str) -> None:
     head = "\n".join(lines[:MOST])[:HEAD].lstrip() + "\n"
     for start, kind, advice in MARKUP:
         if re.match(start, head, re.IGNORECASE):
-            raise ValueError(f"{name} is {kind}, not plain text: {advice}")
+            raise ValueError(f"{name} is {kind}, not plain text; {advice}")
     if name.endswith(".csv") and len(lines) > 1:
         columns = set()
         with suppress(csv.Error):       # a long field, say: this is no CSV
             columns = {len(row) for row in csv.reader(lines[:MOST]) if row}
         if len(columns) == 1 and columns != {1}:
-            raise ValueError(f"{name} is CSV, not plain text: {COLUMNS}")
+            raise ValueError(f"{name} is CSV, not plain text; {COLUMNS}")
 
 
 def explain(data: bytes, name: str) -> str:
     """Return a one-line message: what bytes that are not UTF-8 text are, and what to do."""
     if JAPANESE in data:
-        return f"{name} is ISO-2022-JP: convert it with: {iconv('ISO-2022-JP')}"
+        return f"{name} is ISO-2022-JP; convert it with: {iconv('ISO-2022-JP')}"
     place = first_wrong(data)
     number = data.count(b"\n", 0, place) + 1
     there = data[place:place + SAMPLE]
@@ -152,10 +152,10 @@ def explain(data: bytes, name: str) -> str:
                 return (f"{name}, line {number}: {encoding} text begins here, with its byte order "
                         "mark; convert each file before they are joined: "
                         f"{iconv(encoding)}")
-            return f"{name} is {encoding}: convert it with: {iconv(encoding)}"
+            return f"{name} is {encoding}; convert it with: {iconv(encoding)}"
     for encoding in WIDE if b"\0" in data[:SAMPLE] else ():
         if is_wide(data[:SAMPLE], encoding):
-            return f"{name} looks like {encoding}: convert it with: {iconv(encoding)}"
+            return f"{name} looks like {encoding}; convert it with: {iconv(encoding)}"
     nuls = data.count(b"\0")
     if nuls:
         if nuls > len(data) // 10 or first_wrong(data.replace(b"\0", b"")) >= 0:
@@ -212,7 +212,7 @@ def cut_letter(data: bytes, name: str) -> str:
     lost = [text for text, command in commands.items() if command]
     ends = " and ".join(text.split()[1] for text in lost)
     command = " | ".join(filter(None, commands.values()))
-    return (f"{name} is UTF-8, but its {ends} letter is cut in half: copy the whole file again, or "
+    return (f"{name} is UTF-8, but its {ends} letter is cut in half; copy the whole file again, or "
             f"remove {' and '.join(lost)} byte(s): {command}{' FILE' * (not first[0])} > NEW")
 
 
@@ -232,11 +232,11 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
         return f"{byte} nor in another common encoding: {OTHER}"
     shown = " or ".join(f"{iconv_name(encoding)} ({word})" for encoding, word in found.items())
     if right > len(wrong) // 9:     # by chance, a few lines of another encoding are UTF-8 too
-        return (f"{byte}, in {len(wrong):,} of {len(rows):,} lines, perhaps {shown}: correct these "
+        return (f"{byte}, in {len(wrong):,} of {len(rows):,} lines, perhaps {shown}; correct these "
                 "lines, listed by grep -naxv '.*' FILE, or convert each file before joining them")
     only = place in (0, len(data) - 1) and (data[:place] + data[place + 1:]).isascii()
     cut = ", unless this letter is cut in half" * only
-    return (f"{byte}; it may be {shown}{cut}: choose the one that reads well, convert it, and look "
+    return (f"{byte}; it may be {shown}{cut}. Choose the one that reads well, convert it, and look "
             f"at the result: {iconv(next(iter(found)))}")
 
 

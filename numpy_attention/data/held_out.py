@@ -19,15 +19,15 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
     """
     check_pairs(pairs)
     check_generator(rng)
-    check_number("share", share, 0, 1, "a share from 0 to 1")
+    check_number("share", share, 0, 1, "a fraction from 0 to 1")
     counts: dict[tuple[str, ...], int] = {}
     for pair in pairs:
         counts[pair.source] = counts.get(pair.source, 0) + 1
     sources = list(counts)
     if len(sources) < 2:
-        raise ValueError("cannot hold out pairs for validation: expected at least 2 different "
+        raise ValueError("cannot hold out pairs for validation; expected at least 2 different "
                          f"source sentences, got {len(sources)} in {len(pairs)} pair(s); add more "
-                         "text, or give valid_source and valid_target")
+                         "text, or pass valid_source and valid_target")
     held = set()
     number = 0
     for i in rng.permutation(len(sources))[:-1]:
@@ -45,13 +45,13 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     At least one is split off. Raises ValueError if there are fewer than two.
     """
     check_kind("text", text, Text, "a Text")
-    check_number("share", share, 0, 1, "a share from 0 to 1")
+    check_number("share", share, 0, 1, "a fraction from 0 to 1")
     characters = text.unit == "characters"
     items = text.sentences[0] if characters else text.sentences
     if len(items) < 2:
-        raise ValueError("cannot hold out text for validation: expected at least 2 "
+        raise ValueError("cannot hold out text for validation; expected at least 2 "
                          f"{'character' if characters else 'sentence'}s, got {len(items)}; add "
-                         "more text, one sentence per line, or give valid_text")
+                         "more text, one sentence per line, or pass valid_text")
     end = len(items) - max(1, round(share * len(items)))
 
     def text_of(part: list) -> Text:

@@ -35,7 +35,7 @@ class Pair:
     def __post_init__(self) -> None:
         if isinstance(self.source, str) or isinstance(self.target, str):
             raise TypeError(
-                "a Pair takes sequences of tokens, not a string: split it first, for instance "
+                "a Pair takes sequences of tokens, not a string; split it first, for instance "
                 "text.split()"
             )
         for name in ("source", "target"):
@@ -48,7 +48,7 @@ class Pair:
         object.__setattr__(self, "possible", possible)
         for i, j in self.possible:
             if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
-                raise ValueError(f"link ({i}, {j}) is outside of a pair with {len(self.source)} "
+                raise ValueError(f"link ({i}, {j}) is outside a pair with {len(self.source)} "
                                  f"source and {len(self.target)} target tokens; links are (source "
                                  "position, target position) from 0")
 
@@ -71,7 +71,7 @@ def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
             isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in link)
         if not whole:
             raise TypeError(
-                f"a link is {typed_repr(link)}: expected (source position, target position)")
+                f"a link is {typed_repr(link)}; expected (source position, target position)")
     return frozenset(links)
 
 
@@ -103,6 +103,6 @@ def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
         elif low == 1:
             lengths = f"at most {high}"
             limits = "max_length"
-        raise ValueError(f"no pair of {name} has {lengths} tokens on both sides: change {limits}, "
+        raise ValueError(f"no pair of {name} has {lengths} tokens on both sides; change {limits}, "
                          "or add more text")
     return kept[:count]

@@ -88,14 +88,12 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     kept = [row for row in rows if all(row)]
     if len(kept) < len(rows) and not skip_blank:
         blank = [[k for k, row in enumerate(rows, 1) if not row[side]] for side in (0, 1)]
-        counts = ", ".join(f"{path} has {len(lines):,} (first: line {lines[0]})"
+        counts = ", ".join(f"{path} has {len(lines):,} empty line(s), the first is {lines[0]}"
                            for path, lines in zip(paths, blank) if lines)
-        raise ValueError(
-            f"empty lines: {counts}; fill them in, or leave out these {len(rows) - len(kept):,} of "
-            f"{len(rows):,} pairs with skip_blank"
-        )
+        raise ValueError(f"{counts}; fill them in, or leave out these {len(rows) - len(kept):,} of "
+                         f"{len(rows):,} pairs with skip_blank=True")
     if not kept:
-        raise ValueError(f"{source_path} and {target_path} have no pair without an empty line")
+        raise ValueError(f"every pair in {source_path} and {target_path} has an empty line")
     return [Pair(*row) for row in kept]
 
 
@@ -108,9 +106,9 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
-            raise ValueError(
-                f"{path}: its lines have {max(tabs) + 1} tab-separated columns; select two of them "
-                "with columns, such as 1,2, or extract one first: cut -f1 FILE > NEW")
+            raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; select two of "
+                             "them with columns, such as 1,2, or extract one first with cut -f1 "
+                             "FILE > NEW")
         return lines
     check_whole("a column", column, 1)
     rows = [line.split("\t") for line in lines]
@@ -164,5 +162,5 @@ def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
     check_function("tokens", tokens, "a function that cuts a line into a list of tokens, such as "
                    "str.split")
     cut = tokens(line)
-    check_tokens("what `tokens` gives", cut)
+    check_tokens("the return value of `tokens`", cut)
     return tuple(cut)

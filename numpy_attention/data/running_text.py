@@ -73,12 +73,12 @@ class Text:
         if state == "article":
             if not self.has_articles:
                 raise ValueError("this text is not divided into articles, as bible-en and "
-                                 "wikitext-2 are: use one of them, or a model whose state is "
+                                 "wikitext-2 are; use one of them, or a model whose state is "
                                  "'carried' or 'sentence'")
             parts = self.articles
         else:
             if self.unit == "characters":
-                raise ValueError("a text of characters is not divided into sentences: choose state "
+                raise ValueError("characters are not divided into sentences; choose state "
                                  "'carried'")
             parts = [[sentence] for sentence in self.sentences if sentence]
         end = None if cut is None else cut + 1
@@ -116,5 +116,5 @@ def read(path: str | Path, form: TextForm) -> Text:
         return Text([read_text(path, form.tokens)])
     letters = form.tokens("".join(line + "\n" for line in read_lines(path)))
     if not "".join(letters).strip():
-        raise ValueError(f"{path} contains no text: give a file that does")
+        raise ValueError(f"{path} contains no text; pass a file with text")
     return Text([[letters]], "characters")

@@ -25,7 +25,7 @@ from numpy_attention.data.splits import SPLITS
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.user_text import UserPairs, UserText
 from numpy_attention.validation.arguments import check_kind
-from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.messages import missing_and_unknown, short_repr
 
 
 @dataclass
@@ -40,7 +40,7 @@ class NamedPairs:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
                 raise ValueError(f"{short_repr(name)} is not an argument that selects a training "
-                                 "corpus: leave it out")
+                                 "corpus; leave it out")
 
     @property
     def label(self) -> str:
@@ -101,7 +101,7 @@ class Unknown:
     def load(self, *splits: str) -> list:
         """Raise ValueError, because the text is unknown."""
         raise ValueError(
-            "the run does not record its training text: name a corpus, or give files"
+            "the run does not record its training text; name a corpus, or pass files"
         )
 
 
@@ -133,9 +133,8 @@ def _selection(kind: Any, saved: dict[str, Any], folder: Path | None = None) -> 
     missing = [one.name for one in known if one.default is MISSING and one.name not in saved]
     unknown = sorted(saved.keys() - {one.name for one in known})
     if missing or unknown:
-        raise ValueError(f"the run's record of its training text, {next(iter(saved))}, has the "
-                         f"unknown fields {', '.join(unknown) or 'none'} and lacks "
-                         f"{', '.join(missing) or 'none'}: name a corpus, or give files")
+        raise ValueError("the run's record of its training text is invalid: "
+                         f"{missing_and_unknown(missing, unknown)}. Name a corpus, or pass files")
     selection = kind(**saved)
     if folder is not None:
         selection.folder = folder

@@ -20,7 +20,7 @@ def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
     held_out means valid, and any other u means train. So "go ." and "Go !" belong together.
     """
     check_tokens("tokens", tokens)
-    check_number("held_out", held_out, 0, 1, "a share from 0 to 1")
+    check_number("held_out", held_out, 0, 1, "a fraction from 0 to 1")
     words = [token.lower() for token in tokens if any(map(str.isalnum, token))] or tokens
     digest = hashlib.sha256(" ".join(words).encode("utf-8", "surrogatepass")).digest()
     u = int.from_bytes(digest[:8], "big") / 2**64

@@ -36,16 +36,16 @@ class Subwords:
         Raises ValueError if sentencepiece is not installed or cannot read the string.
         """
         library = _sentencepiece()
-        check_kind("saved", saved, str, "the text that a vocabulary of subwords saved")
+        check_kind("saved", saved, str, "the text that a subword vocabulary saved")
         if not saved:
-            raise ValueError("the saved vocabulary of subwords is empty: is the file damaged?")
+            raise ValueError("the saved subword vocabulary is empty; is the file damaged?")
         self._saved = saved
         self._pieces: dict[str, list[int]] = {}  # word → its ids, each cut once
         try:
             proto = base64.b64decode(saved, validate=True)
             self._model = library.SentencePieceProcessor(model_proto=proto)
         except (RuntimeError, ValueError):
-            raise ValueError("sentencepiece cannot read the saved vocabulary of subwords: is the "
+            raise ValueError("sentencepiece cannot read the saved subword vocabulary; is the "
                              "file damaged?") from None
 
     @classmethod
@@ -175,6 +175,6 @@ def _sentencepiece() -> Any:
     try:
         import sentencepiece
     except ModuleNotFoundError:
-        raise ValueError("subwords need sentencepiece: pip install "
-                         '"numpy_attention[subwords]"') from None
+        raise ValueError("subwords require sentencepiece, which is not installed; install it with "
+                         'pip install "numpy_attention[subwords]"') from None
     return sentencepiece

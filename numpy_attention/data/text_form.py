@@ -85,7 +85,7 @@ def word_tokens(text: str, elision: bool = False) -> list[str]:
     left out. With `elision=True` a word is split after each inner apostrophe, as in French: l'homme
     → l' homme (aujourd'hui is not split).
     """
-    check_kind("text", text, str, "a text")
+    check_kind("text", text, str, "a string")
     check_flags(elision=elision)
     pattern: Any = TOKEN
     if not text.isascii():
@@ -127,7 +127,7 @@ class TextForm:
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of a raw sentence, without its line end."""
-        check_kind("text", text, str, "a text")
+        check_kind("text", text, str, "a string")
         text = composed(lowered(text) if self.lowercase else text)
         return TOKENIZERS[self.tokenizer](text)
 

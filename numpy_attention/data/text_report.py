@@ -59,7 +59,7 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
             yield from _long(f"{side}: ", learned)
     same = sum(pair.source == pair.target for pair in _sample(train)) / len(_sample(train))
     if 0.05 < same < 0.95:
-        yield (f"{same:.0%} of the pairs have the same sentence on both sides: leave out lines "
+        yield (f"{same:.0%} of the pairs have the same sentence on both sides; leave out lines "
                "that are not translated")
     if own_valid:
         known = {pair.source for pair in train}
@@ -73,7 +73,7 @@ def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_v
     yield from _in_sentences("", learned, tokenized)
     yield from _unknown("", learned, held, vocabulary, "characters")
     if any(LICENCE.search(" ".join(sentence)) for sentence in valid):
-        yield ("the validation text contains the licence of Project Gutenberg: cut it off at "
+        yield ("the validation text contains the licence of Project Gutenberg; cut it off at "
                "*** END OF THE PROJECT GUTENBERG EBOOK")
     if own_valid:
         known = set(map(tuple, train))
@@ -92,7 +92,7 @@ def _in_sentences(where: str, sentences: Sentences, tokenized: bool) -> Iterator
         found = [match[0].strip() for match in map(sign.search, lines) if match]
         if len(found) > FEW * len(lines):
             share = _share(found, lines)
-            yield f"{where}{share} of the sentences contain {what.format(found[0])}: {remedy}"
+            yield f"{where}{share} of the sentences contain {what.format(found[0])}; {remedy}"
     twice = [line for line in lines if TWICE.search(line)]
     if tokenized and len(twice) > FEW * len(lines):
         signs = " ".join(twice[:1])
@@ -102,7 +102,7 @@ def _in_sentences(where: str, sentences: Sentences, tokenized: bool) -> Iterator
     ended = [line for line in lines if ENDED.search(line)]
     if not tokenized and len(ended) > 0.5 * len(lines):
         yield (f"{where}{_share(ended, lines)} of the sentences end in a word with its full stop, "
-               f"such as {ended[0].split()[-1]}: split words and punctuation with tokenize")
+               f"such as {ended[0].split()[-1]}; split words and punctuation with tokenize")
 
 
 def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVocabulary,
@@ -113,7 +113,7 @@ def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVoc
             words = list(chain.from_iterable(sentences))
             long = np.mean([len(word) for word in words]) > SPACED / 2
             why = "; spaces do not seem to separate the words" if long else ""
-            yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}: "
+            yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}; "
                    f"cut them into pieces with {remedy}, or keep rarer ones with a lower min_count")
             return
 
@@ -124,7 +124,7 @@ def _long(where: str, sentences: Sentences) -> Iterator[str]:
     far = lengths > max(LONG, LONGER * usual)
     if far.any():
         yield (f"{where}{far.mean():.1%} of the sentences are far longer than the rest, up to "
-               f"{lengths.max():,} tokens, but 95 % have at most {usual:.0f}: leave them out with "
+               f"{lengths.max():,} tokens, but 95 % have at most {usual:.0f}; leave them out with "
                f"max_length {max(1, round(2 * usual))}")
 
 
@@ -132,7 +132,7 @@ def _seen(where: str, seen: Sequence[bool]) -> Iterator[str]:
     share = np.mean(seen) if len(seen) else 0.0
     if share > 0.2:
         yield (f"{where}{share:.0%} of the sentences to validate on are among those to learn from, "
-               "so validation says nothing about new text: give other sentences")
+               "so validation says nothing about new text; use other sentences")
 
 
 def _share(some: Sequence, of: Sequence) -> str:

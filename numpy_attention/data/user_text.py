@@ -81,8 +81,8 @@ class UserFiles:
         for split in splits:
             if split not in self.splits:
                 names = [name for name in self.FILES if not name.startswith("valid")]
-                raise ValueError(f"{self._first()} has no {split!r} split, only train and valid: "
-                                 "choose one of them, or give other files as "
+                raise ValueError(f"{self._first()} has no {split!r} split, only train and valid; "
+                                 "choose one of them, or pass other files as "
                                  f"{' and '.join(names)}")
         for name, path in self._found().items():
             setattr(self, name, str(path))
@@ -122,7 +122,7 @@ class UserFiles:
         for path in [path for path in saved.values() if not _readable(path)][:1]:
             what = (f"{short_path(path)} does not exist, and {looked_at} is a different text, or "
                     "has changed since this run began")
-        raise ValueError(f"{what}: restore the old files, or train again in another folder")
+        raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
         """Return the files that may be the file of this path, each once, the path itself first.
@@ -151,13 +151,13 @@ class UserFiles:
         nearby = "" if self.folder is None else (
             f", nor {_pure(path).name} in {short_path(self.folder.absolute())}, a folder above it "
             "or the current folder")
-        advice = "restore the file, or give its new path to the command that trained the run"
+        advice = "restore the file, or pass its new path to the command that trained the run"
         zipped = path.suffix == ".gz"
         other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")
         for file in self._candidates(other)[:1]:
             nearby += f"; {short_path(file)} has other bytes, by which a run recognizes its text"
             advice = "restore the packed file" if zipped else "unpack it, under the old name"
-        raise FileNotFoundError(f"{short_path(path)} does not exist{nearby}: {advice}")
+        raise FileNotFoundError(f"{short_path(path)} does not exist{nearby}; {advice}")
 
 
 def digest_of(paths: Iterable[Path]) -> str:
@@ -214,11 +214,11 @@ class UserPairs(UserFiles):
         check_flags(drawn=self.drawn, skip_blank=self.skip_blank)
         if self.columns is not None and len(self.columns) != 2:
             raise ValueError(
-                f"columns = {self.columns}: expected two columns, of source and target")
+                f"columns = {self.columns}; expected two columns, of source and target")
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
-            raise ValueError("only one of two validation files was given: give both valid_source "
-                             "and valid_target, or neither, to hold out a share of the pairs")
+            raise ValueError("only one of two validation files was given; pass both valid_source "
+                             "and valid_target, or neither, to hold out some of the pairs")
         super().__post_init__()
 
     def load(self, *splits: str) -> list:
@@ -264,7 +264,7 @@ class UserText(UserFiles):
         check_flags(characters=self.characters)
         if self.characters and self.tokenize:
             raise ValueError("tokenize splits text into words, and characters into single "
-                             "characters: give only one of them")
+                             "characters; set only one of them")
         super().__post_init__()
 
     def _tokenizer(self) -> str:

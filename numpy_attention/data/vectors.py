@@ -25,8 +25,8 @@ from numpy_attention.validation.paths import existing_file, path_errors
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 BOM = b"\xef\xbb\xbf"
-BINARY = ("it is not text: a binary file of word2vec, which gensim converts: KeyedVectors."
-          "load_word2vec_format(FILE, binary=True).save_word2vec_format(NEW)")
+BINARY = ("is not UTF-8 text. If this is a binary word2vec file, convert it with gensim: "
+          "KeyedVectors.load_word2vec_format(FILE, binary=True).save_word2vec_format(NEW)")
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         start = file.read(4)
         file.seek(0)
         if start == ZIP:
-            raise ValueError(f"{path} is a zip archive: unpack it, for instance with: unzip FILE")
+            raise ValueError(f"{path} is a zip archive; unpack it, for instance with: unzip FILE")
         lines = gzip.open(file) if start.startswith(GZIP) else file
         try:
             for number, line in enumerate(lines, 1):
@@ -115,7 +115,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise ValueError(f"{path} is damaged after line {number} ({error}); copy or download "
                              "it again") from None
     if not number:
-        raise ValueError(f"{path} is empty: expected lines with a word and its numbers")
+        raise ValueError(f"{path} is empty; expected lines with a word and its numbers")
 
 
 def _size(path: Path, first: bytes) -> tuple[int, bool]:
@@ -142,10 +142,10 @@ def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, byt
         if not extra or not NUMBER.fullmatch(name[-1]):
             return b" ".join(name).strip(), numbers
     if b"\0" in line or "\ufffd" in line.decode("utf-8", "replace"):
-        raise ValueError(f"{path}, line {number}: {BINARY}")
+        raise ValueError(f"{path}, line {number} {BINARY}")
     given = plural(line.count(b" "), "number")
-    raise ValueError(f"{path}, line {number}: {given} after {_shown(line)}, expected {size}, as "
-                     "line 1 has; copy or download the file again")
+    raise ValueError(f"{path}, line {number} has {given} after {_shown(line)}, expected {size}, as "
+                     "in line 1; copy or download the file again")
 
 
 def _vector(path: Path, number: int, numbers: bytes) -> Array:
@@ -155,7 +155,7 @@ def _vector(path: Path, number: int, numbers: bytes) -> Array:
         raise ValueError(
             f"{path}, line {number}: {error}; expected numbers after the word") from None
     if not np.isfinite(vector).all():
-        raise ValueError(f"{path}, line {number}: a number is not finite; remove this line")
+        raise ValueError(f"{path}, line {number} has a number that is not finite; remove this line")
     return vector
 
 

@@ -49,12 +49,11 @@ class Vocabulary:
                     f"token {index} is {token!r}; empty tokens and NUL characters cannot be stored"
                 )
             if token in SPECIAL_TOKENS:
-                raise ValueError(
-                    f"token {index}, {token!r}, is reserved: every vocabulary has it; leave it out"
-                )
+                raise ValueError(f"token {index}, {token!r}, is reserved (every vocabulary has "
+                                 "it); leave it out")
             if token in self._ids:
                 before = self._ids[token] - len(SPECIAL_TOKENS)
-                raise ValueError(f"token {index}, {token!r}, repeats token {before}: leave it out")
+                raise ValueError(f"token {index}, {token!r}, repeats token {before}; leave it out")
             self._ids[token] = len(SPECIAL_TOKENS) + index
 
     @classmethod
@@ -81,7 +80,7 @@ class Vocabulary:
         if not kept:
             most = max(counts.values())
             raise ValueError(f"min_count = {min_count} leaves no token: the most frequent one "
-                             f"occurs {most} time(s), so give min_count = {most} or less")
+                             f"occurs {most} time(s); set min_count = {most} or less")
         kept.sort(key=lambda token: (-counts[token], token))
         if max_size is not None:
             kept = kept[:max_size - len(SPECIAL_TOKENS)]
@@ -170,7 +169,7 @@ class Vocabulary:
 def check_id(id: Any, vocabulary: Sized) -> None:
     """Raise TypeError unless id is an integer, and ValueError unless it is in the vocabulary."""
     if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
-        raise TypeError(f"an id is {typed_repr(id)}: expected a whole number")
+        raise TypeError(f"an id is {typed_repr(id)}; expected an integer")
     if not 0 <= id < len(vocabulary):
         raise ValueError(f"id {id} is not in this vocabulary, whose ids are 0 to "
                          f"{len(vocabulary) - 1}")

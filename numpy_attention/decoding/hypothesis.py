@@ -83,7 +83,7 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
     check_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
     if (lengths < 1).any():
-        raise ValueError("a source sentence is empty, expected at least its </s>: remove empty "
+        raise ValueError("a source sentence is empty, expected at least its </s>; remove empty "
                          "sentences")
     limit = 2 * lengths + 10
     if max_length is None:
@@ -96,7 +96,7 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
     """Return the ids to exclude: <pad>, <s>, `never`. Raises ValueError for an id of V or more."""
     ids = as_integers("never", never)
     if ids.size and not 0 <= ids.min() <= ids.max() < V:
-        raise ValueError(f"never contains {ids.min()} to {ids.max()}: expected ids from 0 to "
+        raise ValueError(f"never contains {ids.min()} to {ids.max()}; expected ids from 0 to "
                          f"{V - 1}")
     return [PAD, BOS, *ids.tolist()]
 
@@ -108,5 +108,5 @@ def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> None:
     """
     log_probs[..., list(never)] = -np.inf
     if not (log_probs.max(-1) > -np.inf).all():             # the largest of a row with a NaN is NaN
-        raise ArithmeticError("the model gives NaN, or no token a positive probability: is it "
-                              "trained?")
+        what = "NaN" if np.isnan(log_probs).any() else "−inf for every token"
+        raise ArithmeticError(f"the model's log p is {what}; is the model trained?")

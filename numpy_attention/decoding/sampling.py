@@ -41,7 +41,7 @@ def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
-        raise ValueError("no ids to read: expected at least one, usually </s>, which starts a text")
+        raise ValueError("no ids to read; expected at least one, usually </s>, which starts a text")
     seen = []
     for id in ids:
         log_probs, weights, state = _next(model, id, state)
@@ -109,12 +109,13 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     Raises the same errors as `sample`.
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
-        raise TypeError(f"log_p is {typed_repr(log_p)}: expected an array of floats (V,)")
-    check_shape("log_p", log_p, (None,), "(V,)", "give those of a single token")
+        raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats (V,)")
+    check_shape("log_p", log_p, (None,), "(V,)", "pass those of a single token")
     check_generator(rng)
     _check(temperature, top_k, top_p)
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN
-        raise ArithmeticError("log_p contains NaN, or is −inf for every token")
+        what = "contains NaN" if np.isnan(log_p).any() else "is −inf for every token"
+        raise ArithmeticError(f"log_p {what}; is the model trained?")
     if temperature == 0:
         return int(log_p.argmax())
     with np.errstate(over="ignore"):
@@ -134,12 +135,12 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
                  expected="a number of at least 0; 0 takes the most probable token")
     at_least(1, top_k=top_k)
     if top_p is not None:
-        check_number("top_p", top_p, np.nextafter(0, 1), 1, "a share above 0 and at most 1")
+        check_number("top_p", top_p, np.nextafter(0, 1), 1, "a fraction above 0 and at most 1")
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
     """Return the ids never chosen. Raises TypeError if start is not a Reading."""
     if not isinstance(start.log_probabilities, np.ndarray):
-        raise TypeError(f"start contains {typed_repr(start.log_probabilities)}: expected a "
+        raise TypeError(f"start contains {typed_repr(start.log_probabilities)}; expected a "
                         "Reading, as `read` returns")
     return never_chosen(never, len(start.log_probabilities))

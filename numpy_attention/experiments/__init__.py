@@ -1,1 +1,1 @@
-"""Recorded experiments: runs, recipes, and the analysis of trained models."""
+"""Recorded experiments: runs, recipes, and analyses of trained models."""

@@ -18,7 +18,7 @@ SIZE = 200      # of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
-    """Replace each FILE.py:CLASS in settings by its class; kinds: the kind that each must have."""
+    """Replace each FILE.py:CLASS in settings by its class. kinds: the required kind of each."""
     return {name: custom_class(value, kinds[name])
             if name in kinds and registry.is_custom_code(value) else value
             for name, value in settings.items()}
@@ -26,7 +26,7 @@ def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
-    """Add the length of the longest source to a translator's settings if its score needs it."""
+    """Add the length of the longest source to a translator's settings, if its score needs it."""
     if "attention" in settings:
         score = registry.resolve("attention", settings["attention"], registry.SCORES)
         if registry.accepted_kwargs(score.create, longest=None):
@@ -36,7 +36,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Name a translator with its attention and window, except for the defaults."""
+    """Return a name for a translator: the model, and the attention and window unless default."""
     parts = [model]
     if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
         parts.append(brief_name(settings["attention"]))
@@ -46,7 +46,7 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """Return a name, or the name of a class, as part of a folder's name."""
+    """Return a name, or the name of a class, for use in the name of a folder."""
     return choice.__name__ if isinstance(choice, type) else choice
 
 
@@ -55,8 +55,9 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
     """Return the name and settings of a language model, for `LanguageModelRun.create`.
 
-    hidden, embedding: one follows from the other, without both the embedding is SIZE; parameters:
-    the largest sizes within that number, instead of these. ValueError: sizes that do not fit.
+    hidden, embedding: each follows from the other; without both, the embedding is SIZE. parameters:
+    choose the largest sizes within this number of parameters instead. Raises ValueError for sizes
+    that do not fit.
     """
     parts = 1
     name = "language-model"
@@ -76,7 +77,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     hidden = hidden or parts * embedding
     if attention == "none" and settings.get("tied") and hidden != embedding:
         raise ValueError(f"hidden = {hidden} and embedding = {embedding} must be equal with tied "
-                         "weights: give only one of them, or untie the weights")
+                         "weights; set only one of them, or untie the weights")
     return name, settings | {"hidden": hidden, "embedding": embedding}
 
 

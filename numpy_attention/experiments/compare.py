@@ -1,6 +1,6 @@
 """Compare recipes: train them on one corpus with one budget, measure, and plot side by side.
 
-On several ranks each trains another recipe, or another seed of one.
+With several ranks, each rank trains another recipe, or another seed of a recipe.
 """
 
 import re
@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One training; name: for the user; drawn: whether the figures show it."""
+    """One training. name: its name in messages. drawn: whether the figures show it."""
 
     recipe: Recipe
     seed: int
@@ -62,7 +62,7 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The figures of a training; if drawn, also weights of the example and translations."""
+    """The figures of a training. If it is drawn, also example weights and the translations."""
 
     figures: dict[str, float]
     weights: Array | None = None
@@ -73,37 +73,38 @@ class Outcome(NamedTuple):
 
 
 def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
-    """Give all recipes these epochs and minutes.
+    """Give all recipes the same epochs and minutes.
 
-    ValueError: fewer than two, a language model's, several corpora, or several budgets.
+    Raises ValueError for fewer than two recipes, a recipe for a language model, several corpora, or
+    several budgets.
     """
     first = recipes[0]
     if len(recipes) < 2:
-        raise ValueError(f"got only {first.name}: expected at least two recipes to compare")
+        raise ValueError(f"got only {first.name}; expected at least two recipes to compare")
     for recipe in recipes:
         if recipe.is_language_model:
             raise ValueError(f"{recipe.name} is a recipe for a language model, but only "
-                             "translators can be compared: leave it out")
+                             "translators can be compared; leave it out")
         if recipe.corpus != first.corpus:
-            raise ValueError(f"{first.name} and {recipe.name} are trained on different texts: "
+            raise ValueError(f"{first.name} and {recipe.name} are trained on different texts; "
                              "compare recipes of one corpus")
     found = [replace(recipe, training=replace(recipe.training, **budget)) for recipe in recipes]
     for recipe in found:
         if budget_of(recipe.training) != budget_of(found[0].training):
             raise ValueError(f"{first.name} trains for {budget_of(found[0].training)}, but "
-                             f"{recipe.name} for {budget_of(recipe.training)}: set one budget for "
+                             f"{recipe.name} for {budget_of(recipe.training)}; set one budget for "
                              "all with epochs and minutes")
     return found
 
 
 def budget_of(training: Training) -> str:
-    """Describe the budget of a training."""
+    """Describe the budget of a training in words."""
     minutes = f", at most {training.minutes:g} minutes" if training.minutes else ""
     return f"{plural(training.epochs, 'epoch')}{minutes}"
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
-    """Return the folder that `reproduce` uses, or another if the budget is not the recipe's."""
+    """Return the folder that `reproduce` uses, or another one if the budget was changed."""
     usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe(
         "clauses-dot").training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
@@ -112,7 +113,7 @@ def run_name(recipe: Recipe, seed: int) -> str:
 
 
 def jobs_of(recipes: Sequence[Recipe], seeds: Sequence[int], ranks: SingleProcess) -> list[Job]:
-    """Return one training for each recipe and seed; those of the first seed are plotted."""
+    """Return one job for each recipe and seed. Those of the first seed are plotted."""
     several = len(seeds) > 1 or ranks.count > 1
     return [Job(recipe, seed, f"{recipe.name}, seed {seed}" if several else recipe.name,
                 Path("runs") / run_name(recipe, seed), drawn=seed == seeds[0])
@@ -142,7 +143,7 @@ def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
 
 def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess,
           done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
-    """Run all jobs; → {recipe: an Outcome per seed}; on several ranks, call done for each."""
+    """Run all jobs. Return {recipe: an Outcome per seed}. done: called for each by rank 0."""
     outcomes = handed_out(ranks, jobs, lambda job: outcome_of(job, texts, threads, ranks), done)
     found: dict[str, list[Outcome]] = {}
     for job, outcome in zip(jobs, outcomes):
@@ -151,7 +152,7 @@ def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
 
 
 def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess) -> Outcome:
-    """Train, or resume, and measure; on one rank of several, an error names the job."""
+    """Train or resume a job, and measure. With several ranks, an error names the job."""
     alone = ranks.count == 1
     if alone:
         # its usual number of epochs is not that of the budget
@@ -177,7 +178,7 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
 
 
 def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """Format {name: figures of each seed} as a Markdown table; – for a missing figure."""
+    """Format {name: figures of each seed} as a Markdown table, with – for a missing figure."""
     rows = [["recipe", *(title for title, _ in COLUMNS.values())]]
     for name, seeds in lines.items():
         rows.append([name, *(cell(key, [figures[key] for figures in seeds if key in figures])
@@ -190,7 +191,7 @@ def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
 
 
 def cell(key: str, values: Sequence[float]) -> str:
-    """Format a figure: the mean over seeds, ± the standard deviation unless it is a cost."""
+    """Format the mean of a figure over seeds, ± the standard deviation unless it is a cost."""
     if not values:
         return "–"
     form = COLUMNS[key][1]
@@ -201,7 +202,7 @@ def cell(key: str, values: Sequence[float]) -> str:
 
 
 def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Path]:
-    """Save heatmaps of one pair side by side, and BLEU by length; return the files."""
+    """Save heatmaps of one pair side by side, and BLEU by length. Return the files."""
     example = texts.example
     grid = plotting.heatmap_grid(
         {name: np.asarray(one.weights) for name, one in outcomes.items()},
@@ -215,7 +216,7 @@ def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Pa
 
 def by_length(found: Mapping[str, Sentences], pairs: Sequence[Pair],
               buckets: int = 6) -> dict[str, list[LengthBucket]]:
-    """Return {name: LengthBuckets} of translations by source length, of about equal size."""
+    """Return {name: LengthBuckets} of translations by source length, in buckets of similar size."""
     lengths = [len(pair.source) for pair in pairs]
     references = [pair.target for pair in pairs]
     quantiles = np.quantile(lengths, np.linspace(0, 1, buckets + 1)[:-1])

@@ -31,7 +31,7 @@ NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, an
 
 
 def describe(run: Any) -> str:
-    """Describe a model in a line: name, or cells, sizes and attention, and its parameters."""
+    """Return a line with a model's name, or cells, sizes and attention, and its parameters."""
     line = run.name
     if run.KIND == "writer":
         settings = settings_of(run.name) | run.settings
@@ -46,7 +46,7 @@ def describe(run: Any) -> str:
 
 
 def describe_reading(writer: LanguageModelRun, streams: int) -> str:
-    """Describe how a language model reads a text, and whether state and memory are carried on."""
+    """Describe how a language model reads a text, and whether it carries state and memory."""
     how = writer.training
     if how.state == "sentence":
         return "state reset at every sentence"
@@ -85,11 +85,11 @@ def lines_of_vectors(run: Any) -> Iterator[str]:
 
 
 def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Plot the learning curves. ArithmeticError: training diverged, nothing is finite."""
+    """Plot the learning curves. Raises ArithmeticError if no perplexity is finite."""
     kinds = ("train_perplexity", "valid_perplexity")
     known = [line[kind] for line in history for kind in kinds if kind in line]
     if not any(map(math.isfinite, known)):
-        raise ArithmeticError("training has diverged, no perplexity is finite: try a smaller "
+        raise ArithmeticError("training has diverged (no perplexity is finite); try a smaller "
                               f"learning_rate in a folder other than {folder}")
     plotting.save(plotting.learning_curves(history), folder / "learning_curves.png")
 
@@ -238,7 +238,7 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 
 
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
-    """Format a table with a row for each run; more: the additional loss over the first run."""
+    """Format a table with a row for each run. more: the difference from the first run."""
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
     head = ["", "undisturbed", f"mean of the next {max(excess)}",
@@ -253,7 +253,7 @@ def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) ->
 
 def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
-    """Format a row for each run in each group of words; more: the loss above the first."""
+    """Format a row for each run in each group of words. more: the difference from the first."""
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))
     for words, count in next(iter(found.values())).tokens.items():

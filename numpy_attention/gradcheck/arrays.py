@@ -18,11 +18,11 @@ def outputs_of(forward, inputs):
     """Return forward(*inputs). Raises TypeError if it is not a tuple (output, …, cache)."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
-        raise TypeError(f"forward returns {typed_repr(found)}: expected a tuple (output, …, "
+        raise TypeError(f"forward returns {typed_repr(found)}; expected a tuple (output, …, "
                         "cache), so end it with: return y, cache")
     for output in found[:-1]:
         if not is_tree(output):
-            raise TypeError(f"forward returns {typed_repr(output)}: expected arrays of numbers, "
+            raise TypeError(f"forward returns {typed_repr(output)}; expected arrays of numbers, "
                             "tuples of them, or None")
     return found
 

@@ -155,7 +155,7 @@ class Check:
         found = self.parameters | dict(float_arrays(self.inputs, "input"))
         for name, array in found.items():
             if array.dtype != np.float64:
-                raise TypeError(f"{name} is {array.dtype}, but a gradient check needs float64: use "
+                raise TypeError(f"{name} is {array.dtype}, but a gradient check needs float64; use "
                                 "astype(np.float64)")
         return found
 
@@ -183,8 +183,8 @@ class Check:
         if not any(array.size for _, array in arrays_within(self.upstream, "output")):
             shapes = [getattr(output, "shape", None) for output in outputs]
             raise ValueError(f"{self.title}: nothing can be checked, because the outputs of "
-                             "forward have no elements (their shapes: "
-                             f"{join_words(map(str, shapes))}): return arrays with elements")
+                             f"forward have no elements (shapes {join_words(map(str, shapes))}); "
+                             "return arrays with elements")
 
     def loss(self):
         *outputs, _ = self.forward(*self.inputs)
@@ -227,8 +227,8 @@ class Check:
         if not np.isfinite(noise):
             place = first_nan(self)
             where = f"; NaN comes first from {describe_place(place)}" if place else ""
-            text = (f"{self.title}: the outputs are not finite, so no difference can be taken: "
-                    f"give inputs on which they are{where}")
+            text = (f"{self.title}: the outputs are not finite, so no difference can be taken; "
+                    f"pass inputs on which they are{where}")
             error = stop_error(text, self)
             raise error if error.report.findings else ValueError(text)
         analytic, stops = {}, ""
@@ -259,5 +259,4 @@ class Check:
         """Raise TypeError if the forward computes with less precision than float64."""
         problem = low_precision(self)
         if problem:
-            raise TypeError(f"{self.title}: {problem}, which is too coarse for finite differences: "
-                            "compute in float64, without random numbers")
+            raise TypeError(f"{self.title}: {problem}")

@@ -25,7 +25,7 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
     check_function("loss", loss, "a function without arguments")
     check_epsilon(epsilon)
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-        raise TypeError(f"array is {typed_repr(array)}: expected an array of floats")
+        raise TypeError(f"array is {typed_repr(array)}; expected an array of floats")
     return gradient_and_bends(loss, array, epsilon)[0]
 
 
@@ -38,7 +38,7 @@ def gradient_and_bends(loss, array, epsilon, middle=0.0):
     flat = array.reshape(-1)
     if array.size and not np.shares_memory(flat, array):
         raise ValueError("the array must be contiguous, so that its elements can be changed "
-                         "in place: copy it first")
+                         "in place; copy it first")
     for i in range(array.size):
         around = losses_around(loss, flat, i, epsilon)
         numeric.flat[i] = central(around, epsilon)
@@ -92,5 +92,5 @@ def number(loss):
     if type(loss) is float:             # the common case is cheap
         return loss
     if np.ndim(loss) or np.asarray(loss).dtype.kind not in "fiu":
-        raise TypeError(f"the loss is {typed_repr(loss)}: expected a number")
+        raise TypeError(f"the loss is {typed_repr(loss)}; expected a number")
     return loss

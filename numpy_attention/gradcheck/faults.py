@@ -26,26 +26,26 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 def check_passes(target, forward, backward):
     """Raise TypeError if the target lacks one of the two passes."""
     if isinstance(target, type):
-        raise TypeError(f"target is the class {target.__name__}: expected an instance of it, or "
+        raise TypeError(f"target is the class {target.__name__}; expected an instance of it, or "
                         "None")
     if isinstance(target, Module) and not is_dataclass(target):
-        raise TypeError(f"{type(target).__name__} is a Module but not a dataclass: write "
+        raise TypeError(f"{type(target).__name__} is a Module but not a dataclass; write "
                         "@dataclass(eq=False) above it")
     for name, function in (("forward", forward), ("backward", backward)):
         if callable(function):
             continue
         if function is not None or target is None:
             raise TypeError(
-                f"{name} is {typed_repr(function)}: expected a function, or a target that "
+                f"{name} is {typed_repr(function)}; expected a function, or a target that "
                 "has one")
         raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
 
 
 def way_out(target, name):
     if hasattr(target, "read") and hasattr(target, "step"):
-        return "an attention works in steps: use forward, backward = protocol(attention, mask)"
+        return "an attention works in steps; use forward, backward = protocol(attention, mask)"
     if hasattr(target, "step") or hasattr(target, "_step"):
-        return ("a cell works in steps: derive it from Cell, whose forward and backward loop over "
+        return ("a cell works in steps; derive it from Cell, whose forward and backward loop over "
                 "the steps")
     return f"write it as a method of the class, or pass {name}="
 
@@ -55,7 +55,7 @@ def check_attention(attention):
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
-        raise TypeError(f"attention is {typed_repr(attention)}: expected an object with "
+        raise TypeError(f"attention is {typed_repr(attention)}; expected an object with "
                         f"{', '.join(wanted)}")
     if missing:
         raise TypeError(f"{type(attention).__name__} has no {' and no '.join(missing)}: an "
@@ -66,11 +66,10 @@ def check_elements(arrays):
     """Raise ValueError if an array has no elements or contains NaN; arrays: pairs (name, array)."""
     for name, array in arrays:
         if not array.size:
-            raise ValueError(f"{name} has shape {array.shape}: a gradient check needs elements, "
-                             "give it sizes above 0")
+            raise ValueError(f"{name} is empty (shape {array.shape}); all sizes must be positive")
         if array.dtype.kind == "f" and np.isnan(array).any():
-            raise ValueError(f"{name} is not finite, {int(np.isnan(array).sum())} of {array.size} "
-                             "elements are NaN: fill it with numbers; randomize fills parameters")
+            raise ValueError(f"{name} contains NaN in {int(np.isnan(array).sum())} of {array.size} "
+                             "elements; assign values first, or use randomize() for parameters")
 
 
 def check_inputs(inputs, variables):
@@ -96,16 +95,16 @@ def is_uncheckable(value):
 def problem_of(value, name):
     """Return why the gradient of an input cannot be checked, and what to do about it."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
-        return (f"{name} is {value.dtype}: pass its real and imaginary parts as two float64 "
+        return (f"{name} is {value.dtype}; pass its real and imaginary parts as two float64 "
                 "arrays")
     if isinstance(value, np.ndarray):
-        return f"{name} is {value.dtype}: convert it with astype(np.float64)"
+        return f"{name} is {value.dtype}; convert it with astype(np.float64)"
     if isinstance(value, (int, float, np.generic)):
-        return f"{name} is {typed_repr(value)}: make it an array with np.array([…], np.float64)"
+        return f"{name} is {typed_repr(value)}; make it an array with np.array([…], np.float64)"
     if isinstance(value, (list, tuple)):
         kind = type(value).__name__
-        return f"{name} is a {kind} without arrays: convert it with np.array(…, dtype=np.float64)"
-    return f"{name} is {typed_repr(value)}: pass its float64 arrays as inputs"
+        return f"{name} is a {kind} without arrays; convert it with np.array(…, dtype=np.float64)"
+    return f"{name} is {typed_repr(value)}; pass its float64 arrays as inputs"
 
 
 # ---- what backward returns ----------------------------------------------------------------------
@@ -125,13 +124,13 @@ def gradients_of_inputs(dinputs, inputs):
              if name in found and array.dtype.kind in "iu"]
     if whole and not expected:              # the parameters are what is checked
         raise GradientError(f"backward returns a gradient for {whole[0][0]}, which is "
-                            f"{whole[0][1].dtype} and has none: return None for it, and add the "
+                            f"{whole[0][1].dtype} and has none; return None for it, and add the "
                             "gradients of parameters to grads")
     integers = [f"; {problem_of(array, name)} if it needs a gradient" for name, array in whole]
-    raise GradientError(f"backward returns {returned(dinputs, inputs)}: gradients for "
+    raise GradientError(f"backward returns {returned(dinputs, inputs)}; got gradients for "
                         f"{', '.join(sorted(found)) or 'nothing'}, expected "
-                        f"{', '.join(sorted(expected)) or 'nothing'}: return one for each float "
-                        f"input, in order, None for the others{''.join(integers)}")
+                        f"{', '.join(sorted(expected)) or 'nothing'}. Return one for each float "
+                        f"input, in order, and None for the others{''.join(integers)}")
 
 
 def returned(dinputs, inputs):

@@ -218,9 +218,10 @@ def low_precision(check):
     if not all(ragged):
         return ""
     if check.loss() != check.loss():
-        return "two calls with the same inputs give different values"
+        return "the forward pass is not deterministic; fix its random numbers"
     place = first_line_with(lambda: forward_of(check, check.inputs),
                             lambda _, array: array.dtype in (np.float32, np.float16))
     if place is not None:
-        return f"the function computes in float32, {describe_place(place)}"
-    return "the function computes in float32, or with similar precision"
+        return (f"it computes in float32, {describe_place(place)}; use float64 for finite "
+                "differences")
+    return "it computes with about the precision of float32; use float64 for finite differences"

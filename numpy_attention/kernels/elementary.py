@@ -51,7 +51,7 @@ def compiled(fastmath):
 
 def _warn_of_no_folder():
     warnings.warn("numba found no folder for its cache, so every process compiles the kernels "
-                  "again: set NUMBA_CACHE_DIR to a folder that you can write to", RuntimeWarning)
+                  "again; set NUMBA_CACHE_DIR to a folder that you can write to", RuntimeWarning)
 
 
 kernel = compiled(FLAGS)

@@ -86,7 +86,7 @@ class Guarded:
                 real = array.dtype
             if not _fits(array.dtype, dtype, real):
                 wanted = real if dtype == "real" and real in REAL else dtype
-                raise ValueError(f"{self.__name__}: {name} is {array.dtype}, expected {wanted}: "
+                raise ValueError(f"{self.__name__}: {name} is {array.dtype}, expected {wanted}; "
                                  "convert it with astype")
         for name, place, axes, _, text in self.arrays:
             wanted = tuple(times * sizes[axis] for times, axis in axes)

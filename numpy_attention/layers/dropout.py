@@ -37,7 +37,7 @@ class Dropout(Module):
 
     def __post_init__(self):
         check_number("dropout rate", self.rate, 0, BELOW_ONE,
-                     expected="a number in [0, 1), the share of values set to 0")
+                     expected="a number in [0, 1), the fraction of values set to 0")
 
     def draw(self, rng):
         """Draw a key for masks that several calls share. Return None without rng or with rate 0."""

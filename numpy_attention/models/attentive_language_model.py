@@ -55,7 +55,7 @@ class AttentiveLanguageModel(LanguageModel):
         """
         strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
         if strange:
-            raise ValueError(f"unknown settings {', '.join(strange)}: those of a readout are "
+            raise ValueError(f"unknown settings: {', '.join(strange)}; allowed: "
                              f"{', '.join(ReadoutConfig.__match_args__)}")
         choice = ReadoutConfig(attention, **reading)
         check_sizes(choice.roles, hidden=hidden)
@@ -122,6 +122,6 @@ def both(state):
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:
-        raise TypeError(f"state is {typed_repr(state)}: expected None, or a state that this model "
+        raise TypeError(f"state is {typed_repr(state)}; expected None, or a state that this model "
                         "returned: the states of its cells and the memory of its readout")
     return state

@@ -121,7 +121,7 @@ class LuongTranslator(TeacherForced):
         check_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
         kind = resolve("cell", cell, CELLS)
         if bidirectional and hidden % 2:
-            raise ValueError(f"hidden = {hidden} must be even, to be shared by two directions")
+            raise ValueError(f"hidden ({hidden}) must be even, because two directions share it")
         values = initial_values(init, PAPER)
         sizes = [embedding] + [hidden] * layers
 
@@ -286,7 +286,7 @@ class LuongTranslator(TeacherForced):
 
     def next(self, tokens, state):
         """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
-        check_kind("state", state, DecoderState, "what this model's `start` gave")
+        check_kind("state", state, DecoderState, "a state returned by this model's `start`")
         check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self.decoder.begin(self.decoder.project(y), state.cells)

@@ -108,7 +108,7 @@ class RNNSearch(TeacherForced):
     def __post_init__(self):
         if not isinstance(self.readout, str) or self.readout not in READOUTS:
             raise ValueError(
-                f"readout={short_repr(self.readout)}: expected 'previous' (from s_i−1) or "
+                f"readout={short_repr(self.readout)}; expected 'previous' (from s_i−1) or "
                 "'current' (from s_i)")
 
     @classmethod
@@ -291,7 +291,7 @@ class RNNSearch(TeacherForced):
 
     def next(self, tokens, state):
         """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
-        check_kind("state", state, DecoderState, "what this model's `start` gave")
+        check_kind("state", state, DecoderState, "a state returned by this model's `start`")
         check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self._begin(y, state.states, None)

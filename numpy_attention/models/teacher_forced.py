@@ -92,7 +92,7 @@ class TeacherForced(Module):
         check_integers("source", source, (None, None), "(S, B)")
         check_mask(mask, source.shape, "(S, B)")
         if len(mask) == 0 or not mask[0].all():
-            raise ValueError("a source sentence of the batch is empty, expected at least its </s>: "
+            raise ValueError("a source sentence of the batch is empty, expected at least its </s>; "
                              "remove empty sentences")
         return None if rows is None else position_ids(len(source), rows)
 

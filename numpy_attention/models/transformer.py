@@ -90,7 +90,7 @@ class Transformer(TeacherForced):
                     size=size, layers=layers, heads=heads)
         at_least(1, inner=inner)
         check_flags(tied=tied, pre_norm=pre_norm)
-        check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a share in [0, 1)")
+        check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a fraction in [0, 1)")
         positional_encoding(1, size)            # raises for an odd size before anything is drawn
         table = normal(size**-0.5)
         settings = {"size": size, "heads": heads, "inner": inner or 4 * size, "dropout": dropout,
@@ -208,7 +208,7 @@ class Transformer(TeacherForced):
 
     def next(self, tokens, state):
         """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
-        check_kind("state", state, DecoderState, "what this model's `start` gave")
+        check_kind("state", state, DecoderState, "a state returned by this model's `start`")
         check_integers("tokens", tokens, (len(state.mask),), "(B,)", "one for each row")
         before = state.written[0]
         position = 0 if before is None else before.shape[1]

@@ -1,5 +1,5 @@
-"""A trained model as one HTML file in which it runs, in the reader's browser.
+"""A trained model as one HTML file, which runs the model in the browser.
 
-`export` turns a run into a dict that JSON can hold. `write` puts it into a page with `engine/`,
-JavaScript that computes what the Python forward passes compute, one mechanism per file.
+`export` converts a run to a dict that JSON can represent. `write` puts it into a page with
+`engine/`, JavaScript that computes what the Python forward passes compute, one mechanism per file.
 """

@@ -52,13 +52,13 @@ def exported(
     learned: Mapping[str, Any] | None = None,
     script: str = "",
 ) -> dict[str, Any]:
-    """Export a Translator or LanguageModelRun for a page; examples: its Pairs, or sentences.
+    """Export a Translator or LanguageModelRun for a page.
 
-    form: how its raw text is cut. checkpoints: {label: the arrays that it had then, by name}.
-    learned: what is known of the text that it learned from, as `runs.text_facts` gives it.
-    script: JavaScript that adds the user-defined parts to the engine, as its own files do.
-
-    ValueError: an unknown precision, a model that the engine cannot run, or that is too large.
+    form: how raw text is cut. examples: Pairs, or sentences for a language model. checkpoints:
+    {label: the arrays of an earlier checkpoint, by name}. learned: facts about the training text,
+    from `runs.text_facts`. script: JavaScript that adds user-defined parts to the engine. Raises
+    ValueError for an unknown precision, and for a model that is too large or that the engine cannot
+    run.
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
@@ -91,7 +91,7 @@ def exported(
 
 
 def vocabularies_of(trained: Any) -> dict[str, Any]:
-    """Return {side: its words by id, or {"pieces": them}}. ValueError: neither."""
+    """Return {side: words by id, or {"pieces": pieces}}. Raises ValueError for other kinds."""
     found: dict[str, Any] = {}
     for name in trained.VOCABULARIES:
         vocabulary = getattr(trained, name)
@@ -119,7 +119,8 @@ def example_of(example: Any) -> dict[str, Any]:
 def recorded(trained: Any, example: Any) -> dict[str, Any]:
     """Return {"own": {words, rows, columns, weights}, "reference": …} of a translator and a pair.
 
-    Of a language model "own" alone: its weights while it reads the sentence; None for NaN.
+    For a language model, return only "own", the weights while it reads the sentence. NaN becomes
+    None.
     """
     def table(words: Sequence[str], rows: list[str], columns: list[str],
               weights: Array) -> dict[str, Any]:
@@ -142,21 +143,21 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
 
 
 def parts_of(model: Module, script: str = "") -> dict[str, Any]:
-    """Return {dotted name: {"kind", "fields"}} of a model and its parts, each once.
+    """Return {dotted name: {"kind", "fields"}} of a model and its parts. Each part occurs once.
 
-    ValueError: a part that neither the engine nor the script has, or both.
+    Raises ValueError for a part that neither the engine nor the script has, or that both have.
     """
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
     if both := sorted(own & kinds()):
-        raise ValueError(f"the script adds {', '.join(both)}, which the page already has: rename "
+        raise ValueError(f"the script adds {', '.join(both)}, which the page already has; rename "
                          "your class, in Python too")
     known = kinds() | own
     found = {}
     for name, module in model.modules():
         kind = type(module).__name__
         if kind not in known:
-            raise ValueError(f"{name or 'the model'} is a {kind}, which a page cannot run: it runs "
+            raise ValueError(f"{name or 'the model'} is a {kind}, which a page cannot run; it runs "
                              "the package's own models, and classes that a script adds with "
                              f"Object.assign(KINDS, {{ {kind} }})")
         found[name] = {"kind": kind, "fields": {
@@ -166,7 +167,7 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
 
 
 def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
-    """Describe the value of a field by its dotted name; names: {id of a module: its name}."""
+    """Describe the value of a field. `names` maps the id of a module to its dotted name."""
     if isinstance(value, np.ndarray):
         return {"array": name}
     if isinstance(value, Module):
@@ -192,7 +193,7 @@ def kinds_in(script: str) -> set[str]:
 
 def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
-    """Raise ValueError if a number of such sets of arrays is too large for a page."""
+    """Raise ValueError if `times` such sets of arrays are too large for a page."""
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
     if sizes[precision] <= largest:
@@ -203,7 +204,7 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
     sets = f" in {times} checkpoints" if times > 1 else ""
     count = sum(array.size for array in arrays.values())
     raise ValueError(f"{count:,} parameters{sets} make a page of {megabytes(sizes[precision])}, "
-                     f"but the limit is {megabytes(largest)}: {advice}")
+                     f"but the limit is {megabytes(largest)}; {advice}")
 
 
 def megabytes(size: int) -> str:
@@ -237,24 +238,24 @@ def kept_array(name: str, array: Array, precision: str) -> dict[str, Any]:
 
 
 def halves(name: str, array: Array) -> Array:
-    """Convert an array to float16. ValueError: a number is too large for it."""
+    """Convert an array to float16. Raises ValueError if a number is too large for it."""
     with np.errstate(over="ignore"):
         found = array.astype("<f2")
     if not np.isfinite(found).all():
-        raise ValueError(f"{name} has numbers beyond 65,504, the largest of float16: use "
+        raise ValueError(f"{name} has numbers beyond 65,504, the largest of float16; use "
                          "--precision float32")
     return found
 
 
 def in_bytes(array: Array) -> tuple[Array, Array]:
-    """Quantize w_ij ≈ byte_ij scale_i, the largest of row i to ±127 → bytes (I, O), scales (I,)."""
+    """Quantize w_ij ≈ byte_ij · scale_i to ±127 in each row. Return bytes (I, O), scales (I,)."""
     scales = np.abs(array).max(axis=1) / 127                                # (I,)
     divisors = np.where(scales > 0, scales, 1)[:, None]                     # (I, 1)
     return np.rint(array / divisors).astype(np.int8), scales
 
 
 def rounded(array: Array, precision: str) -> Array:
-    """Return the float32 array with which a page of this precision computes."""
+    """Return the float32 array that a page of this precision uses."""
     if array.ndim < 2 or precision == "float32":
         return array.astype(np.float32)
     if precision == "float16":

@@ -1,4 +1,4 @@
-"""Load runs for a page, with earlier checkpoints, examples, and a static table."""
+"""Load the runs of a page, with earlier checkpoints, examples, and a table without JavaScript."""
 
 import re
 import sys
@@ -40,16 +40,17 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
                  corpus: str | None = None, split: str | None = None, count: int = 20,
                  checkpoints: Sequence[str] = (), code: Sequence[Any] | None = None,
                  script: str | Path | None = None) -> int:
-    """Write a page in which the runs of these folders work side by side; return its bytes.
+    """Write a page in which the runs of these folders work side by side. Return its size in bytes.
 
-    corpus, split, count: the source of the examples, and their number. checkpoints: earlier ones
-    of the one run. code: user-defined files, as in `Trained.load`; of a run that has them, the
-    weights of the examples are recorded. script: a file of JavaScript that adds their classes to
-    the engine, so that they run. ValueError: runs of two kinds, several with checkpoints.
+    corpus, split, count: the source of the examples and their number. checkpoints: earlier
+    checkpoints, if there is only one run. code: user-defined files, as in `Trained.load`; the
+    weights of the examples are recorded for a run that uses them. script: a JavaScript file that
+    adds user-defined classes to the engine, so that they run. Raises ValueError for runs of two
+    kinds, and for several runs with checkpoints.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
-                         "are given: give one")
+                         "are given; pass one")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
@@ -73,30 +74,30 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """Read a JavaScript file. ValueError: it is not UTF-8, or would end the script element."""
+    """Read a JavaScript file. Raises ValueError if not UTF-8 or if it would end the script."""
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
     if found := re.search(r"</script|<!--", text.decode(), re.IGNORECASE):
         raise ValueError(f"{short_path(path)} contains {found[0]}, which would end the script "
-                         "element: remove it")
+                         "element; remove it")
     return text.decode()
 
 
 def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
-    """Load the run of a folder. ValueError: not of the kind of the first; and as `Trained.load`."""
+    """Load the run of a folder. Raises ValueError if its kind is not `wanted`, that of `first`."""
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
         raise ValueError(f"{first} is the run of a {RUNS.get(wanted, wanted)} and {folder} that of "
-                         f"a {RUNS.get(kind, kind)}: a page shows either translators or language "
+                         f"a {RUNS.get(kind, kind)}; a page shows either translators or language "
                          "models")
     return KINDS[kind].load(folder, code)
 
 
 def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Array]]:
-    """Load {label: arrays} of earlier checkpoints of the run's training, in the given order.
+    """Load {label: arrays} of earlier checkpoints of a run, in the given order.
 
-    ValueError: one is of another model, or two of the same step.
+    Raises ValueError for a checkpoint of another model, and for two of the same step.
     """
     found = {}
     for name in paths:
@@ -111,7 +112,7 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
         trainer = about.get("trainer", {})
         label = f"epoch {trainer.get('epoch', '?')}, step {trainer.get('step', 0):,}"
         if label in found:
-            raise ValueError(f"{path} is a second checkpoint of {label}: give each once")
+            raise ValueError(f"{path} is a second checkpoint of {label}; pass each once")
         found[label] = dict(model.named_parameters())
     return found
 
@@ -119,7 +120,7 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
 def text_facts(trained: Any) -> dict[str, Any]:
     """Describe the training text: languages, name, description, sentences, longest (in tokens).
 
-    What is not known is None: the languages of a user's text, the size of a text that is gone.
+    An unknown fact is None, such as the languages of a user's text, or the size of a missing text.
     """
     selection = trained.selection()
     facts = dict.fromkeys(("languages", "description", "sentences", "longest"))
@@ -141,9 +142,9 @@ def text_facts(trained: Any) -> dict[str, Any]:
 
 def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
                 longest: int = LONGEST) -> list[Any]:
-    """Return pairs or sentences spread over a split, after the one with which the page opens.
+    """Return pairs or sentences spread over a split. The first is the one of `opening`.
 
-    They have SHORTEST to longest words. None, with a warning, if there is no text.
+    They have from SHORTEST to `longest` words. If there is no text, warn and return [].
     """
     if not count:
         return []
@@ -162,11 +163,11 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 
 
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
-    """Return the Pair or sentence with which the page opens, in a list; [] if none is good.
+    """Return a list with the Pair or sentence that the page shows first, or [] if none is suitable.
 
-    All runs know its words. If there are such pairs with LINKS sure links, it is the one, of the
-    first CANDIDATES, whose target words point at their links most often in the first run, by their
-    shares; then the one with the most links; then the first.
+    All runs know its words. It is one of the first CANDIDATES pairs with at least LINKS sure links:
+    the one in which the largest share of target words point at their links in the first run, or the
+    one with the most links if several are equal. Without such pairs, it is the first sentence.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]

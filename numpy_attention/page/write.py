@@ -1,4 +1,4 @@
-"""Write the page: a template, the engine, and the models as text that cannot become markup."""
+"""Write a page: a template, the engine, and models encoded so that they contain no markup."""
 
 import html
 import json
@@ -21,10 +21,10 @@ ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str,
                static: str = "", script: str = "") -> int:
-    """Write a page of these exported models atomically; return its size in bytes.
+    """Write a page of these exported models atomically, and return its size in bytes.
 
-    static: HTML that is read where JavaScript does not run. script: the user's own, which follows
-    the engine. OSError: it cannot be written.
+    static: HTML that is shown without JavaScript. script: the user's script, which follows the
+    engine. Raises OSError if the page cannot be written.
     """
     text = page_of(models, title, static, script).encode("utf-8")
     with atomic_write(path) as file:
@@ -34,7 +34,7 @@ def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str
 
 def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "",
             script: str = "") -> str:
-    """Return the page as one text."""
+    """Return the HTML page as a string."""
     parts = {
         "title": html.escape(title),
         "style": (HERE / "page.css").read_text("utf-8"),
@@ -56,6 +56,6 @@ def engine() -> str:
 
 
 def json_for_script(value: Any) -> str:
-    """Encode JSON in ASCII without <, > and &: it ends no script and begins no markup."""
+    """Encode JSON in ASCII without <, > and &, so that it ends no script and begins no markup."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&]", lambda found: ESCAPES[found[0]], text)

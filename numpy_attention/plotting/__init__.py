@@ -51,7 +51,7 @@ def _in_one_line(record: logging.LogRecord) -> bool:
     if "temporary cache directory" in record.msg:
         record.args = ()
         record.msg = ("matplotlib cannot write to its folder, and searches for fonts in every "
-                      "process: set MPLCONFIGDIR to a folder that you may write")
+                      "process; set MPLCONFIGDIR to a folder that you may write")
     return not record.msg.startswith("mkdir -p failed")
 
 

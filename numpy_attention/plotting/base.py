@@ -78,9 +78,8 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in UNDATED:
-        raise ValueError(
-            f"cannot save as {short_repr(path.name)}: the name must end with .png, .pdf or "
-            ".svg")
+        raise ValueError(f"cannot save as {short_repr(path.name)}; the name must end with .png, "
+                         ".pdf or .svg")
     if not is_folder(path.parent):
         raise FileNotFoundError(f"cannot save {path}: the folder {path.parent} does not exist; "
                                 "create it first")
@@ -102,7 +101,7 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
 def check_axes(ax: Any, title: Any = None) -> None:
     """Raise TypeError unless ax is an Axes and title a string. Either may be None."""
     if ax is not None:
-        check_kind("ax", ax, Axes, "Axes of matplotlib, such as figure.add_subplot() gives")
+        check_kind("ax", ax, Axes, "Matplotlib Axes, as returned by figure.add_subplot()")
     if title is not None:
         check_text("title", title)
 
@@ -115,7 +114,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
-        raise ValueError(f"nothing to plot: give a dict with at least one name and its {of}")
+        raise ValueError(f"nothing to plot; pass a dict with at least one name and its {of}")
     return {str(key) if texts else key: value for key, value in values.items()}
 
 

@@ -46,7 +46,7 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
     curves = {name: curve for name, curve in curves.items() if not np.isnan(curve).all()}
     if not curves:
         raise ValueError("the history has no finite train_perplexity, valid_perplexity, "
-                         "train_loss or valid_loss: train for at least one epoch first")
+                         "train_loss or valid_loss; train for at least one epoch first")
 
     ax = ax or new_axes(6, 4)
     smoothed = ", labels smoothed" if any(line.get("smoothing") for line in history) else ""
@@ -91,7 +91,7 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     first = next(iter(edges))
     for name, pairs in edges.items():
         if pairs != edges[first]:
-            raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}: "
+            raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}; "
                              "use the same edges")
 
     barred = any(bucket.bleu_low is not None for buckets in drawn.values() for bucket in buckets)
@@ -128,9 +128,9 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
 
 
 def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
-    buckets = as_list(f"{name!r:.40}", buckets, "buckets, as bleu_by_length gives")
+    buckets = as_list(f"{name!r:.40}", buckets, "buckets, as returned by bleu_by_length")
     if not buckets or not all(hasattr(bucket, "bleu_low") for bucket in buckets):
-        raise ValueError(f"nothing to plot for {name!r:.40}: give buckets, as bleu_by_length does")
+        raise ValueError(f"nothing to plot for {name!r:.40}; pass those of bleu_by_length")
     return buckets
 
 

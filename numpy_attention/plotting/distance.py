@@ -32,10 +32,10 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     checked = _checked(curves, "mean weights")
     for name, weights in checked.items():
         if weights.max() > 1 + 1e-6:
-            raise ValueError(f"{name!r} has a mean weight of {weights.max():.4g}: expected weights "
+            raise ValueError(f"{name!r} has a mean weight of {weights.max():.4g}; expected weights "
                              "between 0 and 1")
         if not weights.any():
-            raise ValueError(f"{name!r} is 0 everywhere: leave out models without attention")
+            raise ValueError(f"{name!r} is 0 everywhere; leave out models without attention")
 
     ax = ax or new_axes(6, 4)
     labelled = {}
@@ -69,7 +69,7 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
         text = name if end == len(norms) else f"{name} (0 from {end} back)"
         labelled[text] = np.where(seen, norms, np.nan)
     if not any(ends):
-        raise ValueError("all norms are 0, which a logarithmic scale cannot show: check that "
+        raise ValueError("all norms are 0, which a logarithmic scale cannot show; check that "
                          "gradients reach the states")
 
     ax = ax or new_axes(6, 4)
@@ -88,7 +88,7 @@ def _checked(curves: Mapping[str, ArrayLike], what: str) -> dict[str, Array]:
             raise ValueError(f"{name!r} must be a list of {what} by distance, not an array of "
                              f"shape {values.shape}")
         if not np.isfinite(values).all() or (values < 0).any():
-            raise ValueError(f"{name!r} contains NaN, infinity or a negative number: "
+            raise ValueError(f"{name!r} contains NaN, infinity or a negative number; "
                              f"check the model that computed its {what}")
     return arrays
 

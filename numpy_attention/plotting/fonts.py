@@ -114,5 +114,5 @@ def advice(characters: Iterable[str]) -> str:
         title = script if script == "CJK" else script.title()
         scripts[title] = f"{family} (Debian: {package})"
     fonts = ", ".join(dict.fromkeys(scripts.values()))
-    return (f"no installed font has the letters of {', '.join(scripts)}, which are drawn as boxes: "
+    return (f"no installed font has the letters of {', '.join(scripts)}, which are drawn as boxes; "
             f"install one, such as {fonts}, and draw again")

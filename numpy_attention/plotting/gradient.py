@@ -41,13 +41,13 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens:
     weights = as_numbers("weights", weights)
     gradients = as_numbers("gradients", gradients)
     if gradients.shape != weights.shape:
-        raise ValueError(f"gradients {gradients.shape} do not match weights {weights.shape}: "
+        raise ValueError(f"gradients {gradients.shape} do not match weights {weights.shape}; "
                          "expected ∂L/∂α, one for each weight")
     seen = visible_cells(np.ones(weights.shape, bool) if visible is None else visible, weights)
     weights = check_heatmap(np.where(seen, weights, 0), sources, targets)
     gradients = np.where(seen, gradients, 0)
     if not np.isfinite(gradients).all():
-        raise ValueError("gradients contain NaN or infinity: check the model that computed them")
+        raise ValueError("gradients contain NaN or infinity; check the model that computed them")
 
     width = max(2.2, len(sources) * CELL + inches_of(targets)) + 1.0
     figure = new_figure(2 * width, max(2.4, len(targets) * CELL + inches_of(sources) + 1.1))

@@ -91,10 +91,10 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
                          f"got {S} source and {T} target tokens")
     if weights.shape != (T, S):
         raise ValueError(f"weights {weights.shape} do not match (target, source) tokens = "
-                         f"({T}, {S}): add '</s>' to the tokens, cut the weights, "
+                         f"({T}, {S}); add '</s>' to the tokens, cut the weights, "
                          "or transpose them")
     if not np.isfinite(weights).all():
-        raise ValueError("weights contain NaN or infinity: check the model that computed them")
+        raise ValueError("weights contain NaN or infinity; check the model that computed them")
     return weights
 
 
@@ -161,8 +161,8 @@ def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]
     inside = as_set(name, () if links is None else links)
     for i, j in inside:
         if not (0 <= i < S and 0 <= j < T):
-            raise ValueError(f"{name} link ({i}, {j}) is outside of {S} source and {T} target "
-                             "tokens: links are (source position, target position) from 0")
+            raise ValueError(f"{name} link ({i}, {j}) is outside {S} source and {T} target "
+                             "tokens; links are (source position, target position) from 0")
     return set(inside)
 
 

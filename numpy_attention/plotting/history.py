@@ -38,13 +38,13 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     tokens = tokens_of("tokens", tokens)
     S = len(tokens)
     if weights.ndim != 2 or not weights.size or weights.shape[1] != S:
-        raise ValueError(f"weights {weights.shape} do not match {S} tokens: "
-                         "they must be (steps, remembered tokens), at least one of each")
+        raise ValueError(f"weights {weights.shape} do not match {S} tokens; expected (steps, "
+                         "remembered tokens), at least one of each")
     T = len(weights)
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
-        raise ValueError(f"{len(rows)} row labels do not match weights {weights.shape}: "
-                         "give predicted, one token per row")
+        raise ValueError(f"got {len(rows)} row labels for {T} rows of weights; pass `predicted` "
+                         "with one token per row")
     seen = _visible(weights) if visible is None else visible_cells(visible, weights)
     _check(weights, seen)
 
@@ -64,25 +64,25 @@ def _visible(weights: Array) -> Array:
     T, S = weights.shape
     missing = np.isnan(weights)
     if missing.all():
-        raise ValueError("all weights are NaN: check the model that computed them")
+        raise ValueError("all weights are NaN; check the model that computed them")
     if missing.any():
         return ~missing
     if T > S:
-        raise ValueError(f"weights {weights.shape} have more rows than tokens: "
+        raise ValueError(f"weights {weights.shape} have more rows than tokens; "
                          "mark the cells that are not in the memory, with visible or with NaN")
     return np.tri(T, S, S - T - 1, dtype=bool)
 
 
 def _check(weights: Array, visible: Array) -> None:
     if not np.isfinite(weights[visible]).all() or np.isinf(weights).any():
-        raise ValueError("weights contain infinity, or NaN where they are visible: "
-                         "check the model that computed them")
+        what = "infinity" if np.isinf(weights).any() else "NaN in visible cells"
+        raise ValueError(f"weights contain {what}; check the model that computed them")
     if (weights < 0).any():
-        raise ValueError(f"weights must not be negative, got {np.nanmin(weights):.4g}: "
-                         "give them after the softmax")
+        raise ValueError(f"weights must not be negative, got {np.nanmin(weights):.4g}; "
+                         "pass them after the softmax")
     hidden = np.argwhere(~visible & (np.nan_to_num(weights) != 0))
     if len(hidden):
         t, s = map(int, hidden[0])
         raise ValueError(f"row {t} has weight {weights[t, s]:.4g} at token {s}, which is not "
-                         "visible there: give visible, booleans like the weights, True for what is "
-                         "in the memory")
+                         "visible there; pass `visible`, booleans of the shape of weights, True "
+                         "for what is in the memory")

@@ -45,7 +45,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
     except InvalidArchive:
         raise
     except DAMAGED as error:
-        raise ValueError(f"{path} is truncated or corrupted ({error}): use another copy, or train "
+        raise ValueError(f"{path} is truncated or corrupted ({error}); use another copy, or train "
                          "again") from None
 
 

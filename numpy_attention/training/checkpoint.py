@@ -50,7 +50,7 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
-                f"{path}: {name} contains values that are not finite: use an earlier checkpoint")
+                f"{path}: {name} contains values that are not finite; use an earlier checkpoint")
     if "best" in arrays:        # an older file has one vector, in the order of its own parameters
         arrays |= _split(arrays.pop("best"), arrays)
     return arrays, about
@@ -75,11 +75,11 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise ValueError(f"{path} describes a model that does not fit in memory ({error}); "
-                         f"{versions(about)}: use another copy, or a machine with more memory, or "
+                         f"{versions(about)}; use another copy, or a machine with more memory, or "
                          "train a smaller model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
-        raise ValueError(f"{path} cannot be loaded ({reason}); {versions(about)}: use that "
+        raise ValueError(f"{path} cannot be loaded ({reason}); {versions(about)}; use that "
                          "version, or train again in another folder") from None
 
 
@@ -99,12 +99,12 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
     try:
         path = existing_file(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"no checkpoint at {path}: train a model first, or name the folder "
+        raise FileNotFoundError(f"no checkpoint at {path}; train a model first, or name the folder "
                                 "of a run") from None
     arrays = archive.read(path, only)
     if "about" not in arrays:
         raise ValueError(f"{path} is an .npz file, but not a checkpoint: it has no 'about' entry; "
-                         "give the checkpoint.npz of a run")
+                         "pass the checkpoint.npz of a run")
     try:
         about = json.loads(bytes(arrays.pop("about")))
         deep = too_deep(about)
@@ -122,7 +122,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
     if about.get("format") != FORMAT:
         given = short_json(about.get("format"))
         raise ValueError(f"{path} has checkpoint format {given}, expected {FORMAT}; "
-                         f"{versions(about)}: load it with the version that wrote it")
+                         f"{versions(about)}; load it with the version that wrote it")
     with understood(path, about):
         check(about, HEADER)
     return arrays, about
@@ -135,6 +135,6 @@ def _split(vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
     ends = np.cumsum([array.size for array in like.values()])
     if not like or vector.shape != (ends[-1],):
         raise ValueError(f"best has shape {vector.shape}, expected one number for each of the "
-                         f"{sum(ends[-1:]):,} parameters: use another copy, or train again")
+                         f"{sum(ends[-1:]):,} parameters; use another copy, or train again")
     return {name.replace(prefix, "best/", 1): part.reshape(array.shape)
             for (name, array), part in zip(like.items(), np.split(vector, ends[:-1]))}

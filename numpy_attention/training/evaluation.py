@@ -34,7 +34,7 @@ class Evaluation:
             raise ValueError("perplexity needs a positive number of predicted tokens, "
                              f"got {self.tokens}")
         if not math.isfinite(self.loss):
-            raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}: "
+            raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}; "
                                   "is the model trained?")
         return self.loss / self.tokens
 

@@ -37,7 +37,7 @@ def held(path: str | Path, what: str = "training") -> Iterator[None]:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(number)
-            raise BlockingIOError(f"another {what} is using {path}: wait until it ends, or choose "
+            raise BlockingIOError(f"another {what} is using {path}; wait until it ends, or choose "
                                   "another folder") from None
         except OSError:                                 # a file system without locks
             pass

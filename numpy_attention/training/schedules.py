@@ -41,7 +41,7 @@ class LinearDecay:
 
     def __post_init__(self) -> None:
         check_whole("steps", self.steps, 1)
-        check_number("last", self.last, 0, 1, "a share in [0, 1]")
+        check_number("last", self.last, 0, 1, "a fraction in [0, 1]")
 
     def __call__(self, step: int, epoch: int) -> float:
         return max(self.last, 1 - (1 - self.last) * (step - 1) / self.steps)

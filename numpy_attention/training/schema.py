@@ -69,12 +69,12 @@ def is_tree(value: Any) -> bool:
     return value is None or (type(value) is int and value == 0)
 
 
-TEXT = Values(str, "a text", lambda value: True)
+TEXT = Values(str, "a string", lambda value: True)
 NUMBER = Kind("a number", is_number)
 FINITE = Values(float, "a finite number", lambda value: abs(value) < LARGEST)
 DURATION = Values(float, "a finite number of at least 0", lambda value: 0 <= value < LARGEST)
-SCALAR = Kind("a text, a number, true, false or null", is_scalar)
-PLAIN = Kind("a text, a number, true, false, null or a list of these", is_plain)
+SCALAR = Kind("a string, a number, true, false or null", is_scalar)
+PLAIN = Kind("a string, a number, true, false, null or a list of these", is_plain)
 TREE = Kind("the shape of a state, lists of 0 and null", is_tree)
 
 # ---- the schema ---------------------------------------------------------------------------------

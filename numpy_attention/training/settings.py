@@ -50,14 +50,14 @@ class Values:
         except ValueError:
             value = None
         if value not in self:
-            raise ValueError(f"{short_repr(text)}: expected {self.expected}")
+            raise ValueError(f"got {short_repr(text)}, expected {self.expected}")
         return value
 
 
 def whole(low: int, high: int = 10**9) -> Values:
     """Return the Values of integers from low to high. The default 10⁹ fits NumPy's integers."""
     most = "10⁹" if high == 10**9 else f"{high:,}"
-    return Values(int, f"a whole number of at least {low}, at most {most}",
+    return Values(int, f"an integer of at least {low}, at most {most}",
                   lambda value: low <= value <= high)
 
 
@@ -69,7 +69,7 @@ FLAG = Values(bool, "True or False", lambda value: True)
 POSITIVE = Values(float, "a positive number", lambda value: 0 < value < math.inf)
 NORM = Values(float, "a positive number, or inf to clip nothing", lambda value: value > 0)
 THREADS = whole(1, MOST_THREADS)
-SEEDS = Values(int, "a whole number of at least 0, below 2⁶⁴", lambda value: 0 <= value < 2**64)
+SEEDS = Values(int, "an integer of at least 0, below 2⁶⁴", lambda value: 0 <= value < 2**64)
 DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < math.inf)
 
 
@@ -135,10 +135,10 @@ class Training:
             value = getattr(self, one.name)
             values = one.metadata["values"]
             if value not in values and not (value is None and one.default is None):
-                raise ValueError(f"{one.name} {short_repr(value)}: expected {values.expected}")
+                raise ValueError(f"{one.name} = {short_repr(value)}; expected {values.expected}")
         if self.schedule == "linear" and self.epochs > MOST_COUNTED:
-            raise ValueError(f"epochs = {self.epochs}: a linear schedule counts the steps of all "
-                             f"epochs in advance, so give at most {MOST_COUNTED:,}")
+            raise ValueError(f"epochs = {self.epochs} is too large for a linear schedule, which "
+                             f"counts all steps in advance; use at most {MOST_COUNTED:,}")
 
 
 @dataclass
@@ -161,7 +161,7 @@ class TranslatorTraining(Training):
         if self.subwords and self.max_vocabulary:
             raise ValueError(
                 f"max_vocabulary = {self.max_vocabulary} has no effect with subwords = "
-                f"{self.subwords}, which can spell every word: give only one of them")
+                f"{self.subwords}, which can spell every word; set only one of them")
 
 
 @dataclass

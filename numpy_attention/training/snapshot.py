@@ -9,7 +9,7 @@ from numpy_attention.module import Array
 from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import TRAINER, TRAINING, check
 from numpy_attention.trees import describe, leaves, rebuild
-from numpy_attention.validation.messages import cut
+from numpy_attention.validation.messages import cut, missing_and_unknown
 
 # `trainer` below is a Trainer; these are its attributes that JSON can hold as they are
 ATTRIBUTES = tuple(TRAINER)
@@ -46,18 +46,18 @@ def read(trainer: Any, path: str | Path) -> None:
     optimizer = _optimizer_of(trainer)
     if about["optimizer"] != optimizer:
         raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, but this "
-                         f"trainer has {optimizer}: resume with the same optimizer, or choose "
+                         f"trainer has {optimizer}; resume with the same optimizer, or choose "
                          "another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
         if saved[name] != now:
             raise ValueError(f"{path} was trained with {name}={saved[name]}, but this trainer has "
-                             f"{name}={now}: resume with the same settings, or choose another path")
+                             f"{name}={now}; resume with the same settings, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
-        raise ValueError(f"{path} was trained with {saved['threads']} threads on all ranks "
-                         f"together, which {ranks} ranks cannot share equally: start a number of "
-                         "ranks that divides it")
+        raise ValueError(f"{path} was trained with {saved['threads']} threads in total, which is "
+                         f"not divisible by {ranks} ranks; use a number of ranks that divides "
+                         f"{saved['threads']}")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     state = rebuild(about["state"], (f"state/{i}" for i in count()))
     _check_arrays(path, trainer, arrays, leaves(state), bool(best))
@@ -84,12 +84,12 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     missing = sorted(named - arrays.keys())
     unknown = sorted(arrays.keys() - named)
     if missing or unknown:
-        raise ValueError(f"{path} does not belong to this model and training: missing "
-                         f"{missing[:4]}, unknown {unknown[:4]}; resume the run that was saved")
+        raise ValueError(f"{path} does not belong to this model and training: "
+                         f"{missing_and_unknown(missing, unknown)}. Resume the run that was saved")
     for name, array in like.items():
         given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
         if given != expected:
-            raise ValueError(f"{path}: {name} has shape and dtype {given}, expected {expected}: "
+            raise ValueError(f"{path}: {name} has shape and dtype {given}, expected {expected}; "
                              "resume the run that was saved")
 
 

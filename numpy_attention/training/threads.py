@@ -97,7 +97,7 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
                     "and wait for each other")
         if threads > min(map(len, here)):
             return (f"on {place} each rank is bound to {min(map(len, here))} of {cores} "
-                    f"processors, for which its {threads} threads wait: start with mpirun "
+                    f"processors, for which its {threads} threads wait; start with mpirun "
                     "--bind-to none")
     return ""
 

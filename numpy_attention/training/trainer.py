@@ -129,7 +129,7 @@ class Trainer:
                      expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None and is_folder(self.path):
-            raise IsADirectoryError(f"path is the folder {self.path}: expected the name of a file, "
+            raise IsADirectoryError(f"path is the folder {self.path}; expected the name of a file, "
                                     "such as checkpoint.npz in it")
         check_kind("about", self.about, dict, "a dict that JSON can hold")
         try:
@@ -261,7 +261,7 @@ class Trainer:
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
         rate = self.schedule(self.step, self.epoch)
-        check_number("what the schedule gives", rate, 0, expected="a share of the learning rate")
+        check_number("the schedule's factor", rate, 0, expected="a number of at least 0")
         update(pool, self.optimizer, self.model.vector, grads[0].vector, self.vectors, self.step,
                rate, factor)
         return loss, batch.tokens

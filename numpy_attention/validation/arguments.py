@@ -21,33 +21,33 @@ MOST = 160          # characters of a list of names
 def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
     """Raise TypeError unless a value has one of these types. expected: the type in words."""
     if not isinstance(value, kinds):
-        raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}")
+        raise TypeError(f"{name} is {typed_repr(value)}; expected {expected}")
 
 
 def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
     """Raise TypeError unless a value is an instance that has these methods."""
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
-        raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}, with "
+        raise TypeError(f"{name} is {typed_repr(value)}; expected {expected}, with "
                         f"{' and '.join(methods)}")
 
 
 def check_function(name: str, value: Any, expected: str) -> None:
     """Raise TypeError unless a value is callable."""
     if not callable(value):
-        raise TypeError(f"{name} is {typed_repr(value)}: expected {expected}")
+        raise TypeError(f"{name} is {typed_repr(value)}; expected {expected}")
 
 
 def check_generator(rng: Any, name: str = "rng") -> None:
     """Raise TypeError unless rng is a numpy Generator. A seed or a RandomState is not enough."""
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"{name} is {typed_repr(rng)}: expected numpy.random.default_rng(seed)")
+        raise TypeError(f"{name} is {typed_repr(rng)}; expected numpy.random.default_rng(seed)")
 
 
 def check_flags(**flags: Any) -> None:
     """Raise TypeError unless each value is True or False. The text "no" would count as true."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{name} is {typed_repr(value)}: expected True or False")
+            raise TypeError(f"{name} is {typed_repr(value)}; expected True or False")
 
 
 def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf,
@@ -56,7 +56,7 @@ def check_number(name: str, value: Any, low: float = -math.inf, high: float = ma
     kinds = (int, float, np.integer, np.floating)
     number = isinstance(value, kinds) and not isinstance(value, bool)
     if not number or not low <= value <= high or (finite and not _is_finite(value)):
-        raise ValueError(f"{name} = {short_repr(value)}: expected {expected}")
+        raise ValueError(f"{name} = {short_repr(value)}; expected {expected}")
 
 
 def _is_finite(number):
@@ -74,15 +74,15 @@ def check_name(name: str, value: Any, known: Iterable[str]) -> None:
         listing = ", ".join(names)
         if len(listing) > MOST:
             listing = f"{listing[:MOST].rpartition(',')[0]}, … ({len(names)} in all)"
-        raise ValueError(f"{name} = {short_repr(value)}: expected one of {listing}")
+        raise ValueError(f"{name} = {short_repr(value)}; expected one of {listing}")
 
 
 def check_text(name: str, value: Any) -> None:
     """Raise TypeError unless a value is a string, and ValueError if it holds a lone surrogate."""
-    check_kind(name, value, str, "a text")
+    check_kind(name, value, str, "a string")
     if not encodable(value):
-        raise ValueError(f"{name} is {short_repr(value)}: a lone surrogate (half of a character) "
-                         "is not text, remove it")
+        raise ValueError(f"{name} is {short_repr(value)}, which contains a lone surrogate (half of "
+                         "a character); remove it")
 
 
 def encodable(text: str) -> bool:
@@ -109,7 +109,7 @@ def is_list(value: Any) -> bool:
 def check_list(name: str, value: Any, of: str) -> None:
     """Raise TypeError unless a value is a list, tuple or array. of: what it contains, in words."""
     if not is_list(value):
-        raise TypeError(f"{name} is {typed_repr(value)}: expected a list of {of}")
+        raise TypeError(f"{name} is {typed_repr(value)}; expected a list of {of}")
 
 
 def as_list(name: str, values: Any, of: str) -> list:
@@ -117,19 +117,19 @@ def as_list(name: str, values: Any, of: str) -> list:
     unordered = isinstance(values, (str, bytes, bytearray, Mapping, Set))
     scalar = isinstance(values, np.ndarray) and not values.ndim
     if unordered or scalar or not isinstance(values, Iterable):
-        raise TypeError(f"{name} is {typed_repr(values)}: expected a list of {of}")
+        raise TypeError(f"{name} is {typed_repr(values)}; expected a list of {of}")
     return list(values)
 
 
 def as_integers(name: str, values: Any) -> np.ndarray:
     """Return a list of integers as an array (N,). Raises TypeError for anything else."""
-    check_list(name, values, "whole numbers")
+    check_list(name, values, "integers")
     try:
         array = np.asarray(values)
     except ValueError:                      # lists of unequal length
         array = np.empty(0, object)
     if array.dtype.kind not in "iu" and len(values) or array.ndim != 1:
-        raise TypeError(f"{name} contains {array.dtype}, expected integers: encode tokens with a "
+        raise TypeError(f"{name} contains {array.dtype}, expected integers; encode tokens with a "
                         "Vocabulary")
     return array
 
@@ -144,7 +144,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     except ValueError:                      # lists of unequal length
         array = np.empty(0, object)
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} is {typed_repr(values)}: expected an array of numbers")
+        raise TypeError(f"{name} is {typed_repr(values)}; expected an array of numbers")
     return array.astype(float)
 
 
@@ -152,21 +152,21 @@ def check_tokens(name: str, tokens: Any) -> None:
     """Raise TypeError unless a value is a list of tokens, not one string."""
     if isinstance(tokens, str):
         raise TypeError(
-            f"{name} is the string {short_repr(tokens)}, expected a list of tokens: split it "
+            f"{name} is the string {short_repr(tokens)}, expected a list of tokens; split it "
             "with .split(), or with list() for a model of characters")
     if type(tokens) in (tuple, list) and set(map(type, tokens)) <= {str}:
         return                              # the common case is cheap
     check_list(name, tokens, "tokens")
     if isinstance(tokens, np.ndarray) and tokens.ndim != 1:
-        raise TypeError(f"{name} is an array with {tokens.ndim} dimensions: expected a list of "
+        raise TypeError(f"{name} is an array with {tokens.ndim} dimensions; expected a list of "
                         "tokens")
     for token in tokens:
         if not isinstance(token, str):
-            raise TypeError(f"{name} contains {typed_repr(token)}: expected strings as tokens")
+            raise TypeError(f"{name} contains {typed_repr(token)}; expected strings as tokens")
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
     """Raise TypeError if an item of a list has another type. The message has its index."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
-            raise TypeError(f"{name}[{n}] is {typed_repr(value)}: expected {expected}")
+            raise TypeError(f"{name}[{n}] is {typed_repr(value)}; expected {expected}")

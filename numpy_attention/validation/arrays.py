@@ -49,7 +49,7 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
         return
     if len(given) != len(shape) or any(size not in (None, had) for size, had in zip(shape, given)):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
-        raise ValueError(f"{name} {axes} has shape {given}, expected ({wanted}): {advice}")
+        raise ValueError(f"{name} {axes} has shape {given}, expected ({wanted}); {advice}")
 
 
 def check_array(name, array):
@@ -59,7 +59,7 @@ def check_array(name, array):
     else.
     """
     if type(array) not in (np.ndarray, np.memmap):
-        raise TypeError(f"{name} is {type_name(array)}, expected a NumPy array: "
+        raise TypeError(f"{name} is {type_name(array)}, expected a NumPy array; "
                         "convert it with np.asarray")
 
 
@@ -71,7 +71,7 @@ def type_name(thing):
 def check_dtype(name, array, like, whose="the weights"):
     """Raise TypeError if the dtype of an array is not that of `like`. NumPy would upcast."""
     if array.dtype != like.dtype:
-        raise TypeError(f"{name} is {array.dtype}, but {whose} are {like.dtype}: convert one with "
+        raise TypeError(f"{name} is {array.dtype}, but {whose} are {like.dtype}; convert one with "
                         "astype")
 
 
@@ -80,10 +80,10 @@ def check_real(name, array):
     if type(array) is not np.ndarray:
         check_array(name, array)
     if not array.ndim:
-        raise TypeError(f"{name} is an array of shape (), a single number: expected at least one "
+        raise TypeError(f"{name} is an array of shape (), a single number; expected at least one "
                         "axis")
     if array.dtype not in DTYPES:
-        raise TypeError(f"{name} is {array.dtype}, expected float32 or float64: "
+        raise TypeError(f"{name} is {array.dtype}, expected float32 or float64; "
                         "convert it with astype")
 
 
@@ -94,7 +94,7 @@ def check_floating(dtype):
     except (TypeError, ValueError):                                     # not a dtype at all
         known = False
     if not known:
-        raise TypeError(f"dtype = {short_repr(dtype)}: expected float32, for training, or float64, "
+        raise TypeError(f"dtype = {short_repr(dtype)}; expected float32, for training, or float64, "
                         "for gradient checks")
 
 
@@ -105,7 +105,7 @@ def check_grads(grads, model, name="grads"):
     """
     if type(grads) is not type(model) or grads is model:
         what = "the model itself" if grads is model else type_name(grads)
-        raise TypeError(f"{name} is {what}, expected the gradient of a {type(model).__name__}: use "
+        raise TypeError(f"{name} is {what}, expected the gradient of a {type(model).__name__}; use "
                         "model.zeros_like()")
     for field in fields(model):
         _check_parts(getattr(grads, field.name), getattr(model, field.name),
@@ -123,7 +123,7 @@ def _check_parts(its, own, name):
             _check_parts(one, other, f"{name}.{n}")
     elif isinstance(own, (list, tuple)) or describe_array(its) != describe_array(own):
         raise ValueError(f"{name} is {describe_array(its)}, but in the model it is "
-                         f"{describe_array(own)}: use model.zeros_like()")
+                         f"{describe_array(own)}; use model.zeros_like()")
 
 
 def check_parameters(layer, **axes):
@@ -141,7 +141,7 @@ def check_parameters(layer, **axes):
             continue
         wanted = tuple(sizes.get(letter) for letter in letters)
         check_shape(name, array, wanted, f"({', '.join(letters)})",
-                    f"the parameters of a {type(layer).__name__} fit each other, see its fields")
+                    f"see the fields of {type(layer).__name__} for the shapes of its parameters")
         check_real(name, array)
         first = array if first is None else first
         check_dtype(name, array, first, "the other parameters")
@@ -161,10 +161,10 @@ def check_like(name, array, like, whose):
     """Raise TypeError or ValueError unless an array has the shape and dtype of `like`."""
     check_array(name, array)
     if array.shape != like.shape:
-        raise ValueError(f"{name} has shape {array.shape}, expected {like.shape}, that of {whose}: "
-                         "give one number for each")
+        raise ValueError(f"{name} has shape {array.shape}, expected {like.shape}, that of {whose}; "
+                         "pass one number for each")
     if array.dtype != like.dtype:
-        raise TypeError(f"{name} is {array.dtype}, expected {like.dtype}, that of {whose}: convert "
+        raise TypeError(f"{name} is {array.dtype}, expected {like.dtype}, that of {whose}; convert "
                         "it with astype")
 
 
@@ -181,7 +181,7 @@ def check_sizes(lowest=1, **sizes):
     for name, size in sizes.items():
         check_whole(name, size, lowest)
         if size > LARGEST:
-            raise ValueError(f"{name} = {short_repr(size)}: expected at most {LARGEST:,}; larger "
+            raise ValueError(f"{name} = {short_repr(size)}; expected at most {LARGEST:,}; larger "
                              "arrays do not fit in memory")
 
 
@@ -190,7 +190,7 @@ def check_whole(name, number, low, high=math.inf):
     whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
     if not (whole and low <= number <= high):
         most = "" if high == math.inf else f" and at most {high:,}"
-        raise ValueError(f"{name} = {short_repr(number)}: expected a whole number of at least "
+        raise ValueError(f"{name} = {short_repr(number)}; expected an integer of at least "
                          f"{low}{most}")
 
 
@@ -198,7 +198,7 @@ def check_mask(mask, shape, axes, name="mask"):
     """Raise TypeError unless a mask is boolean, and ValueError if it has another shape."""
     if not isinstance(mask, np.ndarray) or mask.dtype != BOOL:
         given = mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__
-        raise TypeError(f"{name} {axes} must be boolean, True where there is a token, got {given}: "
+        raise TypeError(f"{name} {axes} must be boolean, True where there is a token, got {given}; "
                         f"use {name}.astype(bool), or ids != PAD")
     check_shape(name, mask, shape, axes, "it must match the sequences it masks")
 
@@ -212,7 +212,7 @@ def check_integers(name, array, shape, axes, advice="check the order of the axes
 def _check_integer_dtype(name, array):
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
         what = array.dtype if type(array) is np.ndarray else type(array).__name__
-        raise TypeError(f"{name} must be an integer array, got {what}: encode tokens with a "
+        raise TypeError(f"{name} must be an integer array, got {what}; encode tokens with a "
                         "Vocabulary")
 
 
@@ -221,5 +221,5 @@ def check_ids(name, ids, size):
     _check_integer_dtype(name, ids)
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         bad = ids.min() if ids.min() < 0 else ids.max()
-        raise ValueError(f"{name} contains the id {bad}, expected 0 to {size - 1}: encode with the "
+        raise ValueError(f"{name} contains the id {bad}, expected 0 to {size - 1}; encode with the "
                          "model's vocabulary")

@@ -1,6 +1,7 @@
 """Formatting of values in messages, on one short line. This module imports nothing heavy."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 LONGEST = 60        # characters of a value
@@ -30,6 +31,12 @@ def cut(text: str, most: int) -> str:
 def plural(number: int, what: str) -> str:
     """Return a number with its noun, such as "1 epoch" or "2 epochs"."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def missing_and_unknown(missing: Sequence[str], unknown: Sequence[str]) -> str:
+    """Return "missing a, b; unknown c": at most four names each, and only the parts that apply."""
+    parts = {"missing": missing, "unknown": unknown}
+    return "; ".join(f"{what} {', '.join(names[:4])}" for what, names in parts.items() if names)
 
 
 def format_error(error: Exception) -> str:

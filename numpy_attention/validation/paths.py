@@ -25,13 +25,13 @@ OTHERS = {
     stat.S_IFSOCK: "a socket",
 }
 ADVICE = {
-    errno.EACCES: "change its permissions, or give another",
-    errno.ELOOP: "a link points to itself, give another",
-    errno.ENAMETOOLONG: "give a shorter one",
-    errno.ENOSPC: "free some space, or give another place",
-    errno.EDQUOT: "free some space, or give another place",
-    errno.EFBIG: "allow larger files, or give another place",
-    errno.EROFS: "give another place",
+    errno.EACCES: "change its permissions, or use another",
+    errno.ELOOP: "a link points to itself, use another",
+    errno.ENAMETOOLONG: "use a shorter one",
+    errno.ENOSPC: "free some space, or use another place",
+    errno.EDQUOT: "free some space, or use another place",
+    errno.EFBIG: "allow larger files, or use another place",
+    errno.EROFS: "use another place",
 }
 
 
@@ -47,25 +47,25 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
         if error.errno is None:                     # raised by this library, with a full message
             raise
         reason = os.strerror(error.errno)
-        advice = ADVICE.get(error.errno, "check it, or give another")
+        advice = ADVICE.get(error.errno, "check it, or use another")
         raise type(error)(f"{short_path(path)} cannot be {done}: {reason}; {advice}") from None
 
 
 def as_path(path: Any, name: str = "path") -> Path:
     """Return a str or Path as a Path. Raises TypeError, or ValueError for an impossible name."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{name} is {typed_repr(path)}: expected a str or a Path")
+        raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
     text = os.fspath(path)
     if text == "":
-        raise ValueError(f"{name} is empty: expected the name of a file or folder")
+        raise ValueError(f"{name} is empty; expected the name of a file or folder")
     if not isinstance(text, str):
-        raise TypeError(f"{name} is {typed_repr(path)}: expected a str or a Path")
+        raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
     try:
         encoded = os.fsencode(text)
     except UnicodeEncodeError:
         encoded = b"\0"
     if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
-        raise ValueError(f"{name} {short_repr(text)} is not a valid file name: choose another")
+        raise ValueError(f"{name} {short_repr(text)} is not a valid file name; choose another")
     return Path(text)
 
 
@@ -80,12 +80,12 @@ def existing_file(path: str | Path) -> Path:
         mode = mode_of(path)
     if mode is None:
         raise FileNotFoundError(
-            f"{short_path(path)} does not exist; check the spelling, or give an absolute path")
+            f"{short_path(path)} does not exist; check the spelling, or pass an absolute path")
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{short_path(path)} is a folder; give the path of a file")
+        raise IsADirectoryError(f"{short_path(path)} is a folder; pass the path of a file")
     if not stat.S_ISREG(mode):
         kind = OTHERS.get(stat.S_IFMT(mode), "not a file")
-        raise ValueError(f"{short_path(path)} is {kind}; give the path of a plain file")
+        raise ValueError(f"{short_path(path)} is {kind}; pass the path of a plain file")
     return path
 
 
@@ -113,7 +113,7 @@ def make_folder(path: str | Path) -> Path:
         if mode is None:
             path.mkdir(parents=True, exist_ok=True)
     if mode is not None and not stat.S_ISDIR(mode):
-        raise NotADirectoryError(f"{short_path(path)} is a file: give the path of a folder")
+        raise NotADirectoryError(f"{short_path(path)} is a file; pass the path of a folder")
     return path
 
 

@@ -83,11 +83,11 @@ def test_all_that_go_together_can_be_built():
 
 def test_what_is_refused_before_anything_is_drawn():
     for settings, message in (
-            (dict(attention="cosine"), "attention 'cosine': expected one of dot, general, concat"),
-            (dict(window="wide"), "window 'wide': expected one of global, local-m, local-p"),
-            (dict(attention="location", window="local-p"), "nothing for a window to choose"),
+            (dict(attention="cosine"), "attention 'cosine'; expected one of dot, general, concat"),
+            (dict(window="wide"), "window 'wide'; expected one of global, local-m, local-p"),
+            (dict(attention="location", window="local-p"), "a window has nothing to select"),
             (dict(attention="multi-head", window="local-p"), "the weights of one sum"),
-            (dict(alignment=0), "alignment = 0: expected a whole number of at least 1")):
+            (dict(alignment=0), "alignment = 0; expected an integer of at least 1")):
         with pytest.raises(ValueError, match=message):
             AttentionConfig(**settings)
 

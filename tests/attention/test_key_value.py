@@ -139,8 +139,8 @@ def test_the_part_of_a_state_that_a_role_reads(rng, roles, parts):
 
 def test_what_is_refused(rng):
     for settings, message in (
-            (dict(hidden=5, roles=2), "hidden .5. must be divisible by the number of roles .2."),
-            (dict(hidden=8, roles=4), "the number of roles .4., which can be 1, 2 or 3"),
-            (dict(hidden=6, score="cosine"), "score 'cosine': expected one of single, combined")):
+            (dict(hidden=5, roles=2), "hidden .5. must be divisible by roles .2."),
+            (dict(hidden=8, roles=4), "roles must be 1, 2 or 3, got 4"),
+            (dict(hidden=6, score="cosine"), "score 'cosine'; expected one of single, combined")):
         with pytest.raises(ValueError, match=message):
             KeyValueReadout.create(rng, outputs=3, **settings)

@@ -74,10 +74,10 @@ def test_a_window_around_a_window_sees_what_both_do(rng):
 
 def test_what_is_refused(rng):
     for width in (0, -1, 1.5):
-        message = f"width = {width}: expected a whole number of at least 1"
+        message = f"width = {width}; expected an integer of at least 1"
         with pytest.raises(ValueError, match=message):
             LocalMonotonic(DotAttention(), width)
         with pytest.raises(ValueError, match=message):
             LocalPredictive.create(rng, DotAttention(), 3, width=width)
-    with pytest.raises(ValueError, match="multi-head .* cannot be .* 'local-p': the Gaussian"):
+    with pytest.raises(ValueError, match="multi-head .* cannot be .* 'local-p': local-p mult"):
         LocalPredictive.create(rng, MultiHeadAttention.create(rng, 4, 4), 4)

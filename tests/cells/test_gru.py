@@ -60,11 +60,11 @@ def test_update_new_is_update_old_with_z_negated(rng):
 
 def test_unknown_conventions_and_a_misplaced_bias_are_refused(rng):
     cell = GRU.create(rng, I, H)
-    with pytest.raises(ValueError, match="expected reset to be 'after' or 'before'"):
+    with pytest.raises(ValueError, match="reset must be 'after' or 'before'"):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "later", "old")
-    with pytest.raises(ValueError, match="update to be 'old' or 'new'"):
+    with pytest.raises(ValueError, match="update must be 'old' or 'new'"):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "after", "older")
-    with pytest.raises(ValueError, match="needs bias b_n"):
+    with pytest.raises(ValueError, match="requires the bias b_n"):
         GRU(cell.W, cell.U, cell.b, None, "after", "old")
     with pytest.raises(ValueError, match="has no bias b_n"):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "before", "old")

@@ -122,7 +122,7 @@ def test_a_stack_of_both_directions_reads_whole_sequences(rng):
 def test_what_is_refused(rng):
     stack = stack_of(rng, RNN)
     a = stack.project(rng.standard_normal((T, B, SIZES[0])))
-    message = "state is .*: expected a tuple of 3 states, one for each layer"
+    message = "state is .*; expected a tuple of 3 states, one for each layer"
     with pytest.raises(ValueError, match=message):
         stack.begin(a, stack.zero_state(B)[:1])
     with pytest.raises(ValueError, match="mask"):

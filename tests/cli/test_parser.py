@@ -63,13 +63,13 @@ def test_what_is_not_given_has_its_default(given, expected):
 
 @pytest.mark.parametrize("given, message", [
     ({"window": "near"},
-     "--window has no effect with --model a: leave it out, or choose --model b or c"),
+     "--window has no effect with --model a; leave it out, or choose --model b or c"),
     ({"model": "b", "width": 3},
-     "--width has no effect with --window all: leave it out, or choose --window near or far"),
-    ({"seed": 0}, "--seed needs --sample: add it, or leave --seed out"),
-    ({"sample": True, "beam": 2}, "--beam has no effect with --sample: leave it out"),
-    ({"file": "x", "corpus": "y"}, "--file has no effect with --corpus y: leave it out"),
-    ({"pair": "x"}, "--pair needs --file: add it, or leave --pair out"),
+     "--width has no effect with --window all; leave it out, or choose --window near or far"),
+    ({"seed": 0}, "--seed needs --sample; add it, or leave --seed out"),
+    ({"sample": True, "beam": 2}, "--beam has no effect with --sample; leave it out"),
+    ({"file": "x", "corpus": "y"}, "--file has no effect with --corpus y; leave it out"),
+    ({"pair": "x"}, "--pair needs --file; add it, or leave --pair out"),
 ])
 def test_an_option_without_effect_is_an_error(given, message):
     with pytest.raises(ValueError) as error:
@@ -106,7 +106,7 @@ def test_argparse_knows_what_is_given():
     assert vars(parser.parse_args(words)) == dict(
         run="a", more=["b", "c"], max_length=3, all=True, tied=False, cell="mine.py:Mine")
     assert "5 % of it (default: 7)" in parser.format_help()
-    with pytest.raises(argparse.ArgumentTypeError, match="'0': expected a whole number"):
+    with pytest.raises(argparse.ArgumentTypeError, match="got '0', expected an integer"):
         options[2].value("0")
     with pytest.raises(argparse.ArgumentTypeError, match="'lstm' .*'gru', or a user-defined FILE"):
         options[5].value("lstm")
@@ -127,10 +127,10 @@ def test_values_are_read(read, text, value):
 
 
 @pytest.mark.parametrize("read, text, expected", [
-    (whole(2), "1", "whole number of at least 2"), (whole(0), "1.5", "whole number"),
+    (whole(2), "1", "an integer of at least 2"), (whole(0), "1.5", "an integer"),
     (positive, "nan", "a positive number"), (share, "1", "below 1"),
     (not_negative, "inf", "at least 0"), (share_kept, "0", "above 0"),
-    (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "different whole numbers"),
+    (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "different integers"),
     (seeds, "0-18446744073709551615", "up to 1,000"),
     (picture, "a.gif", ".png"), (picture, "no/folder.png", "the folder no does not exist"),
 ])
@@ -204,7 +204,7 @@ def test_additive_is_another_name_of_concat():
 
 @pytest.mark.parametrize("words, message", [
     ("", "COMMAND"),
-    ("trian", "no such command, did you mean train; see numpy-attention --help"),
+    ("trian", "unknown command 'trian' (did you mean train?); see numpy-attention --help"),
     ("train copy", "use `train lm` for a language model, or `train"),
     ("train --text novel.txt", "--text novel.txt; see numpy-attention train --help, or for a "
                                "language model numpy-attention train lm --help"),
@@ -214,9 +214,9 @@ def test_additive_is_another_name_of_concat():
     ("exercise check", "the following arguments are required: NAME"),
     ("heatmap nowhere", "--output"),
     ("train --model transformed", "invalid choice: 'transformed'"),
-    ("train --layers 1000000", "argument --layers: '1000000': expected a whole number"),
+    ("train --layers 1000000", "argument --layers: got '1000000', expected an integer"),
     ("train --attention combined", "invalid choice: 'combined'"),
-    ("train --warmup 3", "--warmup has no effect with --schedule constant: leave it out, or "
+    ("train --warmup 3", "--warmup has no effect with --schedule constant; leave it out, or "
                          "choose --schedule warmup"),
     ("train --model luong --smoothing 0", "choose --model transformer"),
     ("train --heads 2", "--heads has no effect with --attention concat"),
@@ -253,7 +253,7 @@ def test_a_wrong_command_line_is_an_error(words, message):
     ("{'input_feeding': True}", "{'input_feeding': True}"),
     ("the --max-length", "the --max-length"),
     ("Adam(learning_rate=0.001, beta1=0.9)", "Adam(learning_rate=0.001, beta1=0.9)"),
-    ("give other files as source and target", "give other files with --source and --target"),
+    ("pass other files as source and target", "pass other files with --source and --target"),
 ])
 def test_arguments_become_flags(message, flags):
     assert in_flags(message, COMMANDS["train"].options) == flags
@@ -266,11 +266,11 @@ def test_a_command_knows_only_its_own_flags():
 @pytest.mark.parametrize("error, status, line", [
     (KeyboardInterrupt(), 130, "numpy-attention: interrupted\n"),
     (KeyboardInterrupt("stopped, saved to x"), 130, "numpy-attention: stopped, saved to x\n"),
-    (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory, 9 TiB: choose a smaller "
-                              "--batch-size or --hidden or --embedding, or take a machine with "
+    (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory, 9 TiB; choose a smaller "
+                              "--batch-size or --hidden or --embedding, or use a machine with "
                               "more memory\n"),
-    (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x): install "
-                             "it, or leave it more memory\n"),
+    (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x); install "
+                             "it, or free memory for it\n"),
     (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x: look\n"),
     (ValueError("give valid_source"), 2, "numpy-attention: error: give --valid-source\n"),
     (ValueError("a" * 5000), 2, f"numpy-attention: error: {'a' * 40}…{'a' * 20}\n"),

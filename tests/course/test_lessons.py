@@ -42,7 +42,7 @@ def test_without_a_checkout_they_are_where_they_were_installed(tmp_path, monkeyp
 def test_lessons_are_chosen_by_number():
     assert [lesson.number for lesson in course.chosen(["6", "00"])] == ["00", "06"]
     assert len(course.chosen([])) == len(FILES)
-    with pytest.raises(ValueError, match="no lesson has the number '99': choose from 00 01 "):
+    with pytest.raises(ValueError, match="no lesson has the number '99'; choose from 00 01 "):
         course.chosen(["99", "1"])
 
 
@@ -75,7 +75,7 @@ def test_every_lesson_is_a_notebook_with_all_its_cells(tmp_path):
 def test_what_a_learner_has_written_stays(tmp_path):
     kept = tmp_path / "04_gru.py"
     kept.write_text("mine")
-    with pytest.raises(FileExistsError, match=r"already contains 04_gru\.py: choose another"):
+    with pytest.raises(FileExistsError, match=r"already contains 04_gru\.py; choose another"):
         course.copy(tmp_path, ["1", "4"])
     assert kept.read_text() == "mine" and list(tmp_path.iterdir()) == [kept]
     course.copy(tmp_path, ["4"], force=True)
@@ -88,7 +88,7 @@ def test_what_a_learner_has_written_stays(tmp_path):
 def test_nothing_is_written_where_a_copy_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(NotADirectoryError, match="is a file: give the path of a folder"):
+    with pytest.raises(NotADirectoryError, match="is a file; pass the path of a folder"):
         course.copy(file)
     with pytest.raises(ValueError, match="no lesson has the number"):
         course.copy(tmp_path / "new", ["77"])

@@ -68,7 +68,7 @@ def test_what_is_no_file_of_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"^no\.py does not exist"):
         read("no.py")
-    with pytest.raises(ValueError, match=r"^mine\.txt is not a Python file: its name must end w"):
+    with pytest.raises(ValueError, match=r"^mine\.txt is not a Python file; its name must end w"):
         read(written(tmp_path, MINE, "mine.txt").name)
     with pytest.raises(ValueError, match="only letters, digits"):
         read(written(tmp_path, MINE, "my mine.py"))
@@ -119,7 +119,7 @@ def test_a_class_in_no_file():
         pass
     with pytest.raises(ValueError, match="Within is not defined at the top level of a file"):
         custom_class_of(Within)
-    with pytest.raises(ValueError, match="DotAttention belongs to numpy_attention: give its name"):
+    with pytest.raises(ValueError, match="DotAttention belongs to numpy_attention; pass its name"):
         custom_class_of(DotAttention)
     with pytest.raises(TypeError, match="a user-defined class is 'x'"):
         custom_class_of("x")

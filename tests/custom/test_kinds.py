@@ -38,12 +38,12 @@ def test_a_file_with_one_class(text, kind, tmp_path):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score: write i"),
-    ("(SoftmaxAttention)", "", "^Mine is not a complete score: derive it from SoftmaxAttention, f"),
-    ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters: write @datacla"),
+    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score; write i"),
+    ("(SoftmaxAttention)", "", "^Mine is not a complete score; derive it from SoftmaxAttention, f"),
+    ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters; write @datacla"),
     ("(eq=False)", "", r"^Mine would be compared .* write @dataclass\(eq=False\)"),
-    ("def create", "def made", r"^Mine has no create: .* create\(cls, rng, query_size, value_size"),
-    ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which it is not"),
+    ("def create", "def made", r"^Mine has no create; .* create\(cls, rng, query_size, value_size"),
+    ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which is not p"),
 ])
 def test_what_a_class_lacks(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:
@@ -57,10 +57,10 @@ def test_what_a_class_lacks(old, new, message, tmp_path):
      "A is not a complete attention: it has read, step, but no step_backward, read_backward; wr"),
     ("class A:\n    def forward(self): pass", "A is not a complete layer: it has forward, but no "),
     ("class A:\n    def forward(self): pass\n    def backward(self): pass",
-     r"A is not a Module, so its arrays are not parameters: declare class A\(Module\), from"),
+     r"A is not a Module, so its arrays are not parameters; declare class A\(Module\), from"),
     (f"{OF_CELL}    W: np.ndarray\n    b: np.ndarray\n", "^A has no U: a Cell needs the fields W"),
     (f"{OF_CELL}    V: np.ndarray\n", "^A has no W and no U and no b: a Cell needs the fields W"),
-    ("def A(): pass", r"mine\.py:A is not a class: expected one of its classes, but it has none"),
+    ("def A(): pass", r"mine\.py:A is not a class; expected one of its classes, but it has none"),
 ])
 def test_a_class_that_is_no_part(text, message, tmp_path):
     with pytest.raises(ValueError, match=message):
@@ -69,16 +69,16 @@ def test_a_class_that_is_no_part(text, message, tmp_path):
 
 def test_a_class_without_parameters_is_a_dataclass_too(tmp_path):
     text = changed("@dataclass(eq=False)\n", "", PRODUCT)
-    with pytest.raises(ValueError, match="^Product is not a dataclass: write @dataclass"):
+    with pytest.raises(ValueError, match="^Product is not a dataclass; write @dataclass"):
         custom_class(str(written(tmp_path, text)))
 
 
 def test_another_kind_than_wanted(tmp_path):
     path = str(written(tmp_path))
     with pytest.raises(ValueError, match="mine.py:Mine is an attention, expected a score of a "
-                                         "language model: derive it from HistoryAttention, or"):
+                                         "language model; derive it from HistoryAttention, or"):
         custom_class(f"{path}:Mine", kinds.SCORE)
-    with pytest.raises(ValueError, match="no suitable class: expected one with the methods of a "
+    with pytest.raises(ValueError, match="no suitable class; expected one with the methods of a "
                                          "cell$"):
         custom_class(path, kinds.CELL)
 
@@ -86,7 +86,7 @@ def test_another_kind_than_wanted(tmp_path):
 def test_a_file_with_several(tmp_path):
     path = str(written(tmp_path, MINE + CELL + MINE.replace("Mine(", "Other(")))
     assert custom_class(path, kinds.CELL).__name__ == "MinimalGatedUnit"
-    with pytest.raises(ValueError, match="2 suitable classes: .* one of Mine, Other$"):
+    with pytest.raises(ValueError, match="2 suitable classes; .* one of Mine, Other$"):
         custom_class(path, kinds.ATTENTION)
     with pytest.raises(ValueError, match="3 suitable classes"):
         custom_class(path)

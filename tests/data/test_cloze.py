@@ -43,11 +43,11 @@ def test_a_question():
 
 
 @pytest.mark.parametrize("change, error, message", [
-    ({"context": (("a",), ())}, ValueError, "context has 2 sentences: .* token in each"),
+    ({"context": (("a",), ())}, ValueError, "a sentence of the context is empty"),
     ({"context": (["a"], "ab")}, TypeError, "sentence 1 of the context is the string 'ab'"),
     ({"after": [1]}, TypeError, "after contains 1"),
-    ({"candidates": ["a", "b", "a"]}, ValueError, r"candidates are \('a', 'b', 'a'\): expected"),
-    ({"answer": 3}, ValueError, "answer = 3: expected a whole number of at least 0 and at most 2"),
+    ({"candidates": ["a", "b", "a"]}, ValueError, r"candidates are \('a', 'b', 'a'\); expected"),
+    ({"answer": 3}, ValueError, "answer = 3; expected an integer of at least 0 and at most 2"),
 ])
 def test_invalid_questions(change, error, message):
     with pytest.raises(error, match=message):
@@ -163,10 +163,10 @@ def test_words_that_do_not_fit():
 
 @pytest.mark.parametrize("change, error, message", [
     ({"text": Text([[list("ab\n")]], "characters")}, ValueError,
-     "a text of characters has no words to leave out"),
-    ({"vocabulary": WORDS}, TypeError, "vocabulary is .*: expected a Vocabulary"),
-    ({"candidates": 1}, ValueError, "candidates = 1: expected a whole number of at least 2"),
-    ({"frequent": -1}, ValueError, "frequent = -1: expected a whole number of at least 0"),
+     "this text contains characters, but cloze questions leave out words"),
+    ({"vocabulary": WORDS}, TypeError, "vocabulary is .*; expected a Vocabulary"),
+    ({"candidates": 1}, ValueError, "candidates = 1; expected an integer of at least 2"),
+    ({"frequent": -1}, ValueError, "frequent = -1; expected an integer of at least 0"),
 ])
 def test_invalid_arguments_of_make_questions(change, error, message):
     right = {"text": some_text(np.random.default_rng(0)), "vocabulary": Vocabulary(WORDS),
@@ -221,12 +221,12 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
 
 @pytest.mark.parametrize("text, message", [
     ("", "contains no questions; each needs numbered sentences"),
-    (GOOD + "2 a\n", "line 4 begins with '2': expected 1, the number of the sentence"),
-    ("\tb\t\ta|b\n", "line 1 begins with '': expected 1"),
+    (GOOD + "2 a\n", "line 4 begins with '2'; expected 1, the number of the sentence"),
+    ("\tb\t\ta|b\n", "line 1 begins with ''; expected 1"),
     ("1\n", "line 1: the number is not followed by a sentence"),
-    (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences without a query: expected "
+    (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences without a query; expected "
      "line number 2 with XXXXX in it"),
-    ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2: 3 columns, expected query TAB answer TAB TAB candidates"),
+    ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2 has 3 columns; expected query TAB answer TAB TAB cand"),
     ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),
     ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times, expected once"),
     ("1 a\n2 cXXXXX\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times"),
@@ -257,17 +257,17 @@ def test_a_file_comes_back(made, tmp_path):
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"context": (("a",), ("b", "a\tc"))}, r"the token 'a\\tc'.*: expected text without spaces"),
+    ({"context": (("a",), ("b", "a\tc"))}, r"the token 'a\\tc'.*; expected text without spaces"),
     ({"context": (("a\0c",),)}, r"the token 'a\\x00c'"),
     ({"candidates": ("\ud800", "boat")}, r"the token '\\ud800'"),
     ({"candidates": ("a|b", "boat")}, r"a candidate contains \|"),
-    ({"before": (GAP,)}, "XXXXX is a token of the query"),
+    ({"before": (GAP,)}, "the query contains the token XXXXX"),
 ])
 def test_questions_that_a_file_cannot_hold(change, message, tmp_path):
     path = written(tmp_path, "before")
     with pytest.raises(ValueError, match=message):
         write_questions([QUESTION, Question(**(vars(QUESTION) | change))], path)
-    for wrong, message in (([], "no questions: expected at least one"), (3, "questions is 3"),
+    for wrong, message in (([], "no questions; expected at least one"), (3, "questions is 3"),
                            ([QUESTION, 3], r"questions\[1\] is 3")):
         with pytest.raises((ValueError, TypeError), match=f"^{message}"):
             write_questions(wrong, path)

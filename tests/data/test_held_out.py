@@ -34,7 +34,7 @@ def test_at_least_one_pair_is_held_out_and_one_kept():
     assert len(train) == len(valid) == 1
     train, valid = hold_out_pairs([one] * 99 + [other], generator(), share=1)
     assert train and valid
-    message = "source sentences, got 1 .*or give valid_source and valid_target$"
+    message = "source sentences, got 1 .*or pass valid_source and valid_target$"
     with pytest.raises(ValueError, match=message):
         hold_out_pairs([one] * 9, generator())
 
@@ -44,7 +44,7 @@ def test_at_least_one_pair_is_held_out_and_one_kept():
     (lambda share: hold_out_end(Text([[["a"], ["b"]]]), share), -0.5),
 ])
 def test_a_share_lies_between_0_and_1(hold_out, share):
-    with pytest.raises(ValueError, match=f"^share = {share}: expected a share from 0 to 1$"):
+    with pytest.raises(ValueError, match=f"^share = {share}; expected a fraction from 0 to 1$"):
         hold_out(share)
 
 
@@ -70,5 +70,5 @@ def test_the_end_of_a_text_is_held_out(text, parts):
     (Text([[["a"]]], "characters"), "2 characters, got 1"),
 ])
 def test_nothing_to_hold_out(text, what):
-    with pytest.raises(ValueError, match=f"expected at least {what};.*or give valid_text$"):
+    with pytest.raises(ValueError, match=f"expected at least {what};.*or pass valid_text$"):
         hold_out_end(text)

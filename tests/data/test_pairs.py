@@ -25,7 +25,7 @@ def test_reversed_exchanges_sides_and_links():
 
 @pytest.mark.parametrize("link", [(2, 0), (0, 1), (-1, 0), (0, -1)])
 def test_links_outside_are_refused(link):
-    with pytest.raises(ValueError, match="outside of a pair with 2 source and 1 target"):
+    with pytest.raises(ValueError, match="outside a pair with 2 source and 1 target"):
         Pair(("a", "b"), ("x",), possible={link})
 
 
@@ -33,7 +33,7 @@ def test_links_outside_are_refused(link):
     ("sure", list, (True, 0)), ("possible", set, (0, 0.0)), ("sure", set, (0,)),
     ("possible", list, "00")])
 def test_a_link_is_a_pair_of_integers(field, holds, link):
-    message = f"a link is {link!r}, of type {type(link).__name__}: expected (source position"
+    message = f"a link is {link!r}, of type {type(link).__name__}; expected (source position"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
         Pair(("a", "b"), ("x",), **{field: holds([link])})
 
@@ -57,9 +57,9 @@ def test_limits():
 
 
 @pytest.mark.parametrize("limits, message", [
-    ((None, 2), "no pair of some has at most 2 tokens on both sides: change max_length,"),
-    ((4, None), "has at least 4 tokens on both sides: change min_length, or"),
-    ((4, 9), "has 4 to 9 tokens on both sides: change min_length and max_length, or"),
+    ((None, 2), "no pair of some has at most 2 tokens on both sides; change max_length,"),
+    ((4, None), "has at least 4 tokens on both sides; change min_length, or"),
+    ((4, 9), "has 4 to 9 tokens on both sides; change min_length and max_length, or"),
 ])
 def test_limits_that_leave_nothing(limits, message):
     with pytest.raises(ValueError, match=message):

@@ -45,9 +45,9 @@ def test_read_pairs_of_a_compressed_file(tmp_path, compress, suffix):
     "source, target, message",
     [
         ("a\nb\nc\n", "x\n", r"a.txt has 3 lines but .*b.txt has 1; .*line 2 has no partner"),
-        ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt has 2 \(first: line 2\), .*b.txt has 1 \(first: "
-         r"line 3\); .*these 3 of 4 pairs with skip_blank"),
-        ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt: its lines have 3 tab-separated .*cut -f1"),
+        ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt has 2 empty line\(s\), the first is 2, .*b.txt has "
+          r"1 empty .* is 3; .*these 3 of 4 pairs with skip_blank=True"),
+        ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt has 3 tab-separated .*cut -f1"),
         ("", "", "are empty; they need one sentence per line"),
         (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8.*naïve"),
         ("a\n".encode("utf-16-le"), "x\n", r"a.txt looks like UTF-16LE"),
@@ -139,7 +139,7 @@ def test_read_text(tmp_path):
 def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
     tabbed = write(tmp_path / "b.txt", "a\tb\n")
     path = write(tmp_path / "a.txt", "a b\n")
-    with pytest.raises(TypeError, match="^tokens is 7, of type int: expected a function"):
+    with pytest.raises(TypeError, match="^tokens is 7, of type int; expected a function"):
         read_pairs(path, path, 7)
     reads = (
         lambda: read_text(path, len),
@@ -147,9 +147,9 @@ def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
         lambda: read_tab_pairs(tabbed, str.split, str.upper),
     )
     for read in reads:
-        with pytest.raises(TypeError, match="^what `tokens` gives "):
+        with pytest.raises(TypeError, match="^the return value of `tokens` "):
             read()
-    with pytest.raises(TypeError, match="^blank_lines is 1, of type int: expected True or False$"):
+    with pytest.raises(TypeError, match="^blank_lines is 1, of type int; expected True or False$"):
         read_text(path, blank_lines=1)
 
 
@@ -157,7 +157,7 @@ def test_columns_of_one_file_and_pairs_without_a_blank_line(tmp_path):
     path = write(tmp_path / "a.tsv", "7\tthe cat\tel gato\tCC0\r\n8\ta dog\t\tCC0\n9\tno\tno\n")
     pairs = read_pairs(path, path, columns=(2, 3), skip_blank=True)
     assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
-    with pytest.raises(ValueError, match="leave out these 1 of 3 pairs with skip_blank"):
+    with pytest.raises(ValueError, match="leave out these 1 of 3 pairs with skip_blank=True"):
         read_pairs(path, path, columns=(2, 3))
     with pytest.raises(ValueError, match=r"a.tsv, line 3: 3 tab-separated column.* at least 4"):
         read_pairs(path, path, columns=(4, 1))

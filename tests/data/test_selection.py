@@ -88,10 +88,10 @@ def test_unknown_names_and_other_kinds_are_refused():
 
 
 @pytest.mark.parametrize("saved, message", [
-    ({"source": "a", "digest": "-"}, "text, source, .* lacks target: name a corpus"),
-    (PAIRS | {"fertility": 2}, "has the unknown fields fertility"),
-    (TEXT | {"part": "x"}, "has the unknown fields part"),
-    ({"name": "bible-en", "part": "x"}, "has the unknown fields part"),
+    ({"source": "a", "digest": "-"}, "text is invalid: missing target. Name a corpus"),
+    (PAIRS | {"fertility": 2}, "is invalid: unknown fertility"),
+    (TEXT | {"part": "x"}, "is invalid: unknown part"),
+    ({"name": "bible-en", "part": "x"}, "is invalid: unknown part"),
     ({"name": "copy", "split": "test"}, "'split' is not an argument that selects a training"),
     ({"name": "copy", "rng": 7}, "'rng' is not an argument that selects a training corpus"),
 ])

@@ -36,5 +36,5 @@ def test_what_has_no_split_is_refused_by_its_name():
     with pytest.raises(TypeError, match="^tokens is the string 'a b', expected a list of tokens"):
         split_of("a b")
     for share in (-0.1, 1.1):
-        with pytest.raises(ValueError, match=f"^held_out = {share}: expected a share from 0 to 1$"):
+        with pytest.raises(ValueError, match=f"^held_out = {share}; expected a fraction from 0 to"):
             split_of(["a"], share)

@@ -95,7 +95,7 @@ def test_refused(subwords, monkeypatch):
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 6, "the source's ")
     for size in (4, 2**31):
-        message = f"size = {size}: expected a whole number of at least 5 and at most 2,147,483,647"
+        message = f"size = {size}; expected an integer of at least 5 and at most 2,147,483,647"
         with pytest.raises(ValueError, match=message):
             Subwords.build(TEXT, size)
     with pytest.raises(ValueError, match="the text is empty"):
@@ -114,8 +114,8 @@ def test_refused(subwords, monkeypatch):
 
 @pytest.mark.parametrize("ask, message", [
     (lambda subwords: subwords.places("new"), "words is the string 'new', expected a list of tok"),
-    (lambda subwords: subwords.read("45"), "ids is '45', of type str: expected a list of ids$"),
-    (lambda subwords: subwords.read([2.0]), "an id is 2.0, of type float: expected a whole number"),
+    (lambda subwords: subwords.read("45"), "ids is '45', of type str; expected a list of ids$"),
+    (lambda subwords: subwords.read([2.0]), "an id is 2.0, of type float; expected an integer"),
     (lambda subwords: subwords.unknown_share([["new"], "house"]),
      "sentence 1 is the string 'house', expected a list of tokens"),
 ])

@@ -29,7 +29,7 @@ def test_pairs(tmp_path, monkeypatch):
     assert len(train) == 20 and 1 <= len(valid) <= 4 and train[0].source == ("a", "0")
     assert max(len(pair.source) for pair in train) == 4
     assert own.load("valid") == [valid]
-    message = "has no 'test' split.*, or give other files as source and target$"
+    message = "has no 'test' split.*, or pass other files as source and target$"
     with pytest.raises(ValueError, match=message):
         own.load("test")
     message = r"no pair of a \(train\) has at most 1 tokens .* change max_length"
@@ -66,7 +66,7 @@ def test_validation_files(tmp_path):
     b.write_text("1 2\n")
     with pytest.raises(ValueError, match="has changed since"):
         own.load("train")
-    message = "one of two validation files was given: give both valid_source and valid_target, or n"
+    message = "one of two validation files was given; pass both valid_source and valid_target, or n"
     with pytest.raises(ValueError, match=message):
         UserPairs(a, a, b)
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
@@ -162,7 +162,7 @@ def test_a_text_that_is_not_found_or_another_is_named(folder):
     with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is a diff"):
         own.load("train")
     (folder / "a.txt").rename("a.txt.gz")
-    message = r"a\.txt does not exist.*a\.txt\.gz has other bytes.*: unpack it"
+    message = r"a\.txt does not exist.*a\.txt\.gz has other bytes.*; unpack it"
     with pytest.raises(FileNotFoundError, match=message):
         own.load("train")
     os.remove("a.txt.gz")

@@ -48,12 +48,12 @@ def test_gzipped_text_has_the_digest_of_the_text(write, tmp_path):
 @pytest.mark.parametrize("lines, message", [
     ([], "is empty"),
     ([b"The cat sleeps ."], "line 1: 'The' is not followed by numbers"),
-    ([b"the 1 2", b"cat 1"], "line 2: 1 number after 'cat', expected 2"),
-    ([b"the 1 2", b"cat 1 2 3"], "line 2: 3 numbers after 'cat', expected 2"),
-    ([b"2 3", b"the 1 2"], "line 2: 2 numbers after 'the', expected 3"),
+    ([b"the 1 2", b"cat 1"], "line 2 has 1 number after 'cat', expected 2"),
+    ([b"the 1 2", b"cat 1 2 3"], "line 2 has 3 numbers after 'cat', expected 2"),
+    ([b"2 3", b"the 1 2"], "line 2 has 2 numbers after 'the', expected 3"),
     ([b"the 1 2", b"cat 1 x"], "line 2: .*'x'"),
-    ([b"the 1 2", b"cat 1 nan"], "line 2: a number is not finite"),
-    ([b"1 2", b"the \x00\x01\x02\x03\x00"], "line 2: .* binary"),
+    ([b"the 1 2", b"cat 1 nan"], "line 2 has a number that is not finite"),
+    ([b"1 2", b"the \x00\x01\x02\x03\x00"], "line 2 is not UTF-8 text.* binary"),
     ([b"PK\x03\x04"], "is a zip archive"),
     ([gzip.compress(b"the 1 2\n" * 100)[:30]], "is damaged after line"),
 ])

@@ -91,7 +91,7 @@ def test_a_penalty_that_is_none_is_refused_before_the_model_is_asked():
             pytest.fail("the model was asked for a word")
 
     source = np.full((3, 1), 4)
-    with pytest.raises(ValueError, match="^length_penalty = 101: expected a number from -100 to"):
+    with pytest.raises(ValueError, match="^length_penalty = 101; expected a number from -100 to"):
         beam_search(Model(), source, source > 0, length_penalty=101)
 
 

@@ -25,7 +25,7 @@ def test_longest():
     assert longest(mask, 13).tolist() == [13, 12]
     with pytest.raises(ValueError, match="a source sentence is empty"):
         longest(np.array([[True, False]]), None)
-    with pytest.raises(ValueError, match="max_length = 0: expected a whole"):
+    with pytest.raises(ValueError, match="max_length = 0; expected an integer"):
         longest(mask, 0)
 
 
@@ -33,7 +33,7 @@ def test_forbid():
     log_p = np.zeros((2, 5))
     forbid(log_p)
     assert np.isneginf(log_p[:, [PAD, BOS]]).all() and not log_p[:, 2:].any()
-    with pytest.raises(ArithmeticError, match="is it trained"):
+    with pytest.raises(ArithmeticError, match="is the model trained"):
         forbid(log_p, range(5))
 
 
@@ -63,7 +63,7 @@ def test_a_model_without_probabilities_is_an_error(rng, search, bad):
     source = np.full((4, 2), 4)
     table = Table(rng, 2)
     table.log_p[1] = bad
-    message = "no token a positive probability: is it trained"
+    message = "the model's log p is .*; is the model trained"
     with pytest.raises(ArithmeticError, match=message):
         search(table, source, source > 0)
     table = Table(rng, 2)
@@ -78,7 +78,7 @@ def test_the_largest_penalty(penalty, holds):
     if holds:
         check_penalty(penalty)
     else:
-        with pytest.raises(ValueError, match="length_penalty = .*: expected a number from -100"):
+        with pytest.raises(ValueError, match="length_penalty = .*; expected a number from -100"):
             check_penalty(penalty)
 
 

@@ -161,12 +161,12 @@ def test_models_give_the_log_p_of_teacher_forcing(create, rng):
 
 
 @pytest.mark.parametrize("settings, message", [
-    ({"temperature": -0.1}, "temperature = -0.1: expected a number of at least 0"),
+    ({"temperature": -0.1}, "temperature = -0.1; expected a number of at least 0"),
     ({"temperature": float("nan")}, "temperature = nan"),
     ({"temperature": float("inf")}, "temperature = inf"),
-    ({"top_k": 0}, "top_k = 0: expected a whole number of at least 1"),
+    ({"top_k": 0}, "top_k = 0; expected an integer of at least 1"),
     ({"top_k": -3}, "top_k = -3"),
-    ({"top_p": 0.0}, "top_p = 0.0: expected a share above 0"),
+    ({"top_p": 0.0}, "top_p = 0.0; expected a fraction above 0"),
     ({"top_p": 1.1}, "top_p = 1.1"),
     ({"top_p": float("nan")}, "top_p = nan"),
     ({"length": 0}, "length = 0"),
@@ -184,11 +184,11 @@ def test_refused(table, rng):
         sample(table, start, 7)
     with pytest.raises(ValueError, match="no ids to read"):
         read(table, [])
-    with pytest.raises(ArithmeticError, match="is it trained"):
+    with pytest.raises(ArithmeticError, match="is the model trained"):
         next(sample(table, start._replace(log_probabilities=np.full(V, np.nan)), rng))
-    with pytest.raises(ArithmeticError, match="no token a positive"):
+    with pytest.raises(ArithmeticError, match="−inf for every token"):
         next(sample(table, start, rng, never=range(V)))
-    with pytest.raises(TypeError, match="^reset is 'no', of type str: expected True or False$"):
+    with pytest.raises(TypeError, match="^reset is 'no', of type str; expected True or False$"):
         sample(table, start, rng, reset="no")
 
 
@@ -229,13 +229,13 @@ def test_of_equals_the_earlier_stays():
 
 @pytest.mark.parametrize("shape", [(), (1, V)])
 def test_one_token_alone_is_chosen(shape, rng):
-    message = fr"log_p (V,) has shape {shape}, expected (any): give those of a single token"
+    message = fr"log_p (V,) has shape {shape}, expected (any); pass those of a single token"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         choose(np.zeros(shape), rng)
 
 
 def test_of_no_token_at_all_none_is_chosen(rng):
-    with pytest.raises(ArithmeticError, match="log_p contains NaN, or is −inf for every token"):
+    with pytest.raises(ArithmeticError, match="log_p is −inf for every token"):
         choose(np.zeros(0), rng)
 
 
@@ -244,5 +244,5 @@ def test_a_start_without_an_array_is_refused():
         def next(self, tokens, state):
             pytest.fail("the model was asked for a word")
 
-    with pytest.raises(TypeError, match=r"start contains \[0.5\].*: expected a Reading, as `read`"):
+    with pytest.raises(TypeError, match=r"start contains \[0.5\].*; expected a Reading, as `read`"):
         sample(Model(), Reading([0.5], [], None), np.random.default_rng(0), 3)

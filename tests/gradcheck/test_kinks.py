@@ -117,7 +117,7 @@ def test_a_check_without_a_measurement_does_not_pass(forward, x, words):
 
 
 @pytest.mark.parametrize("inputs, words", [
-    ([np.array([1, 2])], r"input\[0\] is int64: convert it with astype\(np.float64\)"),
+    ([np.array([1, 2])], r"input\[0\] is int64; convert it with astype\(np.float64\)"),
     ([np.array([True])], r"input\[0\] is bool: .*astype"),
     ([[1.0, 2.0]], r"input\[0\] is a list .*np.array"), ([(1.0, 2.0)], r"input\[0\] is a tuple"),
     ([1.5], r"input\[0\] is 1.5, of type float: .*np.array"),

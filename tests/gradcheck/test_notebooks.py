@@ -35,7 +35,7 @@ WRONG = RIGHT.replace("1 - y * y", "1 - y")
 STOPS = RIGHT.replace("x, y = cache", "x, y = cache[0]")
 KERNEL = "/tmp/ipykernel_31/2958331.py"
 SHELL = "<ipython-input-4-1c0ffee>"
-STALE = "Tanh.backward differs from the source in its file: import it again"
+STALE = "Tanh.backward differs from the source in its file; import it again"
 
 
 @pytest.fixture

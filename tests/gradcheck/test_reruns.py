@@ -32,7 +32,7 @@ def both(dy, dz, x, grads):
 def test_the_output_that_is_not_used_is_reported(rng):
     x = rng.standard_normal((2, 3))
     assert reruns(check_of(two, first_alone, x), WRONG)[0] == (
-        "all gradients are right if the loss reads only output[0]: look on the path back from "
+        "all gradients are right if the loss reads only output[0]; look on the path back from "
         "output[1]")
     assert is_right(check_of(two, both, x))
 
@@ -81,7 +81,7 @@ def of_one_row(dy, cache, grads):
 def test_a_sum_over_the_batch_that_is_missing(rng):
     lines = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
                            rng.standard_normal((3, 2))), WRONG)
-    assert lines == ["with size 1 in place of 4 along axis 0 of input[0] everything is right: look "
+    assert lines == ["with size 1 in place of 4 along axis 0 of input[0] everything is right; look "
                      "for a sum over that axis, an index, = in place of +=, a state that is passed "
                      "from step to step, or a factor of 4"]
 

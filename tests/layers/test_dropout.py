@@ -42,7 +42,7 @@ def test_the_mask_follows_the_row_not_the_batch(rng):
 
 def test_bad_rates_are_refused():
     for rate in (-0.1, 1.0, 1.5, float("nan")):
-        with pytest.raises(ValueError, match="share of values set to 0"):
+        with pytest.raises(ValueError, match="fraction of values set to 0"):
             Dropout(rate)
 
 

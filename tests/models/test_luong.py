@@ -78,13 +78,13 @@ def test_refusals(rng):
     for settings, message in (
             ({"attention": "cosine"}, "expected one of dot"),
             ({"window": "wide"}, "one of global"),
-            ({"attention": "location", "window": "local-p"}, "nothing for a window to choose"),
+            ({"attention": "location", "window": "local-p"}, "a window has nothing to select"),
             ({"attention": "multi-head", "window": "local-p"}, "the weights of one sum"),
             ({"cell": "elman"}, "expected one of rnn"),
             ({"bidirectional": True, "hidden": 5}, "must be even"),
             ({"window": "local-m", "width": 0}, "width = 0"),
-            ({"query": "next"}, "query = 'next': expected one of current, previous"),
-            ({"query": None}, "query = None: expected one of current, previous"),
+            ({"query": "next"}, "query = 'next'; expected one of current, previous"),
+            ({"query": None}, "query = None; expected one of current, previous"),
             ({"widht": 3}, "widht")):
         with pytest.raises((ValueError, TypeError), match=message):
             LuongTranslator.create(rng, 8, V, **sizes | settings)
@@ -102,7 +102,7 @@ def test_the_papers_initial_values_or_a_bound(rng):
                 assert not array.any(), name
             else:
                 assert bound * 0.9 < np.abs(array).max() <= bound, name
-    with pytest.raises(ValueError, match="init='old': expected 'paper', 'modern' or a number b"):
+    with pytest.raises(ValueError, match="init='old'; expected 'paper', 'modern' or a number b"):
         LuongTranslator.create(rng, 8, 9, **sizes, init="old")
 
 

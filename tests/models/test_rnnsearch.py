@@ -88,7 +88,7 @@ def test_any_score_may_ask_by_name(rng, score):
     one_way = translator(rng, np.float64, RNNSearch, bidirectional=False, **settings)
     walks_alike(one_way)
     if score == "dot":                      # a query of 4 numbers, annotations of 2 · 4
-        with pytest.raises(ValueError, match="query_size .4. must equal value_size .8.: .* choose "
+        with pytest.raises(ValueError, match="query_size .4. must equal value_size .8. .* choose "
                                              "general or scaled-dot, or one direction$"):
             translator(rng, np.float64, RNNSearch, **settings)
         return
@@ -207,9 +207,9 @@ def test_what_is_refused(rng):
     for kind in (RNNSearch, EncoderDecoder):
         with pytest.raises(ValueError, match="init='none'"):
             kind.create(rng, 8, 9, init="none")
-    with pytest.raises(ValueError, match="attention 'cosine': expected one of dot"):
+    with pytest.raises(ValueError, match="attention 'cosine'; expected one of dot"):
         RNNSearch.create(rng, 8, 9, attention="cosine")
-    with pytest.raises(ValueError, match="width has an effect only if attention is a name"):
+    with pytest.raises(ValueError, match="width can be set only if attention is a name"):
         RNNSearch.create(rng, 8, 9, attention=DotAttention(), width=3)
     empty = PAIRS.source.copy()
     empty[:, 1] = 0

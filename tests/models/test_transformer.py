@@ -54,7 +54,7 @@ def test_refusals(rng):
     for settings, message in (
             ({"size": 5}, "even number"),
             ({"size": 6, "heads": 4}, "divisible"),
-            ({"size": 4, "heads": 2, "smoothing": 1.0}, r"a share in \[0, 1\)")):
+            ({"size": 4, "heads": 2, "smoothing": 1.0}, r"a fraction in \[0, 1\)")):
         with pytest.raises(ValueError, match=message):
             Transformer.create(rng, 8, V, layers=1, **settings)
     model = transformer(rng, np.float64)

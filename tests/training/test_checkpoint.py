@@ -127,7 +127,7 @@ def test_not_a_checkpoint(tmp_path):
 def test_another_format_is_refused_by_the_names_of_both_versions(tmp_path, extra, wrote):
     about = json.dumps({"format": 99} | extra).encode()
     np.savez(tmp_path / "future.npz", about=np.frombuffer(about, np.uint8))
-    message = f"format 99, expected 1; written by numpy_attention {wrote}, this is {__version__}: "
+    message = f"format 99, expected 1; written by numpy_attention {wrote}, this is {__version__}; "
     for load in (checkpoint.load, checkpoint.load_about):
         with pytest.raises(ValueError, match=message):
             load(tmp_path / "future.npz")
@@ -146,7 +146,7 @@ def test_another_models_parameters(path):
     del arrays["parameters/C"]
     model = translator_model(seed=4)
     before = model.vector.copy()
-    with pytest.raises(ValueError, match=r"missing \['C'\]"):
+    with pytest.raises(ValueError, match=r"missing C"):
         checkpoint.restore(model, arrays)
     assert np.array_equal(model.vector, before)         # refused before anything was loaded
 

@@ -93,7 +93,7 @@ def test_what_a_killed_process_left_half_written_goes(tmp_path):
 def test_a_folder_that_cannot_be_written_to_is_reported_before_the_training(tmp_path):
     (tmp_path / "file").write_text("")
     run = trainer(path=tmp_path / "file" / "run.npz")
-    with pytest.raises(OSError, match="file is a file: give the path of a folder"):
+    with pytest.raises(OSError, match="file is a file; pass the path of a folder"):
         run.fit(1)
     assert run.step == 0
 

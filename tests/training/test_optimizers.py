@@ -137,13 +137,13 @@ def test_float32_agrees_and_stays_float32(name, problem):
     (lambda: SGD(-1.0), "learning_rate = -1.0"),
     (lambda: SGD(1.0, momentum=1.0), "momentum = 1.0"),
     (lambda: Adam(float("nan")), "learning_rate = nan"),
-    (lambda: Adam(beta1=1.0), r"beta1 = 1.0: expected a number in \[0, 1\)"),
+    (lambda: Adam(beta1=1.0), r"beta1 = 1.0; expected a number in \[0, 1\)"),
     (lambda: Adam(beta2=1.5), "beta2 = 1.5"),
     (lambda: Adam(epsilon=float("inf")), "epsilon = inf"),
     (lambda: Adadelta(0.0), "learning_rate = 0.0"),
     (lambda: Adadelta(rho=-0.1), "rho = -0.1"),
     (lambda: Adadelta(epsilon=0.0), "epsilon = 0.0"),
-    (lambda: Adam("0.1"), "learning_rate = '0.1': expected a positive number"),
+    (lambda: Adam("0.1"), "learning_rate = '0.1'; expected a positive number"),
     (lambda: SGD(np.array(1.0)), "learning_rate = array"),
 ])
 def test_bad_settings(make, words):

@@ -43,11 +43,11 @@ def test_the_least_that_may_be_set():
 
 @pytest.mark.parametrize("make, words", [
     (lambda: Decay(2, 0.5), "divisor"),
-    (lambda: Decay(-1, 2), "full_epochs = -1: expected a whole number of at least 0"),
-    (lambda: LinearDecay(0), "steps = 0: expected a whole number of at least 1"),
+    (lambda: Decay(-1, 2), "full_epochs = -1; expected an integer of at least 0"),
+    (lambda: LinearDecay(0), "steps = 0; expected an integer of at least 1"),
     (lambda: LinearDecay(5, -0.1), "last = -0.1"),
-    (lambda: LinearDecay(5, 1.5), r"last = 1.5: expected a share in \[0, 1\]"),
-    (lambda: Warmup(0), "steps = 0: expected a whole number of at least 1"),
+    (lambda: LinearDecay(5, 1.5), r"last = 1.5; expected a fraction in \[0, 1\]"),
+    (lambda: Warmup(0), "steps = 0; expected an integer of at least 1"),
     (lambda: Warmup(-3), "steps = -3"),
 ])
 def test_bad_settings(make, words):
@@ -62,5 +62,5 @@ def test_every_rate_is_a_share_of_the_whole(step, epoch, steps):
 
 
 def test_a_divisor_below_one_is_an_error():
-    with pytest.raises(ValueError, match="^divisor = 0.5: expected a number of at least 1$"):
+    with pytest.raises(ValueError, match="^divisor = 0.5; expected a number of at least 1$"):
         Decay(0, 0.5)

@@ -48,14 +48,14 @@ def test_read_from_text(values, text, value):
 
 
 @pytest.mark.parametrize("values, text, expected", [
-    (whole(5), "4", "a whole number of at least 5, at most 10⁹"),
-    (whole(5), "6.0", "a whole number of at least 5, at most 10⁹"),
+    (whole(5), "4", "an integer of at least 5, at most 10⁹"),
+    (whole(5), "6.0", "an integer of at least 5, at most 10⁹"),
     (POSITIVE, "nan", "a positive number"),
     (POSITIVE, "much", "a positive number"),
     (choice("a", "b"), "c", "one of a, b"),
 ])
 def test_a_text_that_is_none_of_them(values, text, expected):
-    with pytest.raises(ValueError, match=f"^'{text}': expected {expected}$"):
+    with pytest.raises(ValueError, match=f"^got '{text}', expected {expected}$"):
         values.read(text)
 
 
@@ -71,19 +71,19 @@ def test_every_field_is_an_option_and_its_default_is_one_of_its_values(kind):
 
 
 @pytest.mark.parametrize("kind, name, value, message", [
-    (Training, "epochs", 0, "expected a whole number of at least 1"),
+    (Training, "epochs", 0, "expected an integer of at least 1"),
     (Training, "minutes", 0.0, "expected a positive number"),
-    (Training, "batch_size", None, "expected a whole number"),
+    (Training, "batch_size", None, "expected an integer"),
     (Training, "optimizer", "lion", "expected one of adam, adadelta, sgd"),
     (Training, "clip", 0, "expected a positive number, or inf to clip nothing"),
     (Training, "divisor", 0.5, "expected a number of at least 1"),
-    (Training, "order_seed", -1, "expected a whole number of at least 0"),
-    (TranslatorTraining, "subwords", 4, "expected a whole number of at least 5"),
+    (Training, "order_seed", -1, "expected an integer of at least 0"),
+    (TranslatorTraining, "subwords", 4, "expected an integer of at least 5"),
     (TranslatorTraining, "reverse_source", 1, "expected True or False"),
     (LanguageModelTraining, "unit", "lines", "expected one of words, characters$"),
 ])
 def test_invalid_settings(kind, name, value, message):
-    with pytest.raises(ValueError, match=f"^{name} {value!r}: {message}"):
+    with pytest.raises(ValueError, match=f"^{name} = {value!r}; {message}"):
         kind(**{name: value})
 
 
@@ -144,8 +144,8 @@ def test_numpy_is_not_imported():
 
 
 def test_bounds_in_words():
-    assert whole(1).expected == "a whole number of at least 1, at most 10⁹"
-    assert whole(1, 2000).expected == "a whole number of at least 1, at most 2,000"
+    assert whole(1).expected == "an integer of at least 1, at most 10⁹"
+    assert whole(1, 2000).expected == "an integer of at least 1, at most 2,000"
     assert 10**9 in whole(1) and 10**9 + 1 not in whole(1)
     assert 2**64 - 1 in SEEDS and 2**64 not in SEEDS
 
@@ -154,5 +154,5 @@ def test_epochs_of_a_straight_line_can_be_counted():
     """Its steps are, before the first one: those of every epoch."""
     assert Training(schedule="linear", epochs=10_000).epochs == 10_000
     assert Training(schedule="constant", epochs=10_001).epochs == 10_001
-    with pytest.raises(ValueError, match="give at most 10,000"):
+    with pytest.raises(ValueError, match="use at most 10,000"):
         Training(schedule="linear", epochs=10_001)

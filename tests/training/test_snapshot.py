@@ -71,9 +71,9 @@ def state(**entries):
 
 
 @pytest.mark.parametrize("change, message", [
-    (left_out("optimizer/m"), r"missing \['optimizer/m'\], unknown \[\]"),
-    (left_out("best/C"), r"missing \['best/C'\]"),
-    (put("state/0", np.zeros(2)), r"unknown \['state/0'\]"),
+    (left_out("optimizer/m"), r"missing optimizer/m. Resume"),
+    (left_out("best/C"), r"missing best/C"),
+    (put("state/0", np.zeros(2)), r"unknown state/0"),
     (put("optimizer/m", np.zeros(3, np.float32)), r"optimizer/m has shape and dtype \(3,"),
     (put("parameters/C", np.zeros(3, np.int32)), r"parameters/C has shape and dtype \(3,\) int32"),
     (state(epoch=3), "'trainer.epoch' is 3, expected 2, the epochs of its history"),
@@ -81,11 +81,11 @@ def state(**entries):
     (state(position=1), "counts 1 batches, but 0 tokens"),
     (state(position=1, epoch_tokens=5), "counts 1 batches, but 0 tokens or 0 seconds"),
     (state(position=1, epoch_seconds=5.0), "counts 1 batches, but 0 tokens or 0 seconds"),
-    (state(seed="7"), "entry 'trainer.seed' is \"7\", expected a whole number"),
+    (state(seed="7"), "entry 'trainer.seed' is \"7\", expected an integer"),
     (state(threads=10**6), "entry 'trainer.threads' is 1000000, expected"),
     (state(history=[{}]), r"it has no 'trainer.history\[0\].epoch'"),
     (lambda arrays, about: about.pop("state"), "it has no 'state'"),
-    (lambda arrays, about: about.update(state=[0, None]), r"missing \['state/0'\]"),
+    (lambda arrays, about: about.update(state=[0, None]), r"missing state/0"),
     (lambda arrays, about: about.update(best_loss="low"), "entry 'best_loss' is \"low\""),
 ])
 def test_what_no_training_has_written_is_refused_and_nothing_is_changed(tmp_path, change, message):
@@ -121,5 +121,5 @@ def test_on_how_many_ranks_a_run_was_is_kept(tmp_path):
     checkpoint.save(path, arrays, about)
     assert run.resume() and run.ranks_before == 1
     checkpoint.save(path, arrays, about | {"trainer": about["trainer"] | {"ranks": 0}})
-    with pytest.raises(ValueError, match="'trainer.ranks' is 0, expected a whole number"):
+    with pytest.raises(ValueError, match="'trainer.ranks' is 0, expected an integer"):
         run.resume()

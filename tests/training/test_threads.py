@@ -69,9 +69,9 @@ def test_threads_end_with_the_pool():
 
 
 def test_a_pool_of_none_is_refused():
-    with pytest.raises(ValueError, match="threads = 1025: expected .*at least 1"):
+    with pytest.raises(ValueError, match="threads = 1025; expected .*at least 1"):
         Threads(1025)
-    with pytest.raises(ValueError, match="threads = 0: expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match="threads = 0; expected an integer of at least 1"):
         Threads(0)
 
 

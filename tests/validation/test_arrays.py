@@ -40,7 +40,7 @@ def test_expect():
     for wrong in (np.zeros((3, 5)), np.zeros(4), np.zeros((3, 4, 1))):
         with pytest.raises(ValueError) as caught:
             check_shape("xs", wrong, (None, 4), "(T, I)", "turn it round")
-        message = f"xs (T, I) has shape {wrong.shape}, expected (any, 4): turn it round"
+        message = f"xs (T, I) has shape {wrong.shape}, expected (any, 4); turn it round"
         assert str(caught.value) == message
 
 
@@ -62,7 +62,7 @@ def test_expect_real():
 
 def test_expect_dtype():
     check_dtype("xs", np.zeros(3), np.zeros((2, 2)))
-    message = "^xs is float64, but the weights are float32: convert one with astype$"
+    message = "^xs is float64, but the weights are float32; convert one with astype$"
     with pytest.raises(TypeError, match=message):
         check_dtype("xs", np.zeros(3), np.zeros(3, np.float32))
 
@@ -71,7 +71,7 @@ def test_at_least():
     at_least(2, order=2, hidden=np.int64(3), window=None)
     at_least(0, carried=0)
     for size, text in ((1, "1"), (2.0, "2.0"), ("3", "'3'"), (float("nan"), "nan")):
-        message = f"^order = {text}: expected a whole number of at least 2$"
+        message = f"^order = {text}; expected an integer of at least 2$"
         with pytest.raises(ValueError, match=message):
             at_least(2, hidden=5, order=size)
 
@@ -79,7 +79,7 @@ def test_at_least():
 def test_expect_sizes():
     check_sizes(hidden=1, inputs=np.int32(2**20))
     for size in (None, 0, True, 2.0):
-        with pytest.raises(ValueError, match=f"^hidden = {size}: expected a whole number of at l"):
+        with pytest.raises(ValueError, match=f"^hidden = {size}; expected an integer of at l"):
             check_sizes(hidden=size)
     with pytest.raises(ValueError, match="expected at most 268,435,456; larger arrays do not fit"):
         at_least(1, hidden=10**12)
@@ -87,7 +87,7 @@ def test_expect_sizes():
 
 def test_expect_mask():
     check_mask(np.ones((2, 3), bool), (2, 3), "(T, B)")
-    with pytest.raises(TypeError, match=r"boolean.*got int64: use mask.astype\(bool\)"):
+    with pytest.raises(TypeError, match=r"boolean.*got int64; use mask.astype\(bool\)"):
         check_mask(np.ones((2, 3), np.int64), (2, 3), "(T, B)")
     with pytest.raises(TypeError, match="got list"):
         check_mask([[True]], (1, 1), "(T, B)")
@@ -125,7 +125,7 @@ def test_check_grads(rng):
     model = Stacked([GRU.create(rng, 3, 4), GRU.create(rng, 4, 4)], Dropout())
     check_grads(model.zeros_like(), model)
     for wrong, error, message in (
-        (None, TypeError, "^grads is None, expected the gradient of a Stacked: use model.zeros_li"),
+        (None, TypeError, "^grads is None, expected the gradient of a Stacked; use model.zeros_li"),
         (model, TypeError, "^grads is the model itself"),
         (model.astype(np.float64).zeros_like(), ValueError, "^grads.cells.0.W is float64"),
         (Stacked(model.cells[:1], Dropout()), ValueError,

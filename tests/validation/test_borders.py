@@ -108,72 +108,72 @@ MESSAGES = {
         "size (30) must be divisible by heads (4)"),
     "sizes that differ": (
         lambda: create(KINDS["dot"], query_size=3), ValueError,
-        "query_size (3) must equal value_size (4): dot attention has no matrix between them, and "
-        "RNNsearch's two directions double the size: choose general or scaled-dot, or one "
+        "query_size (3) must equal value_size (4) in dot attention, which has no matrix between "
+        "them (RNNsearch's two directions double value_size); choose general or scaled-dot, or one "
         "direction"),
     "a window that does not fit": (
         lambda: create(LuongTranslator, attention="multi-head"), ValueError,
-        "attention = 'multi-head' cannot be combined with window = 'local-p': the Gaussian "
-        "multiplies the weights of one sum, and multi-head attention mixes several: choose "
-        "window 'global' or 'local-m', or another score"),
+        "attention = 'multi-head' cannot be combined with window = 'local-p': local-p "
+        "multiplies the weights of one sum by a Gaussian, but multi-head attention has several "
+        "sums; choose window 'global' or 'local-m', or another score"),
     "a size": (
         lambda: create(RNNSearch, hidden=0), ValueError,
-        "hidden = 0: expected a whole number of at least 1"),
+        "hidden = 0; expected an integer of at least 1"),
     "a name": (
         lambda: create(LanguageModel, cell="mamba"), ValueError,
-        "cell 'mamba': expected one of rnn, lstm, gru"),
+        "unknown cell 'mamba'; expected one of rnn, lstm, gru"),
     "a setting": (
         lambda: build("luong", generator(), range(8), range(8), depth=3), ValueError,
-        "unknown setting depth: expected some of attention, window, width, backwards, alignment, "
+        "unknown settings: depth; allowed: attention, window, width, backwards, alignment, "
         "longest, heads"),
     "a dtype": (
         lambda: create(KINDS["gru"], dtype="float16"), TypeError,
-        "dtype = 'float16': expected float32, for training, or float64, for gradient checks"),
+        "dtype = 'float16'; expected float32, for training, or float64, for gradient checks"),
     "a seed for a Generator": (
         lambda: create(KINDS["gru"], rng=7), TypeError,
-        "rng is 7, of type int: expected numpy.random.default_rng(seed)"),
+        "rng is 7, of type int; expected numpy.random.default_rng(seed)"),
     "a number for initial values": (
         lambda: Linear.create(generator(), 3, 2, init=0.1), TypeError,
-        "init is 0.1, of type float: expected a function init(rng, shape, dtype), such as glorot"),
+        "init is 0.1, of type float; expected a function init(rng, shape, dtype), such as glorot"),
     "parameters that do not fit each other": (
         lambda: Linear(np.ones((2, 3)), np.ones(4)), ValueError,
-        "b (O) has shape (4,), expected (3): the parameters of a Linear fit each other, see its "
-        "fields"),
+        "b (O) has shape (4,), expected (3); see the fields of Linear for the shapes of its "
+        "parameters"),
     "time-major values": (
         lambda: attentions["concat"].read(np.zeros((6, 2), F), np.ones((6, 2), bool)), ValueError,
-        "values (B, S, D) has shape (6, 2), expected (any, any, 4): memories are batch-major"),
+        "values (B, S, D) has shape (6, 2), expected (any, any, 4); memories are batch-major"),
     "mixed dtypes": (
         lambda: attentions["general"].read(np.zeros((2, 6, 4)), np.ones((2, 6), bool)), TypeError,
-        "values is float64, but the weights are float32: convert one with astype"),
+        "values is float64, but the weights are float32; convert one with astype"),
     "a mask of integers": (
         lambda: cells["gru"].forward(np.zeros((5, 2, 3), F), None, np.ones((5, 2), int)), TypeError,
-        "mask (T, B) must be boolean, True where there is a token, got int64: use "
+        "mask (T, B) must be boolean, True where there is a token, got int64; use "
         "mask.astype(bool), or ids != PAD"),
     "an LSTM's state without its cell": (
         lambda: cells["lstm"].forward(np.zeros((5, 2, 3), F), np.zeros((2, 4), F)), ValueError,
-        "state has 1 arrays, expected 2: the state of an LSTM is a tuple (h, c), that of other "
-        "cells an array h"),
+        "state has 1 arrays, expected 2; an LSTM has the state (h, c), other cells have an "
+        "array h"),
     "a long source": (
         lambda: attentions["location"].read(np.zeros((1, 10, 4), F), np.ones((1, 10), bool)),
         ValueError, "the source has 10 positions (</s> included), but location attention has "
-        "weights for only 9: leave out longer sentences, or build the model for longer ones"),
+        "weights for only 9; leave out longer sentences, or build the model for longer ones"),
     "an unknown word": (
         lambda: translator.start(np.array([[99]]), np.array([[True]])), ValueError,
-        "ids contains the id 99, expected 0 to 8: encode with the model's vocabulary"),
+        "ids contains the id 99, expected 0 to 8; encode with the model's vocabulary"),
     "an empty sentence": (
         lambda: translator.start(np.array([[4, 0]]), np.array([[True, False]])), ValueError,
-        "a source sentence of the batch is empty, expected at least its </s>: remove empty "
+        "a source sentence of the batch is empty, expected at least its </s>; remove empty "
         "sentences"),
     "another model's gradient": (
         lambda: translator.loss_and_grad(pairs, None, 1.0, language_model.zeros_like()), TypeError,
-        "grads is a LanguageModel, expected the gradient of a RNNSearch: use "
+        "grads is a LanguageModel, expected the gradient of a RNNSearch; use "
         "model.zeros_like()"),
     "a beam": (
         lambda: beam_search(translator, pairs.source, pairs.source_mask, 0), ValueError,
-        "beam = 0: expected a whole number of at least 1 and at most 10,000"),
+        "beam = 0; expected an integer of at least 1 and at most 10,000"),
     "what is not a Reading": (
         lambda: sample(translator, None, generator()), TypeError,
-        "start is None: expected a Reading, as `read` returns"),
+        "start is None; expected a Reading, as `read` returns"),
 }
 
 
@@ -216,5 +216,5 @@ def test_sizes_are_named_in_their_message():
     assert len(sizes) > 60
     for kind, name in sizes:
         for size in (-1, 1.5, math.nan, "3", True):
-            with pytest.raises(ValueError, match=f"^{name} = .*: expected a whole number of at le"):
+            with pytest.raises(ValueError, match=f"^{name} = .*; expected an integer of at le"):
                 create(kind, **{name: size})

@@ -41,13 +41,13 @@ def test_what_is_no_plain_file(tmp_path, loop):
         made.bind(str(tmp_path / "socket"))
     for path, kind, message in (
             (tmp_path / "none", FileNotFoundError, "none does not exist; check the spelling"),
-            (tmp_path, IsADirectoryError, "is a folder; give the path of a file"),
-            (tmp_path / "pipe", ValueError, "is a named pipe; give the path of a plain file"),
+            (tmp_path, IsADirectoryError, "is a folder; pass the path of a file"),
+            (tmp_path / "pipe", ValueError, "is a named pipe; pass the path of a plain file"),
             (tmp_path / "socket", ValueError, "is a socket"),
             ("/dev/zero", ValueError, "/dev/zero is a device"),
             (loop, OSError, "cannot be read: .*a link points to itself"),
             (tmp_path / ("a" * 300), ValueError, "is not a valid file name"),
-            (b"x", TypeError, "^path is b'x', of type bytes: expected a str or a Path"),
+            (b"x", TypeError, "^path is b'x', of type bytes; expected a str or a Path"),
             ("", ValueError, "^path is empty"),
             ("a\0b", ValueError, r"^path 'a\\x00b' is not a valid file name"),
             ("\ud800", ValueError, "is not a valid file name")):
@@ -59,7 +59,7 @@ def test_what_is_no_plain_file(tmp_path, loop):
 def test_folders(tmp_path, loop):
     assert make_folder(tmp_path / "a" / "b").is_dir() and make_folder(tmp_path / "a").is_dir()
     (tmp_path / "file").write_text("")
-    with pytest.raises(NotADirectoryError, match="file is a file: give the path of a folder"):
+    with pytest.raises(NotADirectoryError, match="file is a file; pass the path of a folder"):
         make_folder(tmp_path / "file")
     for path in (tmp_path / "file" / "a", loop, "/proc/nothing/here"):
         with pytest.raises(OSError, match="cannot be made a folder"):

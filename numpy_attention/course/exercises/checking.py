@@ -164,7 +164,7 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
         raise Failed("runs", message) from None
     for name in imported(tree):
         if name in FRAMEWORKS:
-            raise Failed("runs", f"it imports {name}: use only NumPy in an exercise")
+            raise Failed("runs", f"it imports {name}; use only NumPy in an exercise")
     check_names(exercise, tree, text)
     return tree
 
@@ -190,17 +190,17 @@ def imported(tree: ast.AST) -> Iterator[str]:
 def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
     """Raise Failed if a function that is to be written is missing or still blank."""
     if not text.strip():
-        raise Failed("runs", "the file is empty: restore it with numpy-attention exercise reset "
+        raise Failed("runs", "the file is empty; restore it with numpy-attention exercise reset "
                      f"{exercise.name}")
     for blank in exercise.blanks:
         node: Any = tree
         for name in blank.split("."):
             inside = [one for one in node.body if getattr(one, "name", None) == name]
             if not inside:
-                raise Failed("runs", f"{blank} is missing: define it under this name")
+                raise Failed("runs", f"{blank} is missing; define it under this name")
             node = inside[-1]
         if any(BLANK in ast.unparse(one).replace("'", '"') for one in node.body):
-            raise Failed("runs", f"{blank} is not written yet", blank=True)
+            raise Failed("runs", f"{blank} is not implemented yet", blank=True)
 
 
 def stopped(error: Exception) -> str:
@@ -253,7 +253,7 @@ def called(exercise: Exercise, case: Case) -> dict[str, str]:
 
 def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
     if not isinstance(found, tuple) or len(found) != len(wanted):
-        raise Failed("returns", f"forward returns {shape_of(found)}: expected {len(wanted) - 1} "
+        raise Failed("returns", f"forward returns {shape_of(found)}; expected {len(wanted) - 1} "
                      f"output{'s' if len(wanted) > 2 else ''} and the cache")
     return found[:-1], wanted[:-1]
 
@@ -269,32 +269,32 @@ def shape_of(value: Any) -> str:
     return typed_repr(value)
 
 
-def check_like(found: Any, wanted: Any, name: str = "what it gives") -> None:
+def check_like(found: Any, wanted: Any, name: str = "the returned value") -> None:
     """Raise Failed if a value is of the wrong kind or shape."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
-            raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
+            raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")
         for number, (one, other) in enumerate(zip(found, wanted)):
-            part = "output" if name == "what it gives" else name
+            part = "output" if name == "the returned value" else name
             check_like(one, other, f"{part}[{number}]")
         return
     if wanted is None or isinstance(wanted, str):
         if type(found) is not type(wanted):
-            raise Failed("returns", f"{name} is {shape_of(found)}: expected {typed_repr(wanted)}")
+            raise Failed("returns", f"{name} is {shape_of(found)}; expected {typed_repr(wanted)}")
         return
     if found is None or isinstance(found, (str, dict, tuple, list)):
-        raise Failed("returns", f"{name} is {shape_of(found)}: expected {shape_of(wanted)}")
+        raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")
     try:
         array = np.asarray(found)
         kind = array.dtype.kind
     except Exception:
         kind = "O"
     if kind not in "fiub":
-        raise Failed("returns", f"{name} is {typed_repr(found)}: expected numbers")
+        raise Failed("returns", f"{name} is {typed_repr(found)}; expected numbers")
     if kind == "f" and np.ndim(wanted) and np.asarray(wanted).dtype.kind == "i":
-        raise Failed("returns", f"{name} contains {array.dtype}: expected integers")
+        raise Failed("returns", f"{name} contains {array.dtype}; expected integers")
     if array.shape != np.shape(wanted):
-        raise Failed("shapes", f"{name} has shape {array.shape}: expected {np.shape(wanted)}")
+        raise Failed("shapes", f"{name} has shape {array.shape}; expected {np.shape(wanted)}")
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:

@@ -7,10 +7,10 @@ from difflib import SequenceMatcher
 
 from numpy_attention.course.exercises.exercise import Exercise
 
-GIVEN = "  this line was given and is correct: what your code gives to it is wrong"
+GIVEN = "  this line was given and is correct: the values that your code passes to it are wrong"
 FIRST_WRONG = "first wrong: "
 FIRST_SEEN = "first seen to be wrong in "
-CHANGED = " changed: is that intended?"
+CHANGED = " changed; is that intended?"
 
 
 class Given:

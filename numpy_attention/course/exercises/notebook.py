@@ -53,7 +53,7 @@ def source_of(one: Callable) -> str:
     except (OSError, TypeError):
         text = of_cell(one) if inspect.isclass(one) else ""
     if not text:
-        raise TypeError(f"{typed_repr(one)} has no readable source: expected a function or class "
+        raise TypeError(f"{typed_repr(one)} has no readable source; expected a function or class "
                         "that is defined in a cell or a file")
     return textwrap.dedent(text)
 
@@ -80,7 +80,7 @@ def find_exercise(name: str) -> Exercise:
     """Return the exercise of this name. Raises ValueError if there is none."""
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
+        meant = f" (did you mean {near[0]}?)" if near else ""
         raise ValueError(f"no exercise is named {name!r}{meant}; `numpy-attention exercise list` "
                          "lists them all")
     return EXERCISES[name]

@@ -45,24 +45,24 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
             status = ended(command, seconds + LATER, stdout=out, stderr=out)
         output = beginning_of(printed)
         if printed.stat().st_size >= WRITTEN:
-            return Verdict("runs", "it prints more than 1 MB: print less"), output
+            return Verdict("runs", "it prints more than 1 MB; print less"), output
         found = result.read_text(encoding="utf-8").strip()
         if found:
             return Verdict(**json.loads(found)), output
         if place.exists() and place.stat().st_size:
             trace = place.read_text(errors="replace")
             return Verdict("runs", f"it took longer than {seconds:g} seconds and was ended"
-                           f"{where(trace, file)}: is there an endless loop?"), output
+                           f"{where(trace, file)}; is there an endless loop?"), output
     return Verdict("runs", why_ended(status)), output
 
 
 def why_ended(status: int) -> str:
     """Describe why a process ended without a Verdict."""
     if status == -signal.SIGKILL:
-        return "it did not come to an end: is there an endless loop?"
+        return "it did not come to an end; is there an endless loop?"
     if status < 0:
         return f"it was ended by signal {-status} ({signal.Signals(-status).name})"
-    return f"it exits its process with status {status}: remove sys.exit()"
+    return f"it exits its process with status {status}; remove sys.exit()"
 
 
 def beginning_of(path: Path) -> str:

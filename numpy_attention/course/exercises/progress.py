@@ -40,8 +40,8 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
     """Return the path of the user's file. Raises FileNotFoundError if it does not exist."""
     file = folder.of(exercise)
     if not exists(file):
-        here = f"; {file.name} is in this folder: go up, or --folder ." if exists(file.name) else ""
-        raise FileNotFoundError(f"{short_path(file)} does not exist: create it with "
+        here = f"; for the {file.name} in this folder, use --folder ." if exists(file.name) else ""
+        raise FileNotFoundError(f"{short_path(file)} does not exist; create it with "
                                 f"numpy-attention exercise start {exercise.name}{here}")
     return file
 
@@ -52,7 +52,7 @@ def start(exercise: Exercise, folder: Folder) -> Path:
     file = folder.of(exercise)
     if exists(file):
         raise FileExistsError(
-            f"{short_path(file)} already exists and was not changed: continue with it, or start "
+            f"{short_path(file)} already exists and was not changed; continue with it, or start "
             f"again with numpy-attention exercise reset {exercise.name}")
     create(exercise, folder)
     return file

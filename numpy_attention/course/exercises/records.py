@@ -63,7 +63,7 @@ class Folder:
             return understood(json.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error).split(":")[0]
-            raise ValueError(f"{short_path(self.file)} is not a valid progress file ({reason}): "
+            raise ValueError(f"{short_path(self.file)} is not a valid progress file ({reason}); "
                              "move it away to start a new one; your exercises are not "
                              "affected") from None
 

@@ -89,7 +89,7 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
     if len(found) != 1:
         known = ", ".join(one.stem for one in found or files)
         raise ValueError(f"{'several lessons match' if found else 'no lesson matches'} "
-                         f"{short_repr(name)}: choose one of {known}")
+                         f"{short_repr(name)}; choose one of {known}")
     text = found[0].read_text(encoding="utf-8")
     return Lesson(found[0], list(cells_of(text)))
 
@@ -101,7 +101,7 @@ def lessons_in(folder: str | Path | None) -> list[Path]:
     if not files and folder is None:
         files = [lesson.path for lesson in course.lessons()]
     if not files:
-        raise FileNotFoundError(f"no lessons in {place}: give a folder of lessons, or omit it to "
+        raise FileNotFoundError(f"no lessons in {place}; pass a folder of lessons, or omit it to "
                                 "use those of the course")
     return [one.resolve() for one in files]
 

@@ -81,7 +81,7 @@ def tokens_of(name: str, sentence: Any) -> list[str]:
         tokens = sentence.split()
     check_tokens(name, tokens)
     if not len(tokens):
-        raise ValueError(f"{name} is empty: expected at least one token")
+        raise ValueError(f"{name} is empty; expected at least one token")
     return list(tokens)
 
 
@@ -89,7 +89,7 @@ def text_of(ids: Any) -> TextBatch:
     """Return a sentence of ids as a TextBatch between two </s>, or raise ValueError if empty."""
     ids = as_integers("ids", ids)
     if not len(ids):
-        raise ValueError("the sentence is empty: expected at least one id")
+        raise ValueError("the sentence is empty; expected at least one id")
     read = np.array([EOS, *ids, EOS])[:, None]
     return TextBatch(read[:-1], read[1:], np.arange(1))
 
@@ -107,7 +107,7 @@ def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[li
         return source, tokens_of("the translation", target)
     found = translator.translate([source], beam=1)[0].target
     if not found:
-        raise ValueError("the model's own translation of this sentence is empty: give a "
+        raise ValueError("the model's own translation of this sentence is empty; pass a "
                          "translation after it")
     return source, found
 
@@ -160,9 +160,9 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward
     if forward is None or backward is None:
-        raise TypeError(f"model is {typed_repr(model)}: expected a translator, a language model, "
+        raise TypeError(f"model is {typed_repr(model)}; expected a translator, a language model, "
                         "or an object with forward and backward; or pass both functions")
-    check_function("forward", forward, "a function that gives (output, …, cache)")
+    check_function("forward", forward, "a function that returns (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 
     def work() -> float:

@@ -187,7 +187,7 @@ def names_in(names: Any) -> list[str]:
     """
     found = [] if names is None else as_list("names", names, "names of arrays")
     if names is not None and not found:
-        raise ValueError("names is empty: expected names of arrays, or None for all")
+        raise ValueError("names is empty; expected names of arrays, or None for all")
     for one in found:
         check_text("names", one)
     return found

@@ -58,14 +58,14 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Weig
         return of_writer(run, *sentence)
     if isinstance(run, Translator):
         return of_translator(run, *sentence)
-    raise TypeError(f"run is {type(run).__name__}: expected a Translator or a LanguageModelRun")
+    raise TypeError(f"run is {type(run).__name__}; expected a Translator or a LanguageModelRun")
 
 
 def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGradients:
     words, translation = pair_of(run, source, target)
     batch = batch_of(run, words, translation)
     if run.name == "encoder-decoder":
-        raise ValueError("the encoder-decoder has no attention weights: choose a run with "
+        raise ValueError("the encoder-decoder has no attention weights; choose a run with "
                          "attention")
     weights = run.model.weights(batch)[:, 0]
     gradients = gradients_of(run, (words, translation), weights)
@@ -104,7 +104,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
         if found is not None and own is not None and np.allclose(own, weights, atol=AS_LARGE):
             return found
     raise ValueError("the backward pass has no array named dalpha or dweights with the shape of "
-                     "the attention weights: give their gradient this name")
+                     "the attention weights; use such a name")
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:

@@ -32,11 +32,12 @@ class DocumentBatches:
         check_whole("block", self.block, 1)
         at_least(1, steps=self.steps)
         check_ids_in("documents", self.documents)
-        shortest = min(map(len, self.documents), default=0)
+        if not len(self.documents):
+            raise ValueError("documents is empty; expected at least one document")
+        shortest = min(map(len, self.documents))
         if shortest < 2:
-            raise ValueError(f"got {len(self.documents)} documents, the shortest with {shortest} "
-                             "tokens: expected at least one document, and at least 2 tokens in "
-                             "each, because the first is not predicted")
+            raise ValueError(f"the shortest document has {shortest} token(s); expected at least 2, "
+                             "because the first is not predicted")
 
     def __len__(self) -> int:
         return len(self.order())

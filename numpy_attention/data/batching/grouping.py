@@ -21,7 +21,7 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
     at_least(1, length=length)
     check_lists("sentences", sentences)
     if not len(sentences):
-        raise ValueError("no sentences: expected at least one")
+        raise ValueError("no sentences; expected at least one")
     longest = max(map(len, sentences))
     if length is not None and longest > length:
         raise ValueError(f"length = {length} is too short: the longest sentence has {longest} ids")
@@ -29,7 +29,7 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
     for b, sentence in enumerate(sentences):
         ids[:len(sentence), b] = as_integers(f"sentence {b}", sentence)
     if ids.size and ids.min() < 0:
-        raise ValueError(f"sentences contain the id {ids.min()}: expected ids of at least 0, as a "
+        raise ValueError(f"sentences contain the id {ids.min()}; expected ids of at least 0, as a "
                          "Vocabulary returns")
     return ids
 
@@ -48,9 +48,9 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
     for kind in set(map(type, chain.from_iterable(sentences))):
         if not issubclass(kind, (int, np.integer)) or kind is bool:
             raise TypeError(f"{name} contain values of type {kind.__name__}, expected "
-                            "integers: encode tokens with a Vocabulary")
+                            "integers; encode tokens with a Vocabulary")
     if min(chain.from_iterable(sentences), default=0) < 0:
-        raise ValueError(f"{name} contain negative numbers: expected ids, as a Vocabulary returns")
+        raise ValueError(f"{name} contain negative numbers; expected ids, as a Vocabulary returns")
 
 
 def grouped(lengths: Array, batch_size: int, block: int = 20,
@@ -63,7 +63,7 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
     """
     lengths = as_integers("lengths", lengths)
     if not len(lengths):
-        raise ValueError("no lengths: expected one for each sequence")
+        raise ValueError("no lengths; expected one for each sequence")
     check_whole("batch_size", batch_size, 1)
     check_whole("block", block, 1)
     if rng is None:

@@ -69,7 +69,7 @@ def pair_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
     _check(sources, targets, reverse_source)
     for name, sentences in (("source", sources), ("target", targets)):
         if not all(len(sentence) for sentence in sentences):
-            raise ValueError(f"the batch has an empty {name} sentence: remove the pair from the "
+            raise ValueError(f"the batch has an empty {name} sentence; remove the pair from the "
                              "corpus")
     if reverse_source:
         sources = [sentence[::-1] for sentence in sources]
@@ -86,10 +86,11 @@ def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
     check_flags(reverse_source=reverse_source)
     check_ids_in("sources", sources)
     check_ids_in("targets", targets)
-    if not 0 < len(sources) == len(targets):
-        raise ValueError(f"got {len(sources)} sources and {len(targets)} targets: expected equal "
-                         "numbers, and at least one pair; is the corpus empty, or did a length "
-                         "limit drop every pair?")
+    if len(sources) != len(targets):
+        raise ValueError(f"got {len(sources)} sources and {len(targets)} targets; expected one "
+                         "target for each source")
+    if not len(sources):
+        raise ValueError("no pairs; is the corpus empty, or did a length limit drop every pair?")
 
 
 @dataclass
@@ -137,7 +138,7 @@ class PairBatches:
         array = as_integers("indices", indices)
         count = len(self.sources)
         if array.size and not 0 <= array.min() <= array.max() < count:
-            raise ValueError(f"indices range from {array.min()} to {array.max()}: expected 0 to "
+            raise ValueError(f"indices range from {array.min()} to {array.max()}; expected 0 to "
                              f"{count - 1}")
         sources = [self.sources[i] for i in indices]
         targets = [self.targets[i] for i in indices]

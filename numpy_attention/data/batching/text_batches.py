@@ -53,13 +53,13 @@ class TextBatches:
         check_whole("batch_size", batch_size, 1)
         check_whole("steps", steps, 1)
         if len(ids) and ids.min() < 0:
-            raise ValueError(f"ids contain {ids.min()}: expected ids of at least 0, as a "
+            raise ValueError(f"ids contain {ids.min()}; expected ids of at least 0, as a "
                              "Vocabulary returns")
         if len(ids) < batch_size + 1:
             raise ValueError(
-                f"a text of {len(ids)} tokens is too short for {batch_size} streams: expected at "
-                f"least {batch_size + 1}; give more text, or at most batch_size = "
-                f"{max(len(ids) - 1, 1)}"
+                f"a text of {len(ids)} tokens is too short for {batch_size} streams; expected at "
+                f"least {batch_size + 1}; use more text, or batch_size = "
+                f"{max(len(ids) - 1, 1)} or less"
             )
         self.batch_size = batch_size
         self.steps = steps

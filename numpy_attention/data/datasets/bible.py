@@ -113,7 +113,7 @@ def read_shipped(corpus: str, split: str) -> str:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path} is missing, although it is part of numpy_attention: "
+        raise FileNotFoundError(f"{path} is missing, although it is part of numpy_attention; "
                                 "reinstall the package") from None
     found = hashlib.sha256(data).hexdigest()
     if found != CHECKSUMS[name]:

@@ -100,7 +100,7 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
             file.url, known, fname=target.name, path=target.parent, downloader=downloader
         )
     except requests.exceptions.RequestException as error:
-        reason = f"cannot be downloaded ({type(error).__name__}): check the network"
+        reason = f"cannot be downloaded ({type(error).__name__}); check the network"
         if isinstance(error, requests.exceptions.HTTPError):
             status = "nothing" if error.response is None else error.response.status_code
             reason = f"cannot be downloaded, the server answered {status}"

@@ -38,7 +38,7 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
     misses = 0
     while len(pairs) < count:
         pair = draw(rng)
-        check_kind("what `draw` gives", pair, Pair, "a Pair")
+        check_kind("the return value of `draw`", pair, Pair, "a Pair")
         if pair.source not in seen and (keep is None or keep(pair)):
             seen.add(pair.source)
             pairs.append(pair)

@@ -1,4 +1,4 @@
-"""Analyses of a trained model: attention, reach of gradients, ablation, cloze, recovery."""
+"""Analyses of trained models: ablation, attention, reach of gradients, cloze test, recovery."""
 
 from numpy_attention.bootstrap import Interval, mean_interval
 from numpy_attention.experiments.analysis.ablation import CHANGES, Ablation, ablate, changed

@@ -22,18 +22,18 @@ Weigh = Callable[[Array, Array], Array]     # weights from scores and what is vi
 
 
 def none(scores: Array, visible: Array) -> Array:
-    """Return weights of 0, so that the context is 0."""
+    """Return weights of 0, which make the context 0."""
     return np.zeros_like(scores)
 
 
 def equal(scores: Array, visible: Array) -> Array:
-    """Give all visible positions the same weight."""
+    """Return equal weights for all visible positions."""
     weights = visible.astype(scores.dtype)
     return weights / np.maximum(weights.sum(-1, keepdims=True), 1)
 
 
 def hard(scores: Array, visible: Array) -> Array:
-    """Put all weight on the position with the largest weight."""
+    """Return weight 1 for the position with the largest weight, and 0 for the others."""
     return _one_hot(masked_softmax(scores, visible).argmax(-1), scores, visible)
 
 
@@ -67,7 +67,7 @@ FORMER = {"another's memory": "shuffled", "largest alone": "hard"}      # names 
 
 
 def known_change(change: str) -> str:
-    """Return the name of a change, also for its former name. Raises ValueError if unknown."""
+    """Return the name of a change, which may be a former name. Raises ValueError if unknown."""
     if isinstance(change, str):
         change = FORMER.get(change, change)
     check_name("change", change, CHANGES)
@@ -75,7 +75,7 @@ def known_change(change: str) -> str:
 
 
 def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
-    """Return a copy of a model whose attention over the source, or over its past, is changed.
+    """Return a copy of a model with a change in its attention over the source, or over its past.
 
     change: one of CHANGES. The self-attention of a Transformer is not changed. With "shuffled", a
     batch of one row keeps its memory. The copy is for evaluation: its gradients are incorrect.
@@ -107,7 +107,7 @@ def attentions_of(model: Any) -> list[Any]:
     found = [one for one in found
              if any(hasattr(part, "attention_weights") for _, part in one.modules())]
     if not found:
-        raise ValueError(f"{type(model).__name__} has no attention to change: expected a model "
+        raise ValueError(f"{type(model).__name__} has no attention to change; expected a model "
                          "with attention over its source, or over its own past")
     return found
 
@@ -137,7 +137,7 @@ def _exchange_rows(attention: Any) -> None:
 
 
 class Cost(NamedTuple):
-    """The cost of a change in nats per token, for a group of words."""
+    """The cost of a change in nats per token, for one group of words."""
 
     change: str
     words: str          # "all", or how long ago they last occurred
@@ -148,7 +148,7 @@ class Cost(NamedTuple):
 
 @dataclass
 class Ablation:
-    """The costs of all changes, by change and group of words; tokens and loss of the model."""
+    """The loss of a model, and the costs of all changes by change and group of words."""
 
     loss: float
     tokens: int
@@ -156,7 +156,7 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether equal weights cost at least USED nats per token, by the interval's low end."""
+        """Whether the low end of the interval for equal weights is at least USED nats per token."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1
@@ -167,7 +167,7 @@ class Ablation:
         for one in self.costs:
             if (one.change, one.words) == (change, words):
                 return one
-        raise ValueError(f"the change {change!r} was not measured on {words} words: expected one "
+        raise ValueError(f"the change {change!r} was not measured on {words} words; expected one "
                          f"of {', '.join(dict.fromkeys(one.change for one in self.costs))}")
 
     def verdict(self) -> str:

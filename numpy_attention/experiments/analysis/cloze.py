@@ -36,14 +36,14 @@ TOGETHER = 20       # questions that are read side by side
 class Cloze:
     """A model's answers to cloze questions.
 
-    log_p: for each question, log p of the query with each candidate. right: for each question, 1 or
-    0, or 1 / k if the answer is one of k candidates with equal scores, as unknown words are.
-    Accuracies are means of `right`.
+    log_p: for each question, log p of the query with each candidate. right: for each question, 1 if
+    the answer is correct, else 0; it is 1 / k if the answer is one of k candidates with equal
+    scores, as unknown words are. Accuracies are means of `right`.
 
-    others: accuracies of baselines, {name: interval}: the model without the context, the candidate
-    most frequent in the context, and the candidate most frequent overall. gain: the increase of the
-    model's accuracy by the context, paired by question. chance: the accuracy of guessing. unknown:
-    the share of answers that are <unk> to the model.
+    others: accuracies of baselines, {name: interval}. They are the model without the context, the
+    candidate most frequent in the context, and the candidate most frequent overall. gain: how much
+    the context increases the accuracy, paired by question. chance: the accuracy of guessing.
+    unknown: the fraction of answers that are <unk> to the model.
     """
 
     log_p: list[Array]
@@ -108,7 +108,7 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
 
 
 def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Array:
-    """1 / k where the answer's value is the largest, of k that are equally large, else 0."""
+    """Return 1 / k if the answer is one of the k candidates with the largest value, else 0."""
     found = []
     for one, question in zip(values, questions):
         best = one == one.max()
@@ -134,8 +134,8 @@ def ranks(vocabulary: Vocabulary, question: Question) -> Array:
 class Readings(NamedTuple):
     """The ids that a model reads for a question.
 
-    past: ids before the query, the first of them </s>; queries: each way of filling the gap that
-    the model can tell from the others, </s> at their ends; which: the query of each candidate.
+    past: ids before the query, starting with </s>. queries: each way of filling the gap that the
+    model can distinguish, with </s> at the end. which: the index of the query for each candidate.
     """
 
     past: list[int]
@@ -157,9 +157,9 @@ def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings
 def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
     """Return log p of each question's query with each candidate, in float64.
 
-    The context is read once for all candidates, as far as whole windows of `steps` go: the window
-    in which the query begins is read by each candidate's row. Questions of equally many whole
-    windows are read side by side.
+    The context is read once for all candidates, except for the window of `steps` tokens in which
+    the query begins, which is read again for each candidate. Questions that have equally many
+    windows before it are read side by side.
     """
     windows = [(len(one.past) - 1) // steps for one in questions]
     found: list[Array] = [np.empty(0)] * len(questions)
@@ -175,7 +175,7 @@ def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]
 
 def scores_of_group(model: Any, group: Sequence[Readings], read: int,
                     steps: int) -> list[Array]:
-    """As `scores`, for questions with `read` ids in the windows before the query's first."""
+    """Return `scores` of questions with `read` ids in the windows before the query's first."""
     inputs = np.array([one.past[:read] for one in group], np.int64).T
     _, state = losses_in_windows(model, inputs, np.full_like(inputs, PAD), None, steps)
     rows = [(k, query) for k, one in enumerate(group) for query in one.queries]
@@ -186,7 +186,7 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
     targets = padded([[PAD] * (len(rest) - 1) + query for rest, (_, query) in zip(rests, rows)])
     losses, _ = losses_in_windows(model, inputs, targets, state, steps)
     if not np.isfinite(losses).all():
-        raise ArithmeticError(f"log p of a query is {-losses[~np.isfinite(losses)][0]}: is the "
+        raise ArithmeticError(f"log p of a query is {-losses[~np.isfinite(losses)][0]}; is the "
                               "model trained?")
     ends = np.cumsum([len(one.queries) for one in group])
     return [-part[one.which] for one, part in zip(group, np.split(losses, ends[:-1]))]
@@ -194,7 +194,7 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
 
 def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
                       steps: int) -> tuple[Array, Any]:
-    """inputs, targets (T, B) → Σ −log p of each row's targets (B,), the state after."""
+    """Sum −log p over the steps of inputs, targets (T, B). Return sums (B,) and the last state."""
     T, B = inputs.shape
     total = np.zeros(B)
     for start in range(0, T, steps):
@@ -207,7 +207,7 @@ def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
 
 
 def rows_taken(state: Any, rows: Sequence[int]) -> Any:
-    """Take rows of a state; the state of an ensemble is the list of its models' states."""
+    """Select rows of a state. The state of an ensemble is a list of states, one for each model."""
     if isinstance(state, list):
         return [rows_taken(one, rows) for one in state]
     return tree_map(lambda array: array[rows], state)

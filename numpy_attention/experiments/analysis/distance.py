@@ -13,10 +13,10 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 
 @dataclass
 class Distances:
-    """The loss of each group of words, by its name, "all" first.
+    """The loss of each group of words by the group's name, "all" first.
 
-    loss: nats per token; tokens: their number. totals, counts: nats and tokens of each unit, which
-    is a row of a batch.
+    loss: nats per token. tokens: the number of tokens. totals, counts: nats and tokens in each
+    unit, a row of a batch.
     """
 
     loss: dict[str, Interval]
@@ -25,24 +25,24 @@ class Distances:
     counts: dict[str, Array]
 
     def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
-        """Return the loss minus another model's, in nats per token, paired by unit.
+        """Return the loss minus that of another model, in nats per token, paired by unit.
 
-        Raises ValueError if the other was measured on another text or with other batches.
+        Raises ValueError if `first` was measured on another text or with other batches.
         """
-        check_kind("first", first, Distances, "what loss_by_distance gave")
+        check_kind("first", first, Distances, "Distances, as returned by loss_by_distance()")
         if self.counts.keys() != first.counts.keys() or not all(
                 np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
-            raise ValueError("the two models were measured on different texts or batches: measure "
+            raise ValueError("the two models were measured on different texts or batches; measure "
                              "both on the same batches")
         return {words: mean_interval(self.totals[words] - first.totals[words], counts, rng)
                 for words, counts in self.counts.items()}
 
 
 def loss_by_distance(model: Any, batches: Any, rng: np.random.Generator) -> Distances:
-    """Return the losses of a language model, grouped by how long ago the target last occurred.
+    """Return the loss of a language model, grouped by how long ago the target last occurred.
 
-    batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups; empty groups are
-    omitted. Intervals are those of `mean_interval`, over the rows of the batches.
+    batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups, and empty groups
+    are omitted. The intervals of `mean_interval` are over the rows of the batches.
     """
     check_methods("model", model, "a language model", "losses")
     check_texts(batches)

@@ -15,16 +15,16 @@ from numpy_attention.validation.messages import short_repr
 
 
 def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:
-    """Return the mean attention weight by distance; index 0 is the previous position.
+    """Return the mean attention weight by distance. Index 0 is the previous position.
 
-    batches: TextBatches or DocumentBatches. Only steps that see at least `longest` positions count
-    (default: the readout's window, or a quarter of the longest batch's steps), because the start of
-    a text would look like a short span. The means add up to 1 if the window is `longest`.
-    Raises ValueError for a model without attention, or if no step sees that far.
+    batches: TextBatches or DocumentBatches. Only steps that see at least `longest` positions count,
+    because the start of a text would look like a short span. By default, `longest` is the window of
+    the readout, or a quarter of the steps of the longest batch. The means add up to 1 if the window
+    is `longest`. Raises ValueError for a model without attention, or if no step sees that far.
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
-        raise ValueError(f"{name_of(model)} has no attention weights: "
+        raise ValueError(f"{name_of(model)} has no attention weights; "
                          "expected a model with attention over its history")
     check_texts(batches)
     at_least(1, longest=longest)
@@ -46,7 +46,7 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
             total += seen[:, ::-1].sum(0, dtype=np.float64)
             count += rows.sum()
     if not count:
-        raise ValueError(f"no step of these batches has {longest} positions before it: choose a "
+        raise ValueError(f"no step of these batches has {longest} positions before it; choose a "
                          "smaller `longest`, or batches of more steps")
     return total / count
 
@@ -54,10 +54,10 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
 def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h") -> Array:
     """Return ‖∂L_T/∂h_t‖ (of="c": ‖∂L_T/∂c_t‖) by the distance T − t, starting from 0.
 
-    L_T is the loss of only the batch's last step; h_t is the top layer's state. The gradient flows
-    through the recurrence and, in an attentive model, through the memory that later steps read. In
-    an LSTM ∂L/∂h_t holds c_t fixed: the gradient along the cell state is only in ∂L/∂c_t, with
-    h_t = o_t ∘ tanh(c_t). Norms are root mean squares over the batch's sequences.
+    L_T is the loss of the last step of the batch, and h_t the state of the top layer. The gradient
+    flows through the recurrence and, in an attentive model, through the memory that later steps
+    read. In an LSTM ∂L/∂h_t holds c_t fixed: the gradient along the cell state is only in ∂L/∂c_t,
+    with h_t = o_t ∘ tanh(c_t). Norms are root mean squares over the sequences of the batch.
 
     Raises ValueError for a padded sequence, an unknown `of`, or "c" with a cell that has no c.
     """
@@ -66,10 +66,10 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
     cell = model.cells.cells[-1]
     known = ("h", "c") if isinstance(cell, LSTM) else ("h",)
     if not isinstance(of, str) or of not in known:
-        raise ValueError(f"of={short_repr(of)} is not a state of the cell {type(cell).__name__}: "
+        raise ValueError(f"of={short_repr(of)} is not a state of the cell {type(cell).__name__}; "
                          "expected 'h', or 'c' of an LSTM")
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
-        raise ValueError("a sequence of the batch is padded: expected sequences of equal length, "
+        raise ValueError("a sequence of the batch is padded; expected sequences of equal length, "
                          "each with a last target")
     y, _, cache = model.forward(batch, state)
     grads = model.zeros_like()

@@ -1,4 +1,4 @@
-"""The losses of a language model target by target, and groups of targets."""
+"""The loss of a language model for each target, and for groups of targets."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,25 +19,25 @@ def check_texts(batches: Any) -> None:
     check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
                   "carried")
     for place in batches.order()[:1]:
-        check_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as a language "
-                   "model's batches give")
+        check_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as in the "
+                   "batches of a language model")
 
 
 def name_of(model: Any) -> str:
-    """Return the names of a model's class and of its readout's."""
+    """Return the class name of a model, with that of its readout if it has one."""
     reader = getattr(model, "reader", None)
     named = type(model).__name__
     return named if reader is None else f"{named} with {type(reader).__name__}"
 
 
 def in_order(batches: Any) -> Iterator[tuple[Any, bool]]:
-    """Yield each batch, and whether the previous state is carried into it."""
+    """Yield each batch, and whether it continues from the state after the previous batch."""
     for place in batches.order():
         yield batches.batch(place), batches.carried(place)
 
 
 def losses_of(model: Any, batches: Any) -> list[Array]:
-    """Return −log p of each target, (T, B) for each batch."""
+    """Return the losses −log p of all targets, an array (T, B) for each batch."""
     found = []
     state = None
     for batch, carried in in_order(batches):
@@ -47,12 +47,12 @@ def losses_of(model: Any, batches: Any) -> list[Array]:
 
 
 def sums(arrays: Sequence[Array]) -> Array:
-    """Sum over the steps of each row of each batch: (T, B), … → (units,)."""
+    """Sum arrays (T, B), one for each batch, over the steps. Return sums (units,) of all rows."""
     return np.concatenate([array.sum(0, dtype=float) for array in arrays])
 
 
 def groups_of(batches: Any) -> dict[str, list[Array]]:
-    """Return {name: mask of the group's targets, (T, B) for each batch}, "all" first."""
+    """Return {name: masks (T, B) of the group's targets, one for each batch}, "all" first."""
     everything = []
     ago = []
     past = None
@@ -74,10 +74,10 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
 
 
 def last_seen(inputs: Array, targets: Array, past: Array | None) -> tuple[Array, Array]:
-    """Return how many tokens ago each target last occurred; inf beyond RECENT and at padding.
+    """Return how many tokens ago each target last occurred, and the past of the next batch.
 
-    inputs, targets (T, B); past: the inputs before, (≤ RECENT[-1], B), or None → (T, B), the past
-    after. The word just read is 1 ago.
+    inputs, targets (T, B). past: the inputs before these, (≤ RECENT[-1], B), or None. The word that
+    was just read is 1 token ago. The distances (T, B) are inf beyond RECENT, and NaN at padding.
     """
     before = inputs if past is None else np.concatenate([past, inputs])
     start = len(before) - len(inputs)

@@ -1,8 +1,8 @@
 """Measure how soon a language model recovers from errors in its past.
 
 Salton et al. 2017 expect attention to look past recent errors. Here the last words that a model has
-read are replaced by random ones; the rise of the loss of the words that follow shows how long it is
-misled.
+read are replaced by random ones. The increase in the loss of the following words shows how long the
+model is misled.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ ROWS = 50       # passages read side by side
 class Passages:
     """N passages of a text, unchanged and with some words replaced by random ones.
 
-    own, disturbed: the unchanged and changed passages, each read at once from an empty state.
-    starts: for each passage, the index of the first target after the disturbance. following: the
-    largest number of targets measured from there.
+    own, disturbed: batches of the unchanged and of the changed passages; each passage is read at
+    once from an empty state. starts: for each passage, the index of the first target after the
+    disturbance. following: the largest number of targets that are measured from there.
     """
 
     own: DocumentBatches
@@ -43,15 +43,16 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
               number: int = 500, past: int = 35) -> Passages:
     """Cut a text into passages, and replace some words of each by random ones.
 
-    batches: TextBatches or DocumentBatches. A text that is read some steps at a time is cut into
-    passages of past + following tokens, which do not overlap and stay within a stream or document.
-    `past` tokens are read before the first target that is measured, and the last `words` of them
-    are replaced, including ends of sentences. Documents that are read at once, such as sentences,
-    are passages; the position in each is drawn, at least words + 1 tokens from its start. `number`
-    passages are drawn, or all are taken if there are fewer.
+    batches: TextBatches or DocumentBatches. A text that is read in windows of some steps is cut
+    into passages of past + following tokens. They do not overlap, and stay within a stream or
+    document. `past` tokens are read before the first target that is measured, and the last `words`
+    of them are replaced, including ends of sentences. Documents that are read at once, such as
+    sentences, are passages themselves; their disturbance ends at a random position, at least words
+    + 1 tokens after their start. `number` passages are drawn, or all are used if there are fewer.
 
     A passage is one chunk, so an attentive model has all of it in memory, up to its window. New
-    words are drawn by their frequency in this text, without special tokens, and may equal the old.
+    words are drawn by their frequency in this text, without special tokens, and may equal the old
+    ones.
 
     Raises TypeError for other batches, and ValueError if no passage is long enough, if there are no
     words, or for impossible numbers.
@@ -72,7 +73,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
                     for k in range(0, len(one) - shortest + 1, shortest)]
     if not passages:
         raise ValueError(f"this text has no passage of {shortest} tokens, its longest stretch has "
-                         f"{max(map(len, documents))}: use a longer text, or replace and follow "
+                         f"{max(map(len, documents))}; use a longer text, or replace and follow "
                          "fewer words")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
@@ -117,23 +118,23 @@ class Recovery:
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
         """Return excess and mean minus those of another model, paired by passage.
 
-        Raises ValueError if the other was measured on other passages.
+        Raises ValueError if `first` was measured on other passages.
         """
-        check_kind("first", first, Recovery, "what recover gave")
+        check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
             raise ValueError(f"the {len(self.rows):,} and {len(first.rows):,} passages are not the "
-                             "same: measure both on the result of one call of `disturbed`")
+                             "same; measure both on the result of one call of `disturbed`")
         return _intervals(self.rows - first.rows, rng)
 
 
 def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recovery:
-    """Evaluate a model on passages with and without the disturbance; compare −log p by distance.
+    """Evaluate a model on passages with and without the disturbance, and compare −log p.
 
-    Both versions have the same targets and the same words after the disturbance. Intervals are
-    those of `mean_interval`, over passages.
+    Both versions have the same targets, and the same words after the disturbance. The intervals of
+    `mean_interval` are over passages.
     """
     check_methods("model", model, "a language model", "losses")
-    check_kind("passages", passages, Passages, "what disturbed gave")
+    check_kind("passages", passages, Passages, "Passages, as returned by disturbed()")
     check_generator(rng)
     own = _after(passages, losses_of(model, passages.own))
     rows = _after(passages, losses_of(model, passages.disturbed)) - own
@@ -142,8 +143,7 @@ def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recover
 
 
 def _after(passages: Passages, losses: list[Array]) -> Array:
-    """Select the measured losses: (T, B) for each batch → (N, following), NaN beyond the end.
-    """
+    """Select the measured losses from arrays (T, B). Return (N, following), NaN beyond the end."""
     found = np.full((len(passages), passages.following), np.nan)
     for (group, _), batch in zip(passages.own.order(), losses):
         for column, n in enumerate(group):
@@ -155,7 +155,7 @@ def _after(passages: Passages, losses: list[Array]) -> Array:
 
 
 def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-    """Return the intervals at each distance that a passage reaches, and of all together."""
+    """Return the interval at each distance that a passage reaches, and that of all together."""
     known = ~np.isnan(rows)
     rows = np.where(known, rows, 0)
     each = {d + 1: mean_interval(rows[:, d], known[:, d], rng)

@@ -1,9 +1,9 @@
 """Measure whether the roles of a state pull it in different directions.
 
-Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) give key, value and prediction a vector each,
-because one vector has too much to do. The backward pass of a reader has a term for each role, the
-gradient ∂L/∂h_t by that role. If two terms point in opposite directions, a step that serves one
-role harms the other.
+Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) use separate vectors for key, value and
+prediction, because one vector has too much to do. The backward pass of a readout has a term for
+each role, the gradient ∂L/∂h_t through that role. If two terms point in opposite directions, a step
+that serves one role harms the other.
 """
 
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ PAIRS = tuple(combinations(ROLES, 2))
 class Roles:
     """Sizes and directions of the gradients of a state through each of its roles.
 
-    norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t}; None for a
-    role that the state does not have, such as the query of `single`. cosines: {pair of roles: mean
-    cosine between their gradients}, over the positions where neither is 0; None if the roles read
-    different parts of the state, or if there is no such position.
+    norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t}, or None for
+    a role that the state does not have, such as the query of `single`. cosines: {pair of roles:
+    mean cosine of the angle between their gradients} over the positions where neither is 0, or None
+    if the roles read different parts of the state or there is no such position.
     """
 
     norms: dict[str, Interval | None]
@@ -41,13 +41,13 @@ def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
     """Measure the gradients of a state's roles, without dropout, for L = Σ −log p.
 
     batches: TextBatches or DocumentBatches. The gradient stays within a batch, as in training, so
-    the last state of a batch is never a key or a value. Intervals are those of `mean_interval`,
-    over the rows of the batches. Raises ValueError for a model without attention over its past.
+    the last state of a batch is never a key or a value. The intervals of `mean_interval` are over
+    the rows of the batches. Raises ValueError for a model without attention over its past.
     """
     check_methods("model", model, "a language model", "forward", "predict_and_grad")
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "roles_backward"):
-        raise ValueError(f"{name_of(model)} has no states with roles: expected a model "
+        raise ValueError(f"{name_of(model)} has no states with roles; expected a model "
                          "with attention over its history")
     check_texts(batches)
     check_generator(rng)
@@ -70,7 +70,7 @@ def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
 
 
 def dots(a: Array, b: Array) -> Array:
-    """a · b at every position, in float64.   (T, B, n), (T, B, n) → (T, B)."""
+    """Return a · b (T, B) for a (T, B, n) and b (T, B, n), in float64."""
     return np.einsum("tbn,tbn->tb", a, b, dtype=np.float64)
 
 
@@ -88,7 +88,7 @@ def _terms(model: Any, batches: Any) -> Any:
 
 
 def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
-    """Return the mean of the values that are not NaN, if there are any."""
+    """Return the mean of the values that are not NaN, or None without such values."""
     known = [~np.isnan(one) for one in values]
     if not any(one.any() for one in known):
         return None
@@ -98,7 +98,7 @@ def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
 
 def _root(squares: list[Array], positions: list[Array],
           rng: np.random.Generator) -> Interval | None:
-    """Return the square root of the mean, and of its interval."""
+    """Return the square root of a mean, and of the ends of its interval."""
     if not squares:
         return None
     return Interval(*np.sqrt(mean_interval(sums(squares), sums(positions), rng)).tolist())

@@ -18,13 +18,13 @@ RECIPES: dict[str, Recipe] = loading.recipes_of(TABLES, TABLES)
 
 
 def load_recipes(path: str | Path) -> dict[str, Recipe]:
-    """Read user-defined recipes from a TOML file, {name: Recipe}.
+    """Read user-defined recipes from a TOML file. Return {name: Recipe}.
 
-    translators.toml explains the format. A table may start from another one of the file or of the
-    package, such as "clauses-dot".
-    `RECIPES.update(load_recipes(path))` makes them known by name.
+    translators.toml explains the format. A table may be based on another table of the file, or on a
+    recipe of the package such as "clauses-dot". `RECIPES.update(load_recipes(path))` makes the
+    recipes available by name.
 
-    Raises ValueError for a malformed file or table, and OSError for one that cannot be read.
+    Raises ValueError for a malformed file or table, and OSError if the file cannot be read.
     """
     tables = loading.read_tables(path)
     try:
@@ -34,7 +34,7 @@ def load_recipes(path: str | Path) -> dict[str, Recipe]:
 
 
 def recipe_with_attention(attention: str | type) -> Recipe:
-    """Luong's decoder as in `clauses-*`, with the score of this name or a user-defined class."""
+    """Return a recipe like `clauses-*` (Luong's decoder) with this score or user-defined class."""
     name, described = f"clauses-{attention}", f"{attention} attention"
     if isinstance(attention, type):
         name = f"own-{attention.__name__}"
@@ -50,13 +50,13 @@ RECIPES |= {f"clauses-{score}": recipe_with_attention(score) for score in SCORES
 
 
 def find_recipe(name: str) -> Recipe:
-    """Return the recipe of this name. Raises ValueError for an unknown one."""
+    """Return the recipe with this name. Raises ValueError if there is none."""
     if not isinstance(name, str) or name not in RECIPES | loading.RENAMED:
         like = get_close_matches(str(name), RECIPES, 3, 0.3) or list(RECIPES)[:3]
-        raise ValueError(
-            f"unknown recipe {short_repr(name)}: expected one of the {len(RECIPES)} in "
-            f"numpy_attention.experiments.recipes.RECIPES, such as {', '.join(like)}")
+        raise ValueError(f"unknown recipe {short_repr(name)}; expected one of the {len(RECIPES)} "
+                         "in numpy_attention.experiments.recipes.RECIPES, such as "
+                         f"{', '.join(like)}")
     if name in loading.RENAMED:
-        warnings.warn(f"the recipe {name} is now {loading.RENAMED[name]}", DeprecationWarning,
+        warnings.warn(f"recipe {name} was renamed {loading.RENAMED[name]}", DeprecationWarning,
                       stacklevel=2)
     return RECIPES[loading.RENAMED.get(name, name)]

@@ -1,4 +1,4 @@
-"""Reading recipes from TOML; translators.toml explains the format."""
+"""Read recipes from TOML. translators.toml explains the format."""
 
 import sys
 from collections.abc import Mapping
@@ -55,15 +55,15 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
             check(table, Fields(optional=ENTRIES), name)
             unknown = table.keys() - ENTRIES
             if unknown:
-                raise ValueError(f"{name} has the unknown entries {', '.join(sorted(unknown))}: "
-                                 f"expected some of {', '.join(ENTRIES)}")
+                raise ValueError(f"{name} has the unknown entries {', '.join(sorted(unknown))}; "
+                                 f"allowed entries are {', '.join(ENTRIES)}")
     except ValueError as error:         # TOMLDecodeError is one, too
         raise ValueError(f"{path}: {error}") from None
     return tables
 
 
 def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
-    """Build {name: Recipe} from some tables, whose bases are among other tables."""
+    """Build {name: Recipe} from the tables `own`. Their bases may be any of `tables`."""
     return {name: recipe_of(name, tables) for name, table in own.items() if "description" in table}
 
 
@@ -72,7 +72,7 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:
-        raise ValueError(f"recipe {name} has no {', '.join(missing)}: give them, or a base")
+        raise ValueError(f"recipe {name} has no {', '.join(missing)}; set them, or a base")
     check_name(f"the model of recipe {name}", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
     return Recipe(
         name=name,
@@ -88,13 +88,13 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:
-    """Merge the entries of a table with those of its base, the base's base and so on."""
+    """Merge the entries of a table with those of its base, of the base's base, and so on."""
     chain = [name]
     while "base" in tables[chain[-1]]:
         base = str(tables[chain[-1]]["base"])
         base = base if base in tables else RENAMED.get(base, base)
         if base not in tables or base in chain:
-            raise ValueError(f"recipe {name} has the unknown base {base!r}: expected another "
+            raise ValueError(f"recipe {name} has the unknown base {base!r}; expected another "
                              "recipe of this file or of the package")
         chain.append(base)
     entries: dict[str, Any] = {}
@@ -110,15 +110,15 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
     unknown = training.keys() - {one.name for one in fields(kind)}
     if unknown:
         raise ValueError(f"the training of recipe {name} has the unknown fields "
-                         f"{', '.join(sorted(unknown))}: expected fields of {kind.__name__}")
+                         f"{', '.join(sorted(unknown))}; allowed are the fields of {kind.__name__}")
     return kind(**training)
 
 
 def figure_of(name: str, text: str) -> Figure:
-    """Parse a figure "split metric"."""
+    """Split a figure such as "test bleu" into split and metric."""
     split, _, metric = text.partition(" ")
     if not split or not metric or " " in metric:
-        raise ValueError(f"recipe {name} has the figure {text!r}: expected a split and a metric, "
+        raise ValueError(f"recipe {name} has the figure {text!r}; expected a split and a metric, "
                          "such as 'test bleu'")
     return split, metric
 
@@ -126,5 +126,5 @@ def figure_of(name: str, text: str) -> Figure:
 def baseline_of(name: str, value: Any) -> tuple[float, str]:
     if not (isinstance(value, list) and len(value) == 2 and value[0] in NUMBER
             and isinstance(value[1], str)):
-        raise ValueError(f"recipe {name} has the baseline {value!r}: expected [value, \"source\"]")
+        raise ValueError(f"recipe {name} has the baseline {value!r}; expected [value, \"source\"]")
     return value[0], value[1]

@@ -33,7 +33,7 @@ def perplexity(trained: Any, data: Any, ranks: SingleProcess,
 
 
 def metric_of(low: float, high: float) -> str:
-    """Name the metric of sentences with low ≤ source tokens < high."""
+    """Return the name of the metric for sentences with low ≤ source tokens < high."""
     return f"bleu_of_{low:g}_to_{high - 1:g}"
 
 
@@ -45,7 +45,7 @@ def length_edges(names: Iterable[str]) -> list[int]:
 
 def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: SingleProcess,
               rng: Generator | None) -> dict[str, float]:
-    """Measure as `Translator.measure` does, with BLEU by length."""
+    """Measure as `Translator.measure` does, and add BLEU by length."""
     sources = [pair.source for pair in data]
     found = trained.translate(sources, beam, threads=trained.threads, ranks=ranks)
     known = trained.measure(data, beam, trained.threads, found, ranks, rng)
@@ -71,5 +71,5 @@ def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, f
 
 
 def only(pairs: Sequence[Pair], name: str) -> list[Pair]:
-    """Return the pairs with only the sure links of one phenomenon."""
+    """Return copies of the pairs whose sure links are restricted to one phenomenon."""
     return [replace(pair, sure=frozenset(phenomena(pair)[name])) for pair in pairs]

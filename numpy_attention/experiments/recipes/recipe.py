@@ -22,9 +22,9 @@ class Recipe:
     """An experiment whose figures are recorded. The code that runs it is imported when it runs.
 
     corpus: the dict of a selection (`data.selection`). model, settings: arguments of
-    `Translator.create` or, for a language model, `LanguageModelRun.create`. training: its seed is
-    replaced by the run's. metrics: the figures to record, with the names that `measure` returns.
-    baselines: {figure: (value, source)}, published or measured elsewhere.
+    `Translator.create` or, for a language model, `LanguageModelRun.create`. training: its settings;
+    its seed is replaced by that of the run. metrics: the figures to record, with the names that
+    `measure` returns. baselines: {figure: (value, source)}, published or measured elsewhere.
 
     Raises ValueError for a baseline of a figure that is not recorded.
     """
@@ -57,7 +57,7 @@ class Recipe:
         return LanguageModelRun if self.is_language_model else Translator
 
     def digest(self) -> str:
-        """Eight hexadecimal digits of a digest of all that affects its figures, except the seed.
+        """Eight hexadecimal digits that identify everything that affects the figures, but no seed.
 
         Default settings of the training are left out, so that a new option changes no digest.
         """
@@ -79,7 +79,7 @@ class Recipe:
     def measure(self, trained: Any, data: Any, wanted: set[str],
                 ranks: SingleProcess = SINGLE_PROCESS,
                 rng: "np.random.Generator | None" = None) -> dict[str, float]:
-        """Measure at least these metrics, by name; with rng also `…_low` and `…_high`."""
+        """Measure at least these metrics. With rng, also measure `…_low` and `…_high` of each."""
         from numpy_attention.experiments.recipes import measures
         if self.is_language_model:
             return trained.measure(data, trained.threads, ranks, rng)
@@ -101,10 +101,10 @@ def run(
     progress: bool = True,
     ranks: SingleProcess = SINGLE_PROCESS,
 ) -> list[dict[str, Any]]:
-    """Train or resume in `folder`, and measure; return the figures as lines of `recipes.results`.
+    """Train or resume a run in `folder`, and measure it. Return lines for `recipes.results`.
 
-    threads: on each of the ranks; None chooses by the size of a step, and a resumed run keeps its
-    own. A figure's `threads` are those of all ranks.
+    threads: the number for each rank; None chooses it by the size of a step, and a resumed run
+    keeps its own. The `threads` in a line count those of all ranks.
 
     Raises ValueError if the folder holds a run with other settings, or for a metric that this
     corpus does not have.

@@ -24,7 +24,7 @@ from numpy_attention.validation.arguments import as_list
 from numpy_attention.validation.messages import short_repr, typed_repr
 from numpy_attention.validation.paths import as_path, exists, make_folder, path_errors
 
-WHOLE = Values(int, "a finite whole number", FINITE.holds)
+WHOLE = Values(int, "a finite integer", FINITE.holds)
 FIELDS = {
     "recipe": TEXT,
     "settings": TEXT,
@@ -48,7 +48,7 @@ Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
 
 
 def check(line: Any) -> Line:
-    """Raise ValueError unless a line has exactly FIELDS; low and high may be left out together."""
+    """Raise ValueError unless a line has exactly FIELDS. low and high may both be missing."""
     if not isinstance(line, dict) or line.keys() not in (FIELDS.keys(), OLDER):
         fields = short_repr(", ".join(map(str, line)) if isinstance(line, dict) else line)
         raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
@@ -63,7 +63,7 @@ def check(line: Any) -> Line:
 
 
 def read_file(path: str | Path) -> list[Line]:
-    """Read and check the lines of a file. Raises ValueError with the file and line."""
+    """Read and check the lines of a file. Raises ValueError that names the file and line."""
     lines = []
     for number, text in enumerate(read_lines(path), 1):
         try:
@@ -75,12 +75,12 @@ def read_file(path: str | Path) -> list[Line]:
 
 
 def read(folder: str | Path) -> list[Line]:
-    """Read all *.jsonl files of a folder in alphabetical order; [] without a folder."""
+    """Read all *.jsonl files of a folder in alphabetical order. Return [] without a folder."""
     return [line for path in sorted(Path(folder).glob("*.jsonl")) for line in read_file(path)]
 
 
 def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Return the lines already in a file that these lines (recipe and settings suffice) will join.
+    """Return the lines of a file that these lines will join (their recipe and settings suffice).
 
     Raises ValueError for a malformed line in the file, and for one recipe with two settings.
     """
@@ -92,15 +92,15 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         if there != now:
             raise ValueError(f"{path}: the figures of {short_repr(recipe)} have different settings "
                              f"({short_repr(there)}, then {short_repr(now)}), but a table needs "
-                             "the same: remove the file and measure every seed again, or give the "
-                             "changed recipe another name")
+                             "the same; remove the file and measure every seed again, or rename "
+                             "the changed recipe")
     return known
 
 
 def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Append figures that the file does not have yet, in one write or not at all; → those added.
+    """Append the figures that the file does not have yet, atomically, and return them.
 
-    Raises ValueError as `check` and `existing_figures`, and OSError if the disk is full.
+    Raises the errors of `check` and `existing_figures`, and OSError if the disk is full.
     """
     path = as_path(path)
     lines = [check(line) for line in as_list("lines", lines, "results")]
@@ -112,7 +112,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     ordered = [{name: line[name] for name in FIELDS if name in line} for line in new]
     data = "".join(json.dumps(line) + "\n" for line in ordered).encode()
     if known and not path.read_bytes().endswith(b"\n"):
-        raise ValueError(f"{path} does not end with a newline, so its last line may be incomplete: "
+        raise ValueError(f"{path} does not end with a newline, so its last line may be incomplete; "
                          "check it and add a newline")
     with path_errors(path, "written"):
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
@@ -122,17 +122,18 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
             if written != len(data):
                 os.ftruncate(file, size)
                 raise OSError(f"{path}: only {written} of {len(data)} bytes could be written, so "
-                              "none were kept: is the disk full?")
+                              "none were kept; is the disk full?")
         finally:
             os.close(file)
     return new
 
 
 def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> str:
-    """Format Markdown tables, one for all recipes with the same figures: means over seeds, ± the
-    standard deviation; in brackets the interval over the text, its ends also means over seeds.
+    """Format Markdown tables, one for all recipes with the same figures.
 
-    recipes: by name; they order the rows, and their baselines are listed beneath.
+    A figure is the mean over seeds, ± the standard deviation; brackets hold its confidence
+    interval, with the ends averaged over seeds. recipes: {name: Recipe}; they order the rows, and
+    their baselines follow each table.
     """
     lines = [check(line) for line in as_list("lines", lines, "results")]
     if not lines:
@@ -203,9 +204,9 @@ def _all_of(values: Iterable[int]) -> str:
 
 
 def put_tables(text: str, tables: str) -> str:
-    """Put the tables between the markers of a document, which must occur once, in order."""
+    """Put the tables between the markers of a document. Each marker must occur once, in order."""
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
-        raise ValueError(
-            f"expected {START} and then {END}, each once: the tables go between them")
+        raise ValueError(f"expected {START} and then {END}, each once, with the tables between "
+                         "them")
     return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"

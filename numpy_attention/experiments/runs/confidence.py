@@ -1,10 +1,10 @@
 """Metrics of a run on a text, and their 95 % confidence intervals.
 
-Intervals are bootstraps over sentences (of BLEU and chrF in `metrics`): the variation between texts
-of the same kind. The variation between trainings shows only over several seeds.
+Intervals come from a bootstrap over sentences (for BLEU and chrF in `metrics`): they show the
+variation between texts of the same kind. Only several seeds show the variation between trainings.
 
-Each function returns {metric: value}; with a generator also `…_low` and `…_high` of each, if there
-are two sentences or more.
+Each function returns {metric: value}. If rng is given, and there are at least two sentences, it
+also returns `…_low` and `…_high` of each metric.
 """
 
 import math
@@ -23,7 +23,7 @@ Generator = np.random.Generator
 
 
 def draws(seed: int) -> Generator:
-    """Return the generator for the intervals of a run with this seed."""
+    """Return the random generator for the intervals of a run with this seed."""
     return np.random.default_rng([seed, 2])
 
 
@@ -35,9 +35,10 @@ def with_ends(name: str, value: float, ends: tuple[float, float] | None) -> Figu
 
 def of_likelihood(found: Evaluation, rng: Generator | None = None,
                   name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
-    """Return the perplexity per token, or per word if `words` has the words in each row.
+    """Return the perplexity per token, or per word if `words` is given.
 
-    With a generator, `found` must have its rows.
+    words: the number of words in each row. If rng is given, a confidence interval is added; this
+    requires `found.rows`.
     """
     perplexity = Evaluation(found.loss, found.tokens if words is None else sum(words)).perplexity
     if rng is None:
@@ -52,9 +53,9 @@ def of_likelihood(found: Evaluation, rng: Generator | None = None,
 
 def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
-    """Return BLEU and chrF of a beam's translations; of greedy ones BLEU and the exact share.
+    """Return BLEU and chrF of a beam's translations, and BLEU and exact matches of greedy ones.
 
-    `bleu_empty` is 1 where BLEU measures nothing, for no sentence has four tokens; then `empty` is
+    `bleu_empty` is 1 if BLEU measures nothing because no sentence has four tokens; then `empty` is
     1 if every translation is empty.
     """
     references = [pair.target for pair in pairs]
@@ -78,10 +79,10 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
 
 def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
                 rng: Generator | None = None) -> Figures:
-    """Agreement of attention weights with the gold links of the pairs: pointing, near, diagonal
-    and the alignment error rate.
+    """Measure how well attention weights agree with the gold links of the pairs.
 
-    Each is a share of the whole text's links; a sentence has its own share, of its own number.
+    Metrics: pointing, near, diagonal, and the alignment error rate, each over the whole text. For
+    an interval, each sentence counts by its number of links.
     """
     links = metrics.links_from_weights(weights, pairs)
     pointed = [(one, pair) for one, pair in zip(weights, pairs) if pair.sure]
@@ -103,7 +104,7 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
 
 def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
           rng: Generator | None) -> Figures:
-    """Return a share of the whole text, with its interval over sentences."""
+    """Return a fraction over the whole text, with its interval over sentences."""
     if rng is None or len(counts) == 1:
         return {name: whole}
     sizes = np.asarray(counts, float)

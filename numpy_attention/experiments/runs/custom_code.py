@@ -1,7 +1,7 @@
 """User-defined classes in a run: names in the checkpoint, classes in the model.
 
-A checkpoint never runs code. It names a file and its digest; the user names the file when loading
-the run, and it is run only if its digest is the same.
+A checkpoint never runs code. It names a file and its digest. The user names the file when loading
+the run, and it runs only if it has the same digest.
 """
 
 import re
@@ -29,7 +29,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def is_own(value: Any) -> bool:
-    """Whether a value is {"mine.py:Bilinear": the SHA-256 of its file, …}, one digest per file."""
+    """Return whether a value is {"mine.py:Bilinear": SHA-256, …}, with one digest per file."""
     if not (isinstance(value, dict) and 0 < len(value) <= MOST):
         return False
     if not all(isinstance(one, str) and DIGEST.fullmatch(one) for one in value.values()):
@@ -44,9 +44,9 @@ OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", 
 
 
 def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
-    """Replace classes in settings by names; return the settings and {name: class with its file}.
+    """Replace classes in settings by names. Return the settings and {name: class with its file}.
 
-    Raises ValueError for a class of the package or without a file, and for two files of one name.
+    Raises ValueError for a class of the package, a class without a file, and two files of one name.
     """
     plain = dict(settings)
     own: dict[str, CustomClass] = {}
@@ -57,7 +57,7 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
         for other in own.values():
             if other.code.name == one.code.name and other.code.digest != one.code.digest:
                 raise ValueError(f"{setting} is {one.name}, but another file named {one.code.name} "
-                                 "is used too: rename one of them")
+                                 "is used too; rename one of them")
         plain[setting] = one.name
         own[one.name] = one
     return plain, own
@@ -82,11 +82,11 @@ def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
 
 
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
-    """Load a run's classes, {name: digest}, from the code that its user passes.
+    """Load a run's classes from the code that the user passes. known: {name: digest}.
 
-    code: files, or classes, or None. Only a file with the same digest is run.
+    code: files or classes, or None. Only a file with the same digest runs.
 
-    Raises ValueError for a file that is not named, or has changed.
+    Raises ValueError for a file that is not passed or has changed.
     """
     if not known:
         return {}
@@ -97,30 +97,30 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
 
 def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomClass],
           folder: str | Path) -> CustomClass:
-    """Find the class of this name among files and classes."""
+    """Return the class of this name from files and classes, if its file has the same digest."""
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates
              if one.name in (file, name)]
     if not named:
         files = dict.fromkeys(parted(one)[0] for one in known)
         raise ValueError(f"{folder} was trained with user-defined code, {' and '.join(known)}, "
-                         "which is not run without your consent: inspect it, then give code = "
+                         "which is not run without your consent; inspect it, then pass code = "
                          f"{','.join(files)}")
     for one, code in named:
         if code.digest == known[name]:
             return one if isinstance(one, CustomClass) else CustomClass(name, code,
                                                                         class_in(code, of_class))
     now = " and ".join(f"{code.digest[:SHOWN]}…" for _, code in named)
-    advice = "give the unchanged file, or train again in another folder"
+    advice = "restore the unchanged file, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
-        advice = f"the run kept a copy: inspect it, then give code = {shlex.quote(str(kept))}"
+        advice = f"the run kept a copy; inspect it, then pass code = {shlex.quote(str(kept))}"
     raise ValueError(f"{file} has changed since {folder} was trained (SHA-256 "
                      f"{known[name][:SHOWN]}… then, {now} now); {advice}")
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:
-    """Copy the files next to the checkpoint, as they were in training."""
+    """Copy the files, as they were in training, into the folder of the checkpoint."""
     for code in {one.code.name: one.code for one in own.values()}.values():
         path = folder / code.name
         if path.exists() and path.resolve() == code.path.resolve():

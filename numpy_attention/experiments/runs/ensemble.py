@@ -17,11 +17,10 @@ READING = ("reverse_source", "state", "steps", "unit")
 
 def load_ensemble(kind: type[One], folders: Sequence[str | Path],
                   code: Sequence[str | Path | type] | None = None) -> One:
-    """Load the run of a folder, or of several with an Ensemble of their models.
+    """Load the run of one folder, or a run with the Ensemble of the models of several folders.
 
-    kind: Translator or LanguageModelRun. Name, settings, corpus, training and history are the
-    first one's.
-    Raises as `load_alike`.
+    kind: Translator or LanguageModelRun. Name, settings, corpus, training and history are those of
+    the first run. Raises the errors of `load_alike`.
     """
     first, *others = load_alike(kind, folders, "averaged", code)
     if not others:
@@ -33,26 +32,26 @@ def load_ensemble(kind: type[One], folders: Sequence[str | Path],
 
 def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
                code: Sequence[str | Path | type] | None = None) -> list[One]:
-    """Load the runs of these folders; done: what is done with them, "averaged" or "compared".
+    """Load the runs of these folders, which must read text in the same way.
 
-    code: user-defined code of any of them, as `kind.load` takes it.
-
-    Raises ValueError if there is no folder, or if runs have other vocabularies or read a text
-    differently, and as `kind.load`.
+    kind: Translator or LanguageModelRun. done: the purpose, "averaged" or "compared", for messages.
+    code: user-defined code of any run, as in `kind.load`. Raises ValueError if there is no folder,
+    and if runs have different vocabularies or read text differently; also the errors of
+    `kind.load`.
     """
     check_list("folders", folders, "folders of runs")
     if not len(folders):
-        raise ValueError("folders is empty: expected the folders of one or more runs")
+        raise ValueError("folders is empty; expected the folders of one or more runs")
     first, *others = [kind.load(folder, code) for folder in folders]
     for folder, other in zip(folders[1:], others):
         for name in first.VOCABULARIES:
             if getattr(other, name) != getattr(first, name):
                 raise ValueError(f"{folder} and {folders[0]} differ in their "
-                                 f"{name.replace('_', ' ')}: only runs of one text with the same "
+                                 f"{name.replace('_', ' ')}; only runs of one text with the same "
                                  f"vocabularies can be {done}")
         for name in READING:
             here, there = (getattr(one.training, name, None) for one in (first, other))
             if here != there:
-                raise ValueError(f"{folder} has {name} {there!r}, but {folders[0]} has {here!r}: "
+                raise ValueError(f"{folder} has {name} {there!r}, but {folders[0]} has {here!r}; "
                                  f"only runs that read text in the same way can be {done}")
     return [first, *others]

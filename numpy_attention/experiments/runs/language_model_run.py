@@ -25,10 +25,10 @@ from numpy_attention.validation.arrays import at_least
 
 
 class Word(NamedTuple):
-    """One generated token, the model's own log p of it, and the attention weights.
+    """One generated token, with its log p under the model and the attention weights.
 
-    weights: over the S positions read before, from </s> to the last one read; NaN for the last one
-    itself and outside of the model's window or memory. None without attention.
+    weights: over the S positions read before, from </s> to the last one. They are NaN for the last
+    one and outside the window or memory of the model. None without attention.
     """
 
     token: str
@@ -70,9 +70,10 @@ class LanguageModelRun(Trained):
     ) -> "LanguageModelRun":
         """Build an untrained language model for this Text.
 
-        settings: arguments of the model's `create`; a score or a cell may be a user-defined class.
-        `training` has the seed. vectors: a file of pretrained word vectors, as in `data.vectors`.
-        Raises ValueError for an unknown name, and for settings that do not fit each other.
+        settings: arguments of the `create` of the model; a score or a cell may be a user-defined
+        class. training: also has the seed. vectors: a file of pretrained word vectors, as in
+        `data.vectors`. Raises ValueError for an unknown name, and for settings that do not fit each
+        other.
         """
         check_kind("text", text, Text, "a Text")
         settings, training, corpus = cls._checked(name, settings, training, corpus)
@@ -87,9 +88,9 @@ class LanguageModelRun(Trained):
     def batches(
         self, text: Text, streams: int | None = None, cut: int | None = None
     ) -> TextBatches | DocumentBatches:
-        """Return the batches of a Text: one stream if the state is carried, otherwise documents.
+        """Return the batches of a Text: streams if the state is carried, otherwise documents.
 
-        cut: the largest number of tokens in a document; a stream is not cut.
+        cut: the largest number of tokens in a document. Streams are not cut.
         """
         check_kind("text", text, Text, "a Text")
         at_least(1, streams=streams, cut=cut)
@@ -101,11 +102,11 @@ class LanguageModelRun(Trained):
         return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
 
     def batches_to_learn(self, text: Text) -> TextBatches | DocumentBatches:
-        """Return the training batches of a Text; long sentences may be cut."""
+        """Return the training batches of a Text. Long sentences may be cut."""
         return self.batches(text, cut=self.training.cut)
 
     def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:
-        """Return the validation batches of a Text; a short text has fewer streams."""
+        """Return the validation batches of a Text. A short text has fewer streams."""
         check_kind("text", text, Text, "a Text")
         return self.batches(text, max(1, min(self.training.batch_size, text.predicted)))
 
@@ -116,15 +117,14 @@ class LanguageModelRun(Trained):
 
     def measure(self, text: Text, threads: int = 1, ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
-        """Evaluate on a Text; return {metric: value}.
+        """Evaluate on a Text. Return {metric: value}.
 
-        Metrics: loss (nats per token), perplexity, tokens; for characters also bits_per_character.
+        Metrics: loss (nats per token), perplexity, tokens, and for characters bits_per_character.
+        Every token is predicted, including ends of sentences. If the state is carried, the whole
+        text is read in one stream. If the state is reset at every sentence, perplexity_skip_first
+        counts first words without predicting them, as Salton et al. 2017 do.
 
-        Every token is predicted, including ends of sentences. A carried state reads the whole text
-        in one stream. If the state is reset at every sentence, perplexity_skip_first counts first
-        words without predicting them, as Salton et al. 2017 do.
-
-        rng: adds each perplexity's interval, `…_low` and `…_high`, over sentences or windows.
+        rng: adds the interval of each perplexity, `…_low` and `…_high`, over sentences or windows.
         """
         if rng is not None:
             check_generator(rng)
@@ -158,16 +158,16 @@ class LanguageModelRun(Trained):
         top_p: float | None = None,
         unknown: bool = False,
     ) -> Iterator[Word]:
-        """Generate Words, one per step, after a prompt: the first tokens of the text.
+        """Generate Words one at a time after a prompt, the first tokens of the text.
 
-        length, sentences, temperature, top_k, top_p and errors are those of `sample`. unknown:
-        whether <unk> may be generated. A character model does not generate </s> or accept
-        `sentences`. The state is reset at every sentence if it was in training. Raises TypeError
-        for a string as the prompt of a word model.
+        The arguments length, sentences, temperature, top_k and top_p, and the errors, are those of
+        `sample`. unknown: whether <unk> may be generated. A character model does not generate </s>
+        or accept `sentences`. The state is reset at every sentence if it was in training. Raises
+        TypeError for a string as the prompt of a word model.
         """
         if self.training.unit == "characters" and sentences is not None:
-            raise ValueError(f"sentences = {sentences}: a model of characters has no end of a "
-                             "sentence, give only a length")
+            raise ValueError(f"sentences={sentences} cannot be used with a character model, which "
+                             "has no sentence boundaries; use length")
         ids = [EOS] + self._encode(prompt, "prompt")
         never = []
         if not unknown:
@@ -193,7 +193,7 @@ class LanguageModelRun(Trained):
         self.check_attention()
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
         if len(ids) == 1:
-            raise ValueError("the sentence is empty: expected at least one token")
+            raise ValueError("the sentence is empty; expected at least one token")
         weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))  # (S, 1, states read)
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):
@@ -204,19 +204,19 @@ class LanguageModelRun(Trained):
         """Raise ValueError if the model has no attention weights."""
         if not hasattr(getattr(self.model, "reader", None), "attention"):
             name = self.settings.get("attention", self.name)
-            raise ValueError(f"the {name} model has no attention weights to show: train one with "
+            raise ValueError(f"the {name} model has no attention weights to show; train one with "
                              "attention over its history, such as single, combined or key-value")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
-        """Encode tokens. Raises TypeError for a string, if the tokens are words."""
+        """Encode tokens. Raises TypeError for a string if the model reads words."""
         if isinstance(tokens, str) and self.training.unit == "words":
-            raise TypeError(f"{name} is the string {tokens!r}, expected a list of words: write "
+            raise TypeError(f"{name} is the string {tokens!r}, expected a list of words; write "
                             f"{name}.split()")
         check_tokens(name, list(tokens) if isinstance(tokens, str) else tokens)
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
-        """Spread weights over the memory to all positions read, NaN elsewhere."""
+        """Spread weights of the memory over all positions that were read. The others are NaN."""
         if weights is None:
             return None
         reach = len(weights)

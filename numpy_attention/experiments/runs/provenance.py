@@ -1,7 +1,7 @@
-"""The provenance of a figure in addition to the model: text, seed, threads and libraries.
+"""What a figure depends on in addition to the model: text, seed, threads and libraries.
 
-docs/reproducibility.md says which of them change it, and by how much.
-Ranks that train one model together are compared in the same way before they start.
+docs/reproducibility.md explains which of them change it, and how much. Ranks that train one model
+together compare the same facts before they start.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dic
 def check_rank_consistency(
     ranks: SingleProcess, trained: Any, train: Any, valid: Any, threads: int | None
 ) -> None:
-    """Raise ValueError on every rank if one of them differs from rank 0, and name the differences.
+    """Raise ValueError on every rank, with the differences, if a rank differs from rank 0.
 
     trained: a Translator or LanguageModelRun.
     """
@@ -77,7 +77,7 @@ def check_rank_consistency(
 
 
 def digest(data: bytes) -> str:
-    """Return the beginning of a SHA-256."""
+    """Return the first digits of the SHA-256 of data."""
     return hashlib.sha256(data).hexdigest()[:SHOWN]
 
 
@@ -90,7 +90,7 @@ def digest_of(text: Iterable[Sequence[str]]) -> str:
 
 
 def blas() -> str:
-    """Describe NumPy's BLAS: its name, version, and the processor type that it has chosen."""
+    """Describe NumPy's BLAS: its name, version, and the processor type that it detected."""
     names = [" ".join(str(one[key]) for key in ("internal_api", "version", "architecture")
                       if one.get(key)) for one in numpy_blas()]
     return ", ".join(sorted(set(names))) or "BLAS of unknown name"
@@ -99,7 +99,7 @@ def blas() -> str:
 def processor() -> str:
     """Describe the processor for which kernels are compiled, with a digest of its features.
 
-    If either differs, an update of the same weights may differ in the last digit.
+    If any of these differs, an update of the same weights may differ in the last digit.
     """
     _, name, in_kernels = cpu_target.target_context.codegen().magic_tuple()
     used = [name for name, found in in_loops.items() if found]

@@ -1,4 +1,4 @@
-"""Check whether the run of a folder can be resumed: same kind, same settings."""
+"""Check whether the run in a folder can be resumed: it needs the same kind and settings."""
 
 import dataclasses
 import json
@@ -25,15 +25,15 @@ COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 
 
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
-    """Whether `folder` holds a run that this Translator or LanguageModelRun can resume.
+    """Return whether `folder` holds a run that this Translator or LanguageModelRun can resume.
 
     Raises ValueError if the run is of another kind, has other settings, or is from a version that
-    this one does not understand.
+    this one cannot read.
     """
     check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
-        raise NotADirectoryError(f"{folder} is not a folder: give a run's folder, or a new one")
+        raise NotADirectoryError(f"{folder} is not a folder; use a run's folder, or a new one")
     if not exists(path):
         return False
     about = checkpoint.load_about(path)
@@ -72,7 +72,7 @@ def raise_different(folder: str | Path, what: str) -> NoReturn:
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:
     """Flatten a configuration: model, settings, training, corpus and vocabularies.
 
-    A setting that is missing, newer than the run or not given, has its default.
+    A setting that was not saved, because it is newer or was not given, has its default.
     """
     rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
     model = rest.pop("name")

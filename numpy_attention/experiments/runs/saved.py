@@ -1,4 +1,4 @@
-"""Read the configuration in a run's checkpoint, whichever version wrote it."""
+"""Read the configuration in the checkpoint of a run, from any version that wrote one."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import fields
@@ -33,7 +33,7 @@ RENAMED = {
 
 
 def is_vocabulary(value: Any) -> bool:
-    """Whether a value is a text (of subwords) or a list of words."""
+    """Return whether a value is a string (of subwords) or a list of words."""
     return isinstance(value, str) or (
         isinstance(value, list) and all(isinstance(word, str) for word in value))
 
@@ -76,7 +76,7 @@ def kind_in(about: dict[str, Any]) -> str:
 def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the configuration in a checkpoint, with the current names of its settings.
 
-    Raises ValueError if it does not match RUN, or lacks one of these vocabularies.
+    Raises ValueError if it does not match RUN or lacks one of these vocabularies.
     """
     known = about.get("about", {})
     check(known, RUN, "about")
@@ -92,7 +92,7 @@ def upgraded(configuration: dict[str, Any]) -> dict[str, Any]:
 
 
 def training_from(kind: type[How], saved: dict[str, Any]) -> How:
-    """Build the training of a configuration. Raises ValueError for an unknown setting."""
+    """Build a training from its saved settings. Raises ValueError for an unknown one."""
     check_known("training", saved, {one.name for one in fields(kind)}, "this version")
     return kind(**saved)
 
@@ -101,15 +101,19 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
     """Raise ValueError for names that are not known."""
     unknown = ", ".join(sorted(set(names) - set(known)))
     if unknown:
-        raise ValueError(f"its {what} has settings unknown to {whose}: {short_repr(unknown)}")
+        raise ValueError(f"unknown {what} settings: {short_repr(unknown)}; {whose} does not "
+                         "support them")
 
 
 # ---- a model that is as large as what is saved of it --------------------------------------------
 
 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
-    """Raise ValueError for a setting that is unknown to the model, of another kind than its
-    default, or a size beyond the number of parameters that are saved."""
+    """Raise ValueError for a setting that does not fit the model.
+
+    That is one that is unknown, of another type than its default, or a size that exceeds the number
+    of saved parameters.
+    """
     defaults = settings_of(name)
     sizes = signature(model_of(name).create).parameters
     kinds = {one: kind_like(default, parameters if one in sizes else 10**9)
@@ -119,7 +123,7 @@ def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -
 
 
 def kind_like(default: Any, most: int) -> Schema:
-    """Return the schema of a setting with this default; most: the largest whole number."""
+    """Return the schema of a setting with this default. most: the largest integer."""
     if isinstance(default, bool):
         return FLAG
     if isinstance(default, int):
@@ -130,9 +134,9 @@ def kind_like(default: Any, most: int) -> Schema:
 
 
 class Limited(np.random.Generator):
-    """A generator that raises ValueError if it has to draw far more numbers than a file has.
+    """A generator that raises ValueError when it draws far more numbers than a file has.
 
-    So settings that describe a larger model are found out before memory is allocated for it.
+    This detects settings of a larger model before memory is allocated for it.
     """
 
     def __init__(self, arrays: dict[str, Array]) -> None:

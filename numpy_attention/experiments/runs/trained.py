@@ -51,10 +51,10 @@ One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 
 
 class Trained:
-    """Base of `Translator` and `LanguageModelRun`: training, saving, loading.
+    """Base class of `Translator` and `LanguageModelRun`: training, saving, loading.
 
     A subclass is a dataclass with the fields below and, after the model, one for each of
-    VOCABULARIES. Class variables in capitals describe it, and `batches` encodes a text.
+    VOCABULARIES. The class variables in capitals describe it, and `batches` encodes a text.
     """
 
     KIND: ClassVar[str]
@@ -97,11 +97,10 @@ class Trained:
     def _built(cls: type[One], name: str, settings: dict[str, Any], training: Training,
                corpus: dict[str, Any], vocabularies: Sequence[Any],
                vectors: Sequence[str | Path | None]) -> One:
-        """Build an untrained model from checked arguments; vectors: a file for each vocabulary.
-        """
+        """Build an untrained model from checked arguments. vectors: one file per vocabulary."""
         if training.freeze_vectors and not any(vectors):
-            raise ValueError("freeze_vectors has no effect without pretrained vectors: give a file "
-                             "of them, or leave it out")
+            raise ValueError("freeze_vectors has no effect without pretrained vectors; pass a file "
+                             "of vectors, or leave it out")
         settings, own = by_name(settings)
         model = build(name, np.random.default_rng(training.seed), *vocabularies,
                       **with_classes(settings, own))
@@ -124,11 +123,11 @@ class Trained:
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
                 threads: int | None = None, progress: bool = True,
                 ranks: SingleProcess = SINGLE_PROCESS) -> Trainer:
-        """Return the Trainer that `fit` runs, for a user-defined loop."""
+        """Return the Trainer that `fit` uses, for user-defined training loops."""
         how = self.training
         if how.batch_size < ranks.count:
-            raise ValueError(f"{ranks.count} ranks cannot share batches of {how.batch_size} rows: "
-                             "start at most as many ranks as rows, or increase batch_size")
+            raise ValueError(f"{ranks.count} ranks cannot share batches of {how.batch_size} rows; "
+                             f"start at most {how.batch_size} ranks, or increase batch_size")
         settings = vars(how)
         order_seed = how.seed if how.order_seed is None else how.order_seed
         optimizer = resolve("optimizer", how.optimizer, OPTIMIZERS)
@@ -158,10 +157,11 @@ class Trained:
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
             threads: int | None = None, progress: bool = True,
             ranks: SingleProcess = SINGLE_PROCESS) -> One:
-        """Train, or resume the training in `folder`; keep the best epoch of valid, else the last.
+        """Train, or resume the training in `folder`, and return self.
 
-        threads: on each of the ranks. → self. Raises ValueError if the folder holds a run with
-        other settings or ranks differ; BlockingIOError if another training is at work there.
+        It keeps the best epoch on `valid`, or the last one if there is no `valid`. threads: the
+        number for each rank. Raises ValueError if the folder holds a run with other settings, or if
+        ranks differ, and BlockingIOError if another training uses the folder.
         """
         at_least(1, threads=threads)
         check_rank_consistency(ranks, self, train, valid, threads)
@@ -188,11 +188,11 @@ class Trained:
         return self
 
     def selection(self, kind: str | None = None) -> Selection:
-        """Return the training text; errors as in `selected`."""
+        """Return the training text. Raises the errors of `selected`."""
         return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
-        """Return everything except the parameters, as a dict for JSON."""
+        """Return everything except the parameters, as a dict that JSON can represent."""
         vocabularies = {name: getattr(self, name).saved() for name in self.VOCABULARIES}
         return {
             "kind": self.KIND,
@@ -208,19 +208,19 @@ class Trained:
     @classmethod
     def load(cls: type[One], folder: str | Path,
              code: Sequence[str | Path | type] | None = None) -> One:
-        """Load what was trained in a run's folder, with the parameters that its training keeps.
+        """Load a trained model from the folder of its run, with the parameters that training kept.
 
-        code: files, or classes, of user-defined code that it was trained with. A run never runs
-        code by itself, and a file only as it was in training.
+        code: files or classes with the user-defined code of the run. A run never runs code by
+        itself, and a file runs only if it has not changed since training.
 
-        Raises FileNotFoundError if there is no run, and ValueError for a checkpoint that is
+        Raises FileNotFoundError if there is no run. Raises ValueError for a checkpoint that is
         damaged, of another kind or from a newer version, and for missing or changed code.
         """
         path = as_path(folder, "folder") / CHECKPOINT
         arrays, about = checkpoint.load(path)
         kind = kind_in(about)
         if kind != cls.KIND:
-            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}: expected the "
+            raise ValueError(f"{path} is the checkpoint of a {RUNS.get(kind, kind)}; expected the "
                              f"folder of a {RUNS[cls.KIND]}")
         with checkpoint.understood(path, about):
             check(about, TRAINING)
@@ -251,20 +251,21 @@ class Trained:
 
 def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
-    """Copy pretrained vectors into the rows of their words; → what was read, for the checkpoint.
+    """Copy pretrained vectors into the rows of their words. Return what was read as a dict.
 
-    Other rows keep their initial values. setting: that of the embedding's size. ValueError as
-    `read_vectors`, for vectors of another size, and for a file without any of the words.
+    Other rows keep their initial values. setting: the name of the setting for the embedding size.
+    Raises ValueError for vectors of another size, and for a file without any of the words; also the
+    errors of `read_vectors`.
     """
     V, size = embedding.E.shape
     given = vector_size(path)
     if given != size:
-        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers: "
-                         f"give {setting} = {given}")
+        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers; set "
+                         f"{setting} = {given}")
     read = read_vectors(path, [vocabulary.token(id) for id in range(V)])
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:
-        raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words: "
+        raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words; "
                          "use vectors of the same language, and text that is tokenized like theirs")
     embedding.E[read.found] = read.array[read.found]
     return {"digest": read.digest, "found": found, "other_case": read.other_case,
@@ -299,7 +300,7 @@ def run_kind(folder: str | Path) -> str:
 
 
 def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
-    """Build the schedule of a training; steps_of(epochs): their number of steps."""
+    """Build the schedule of a training. steps_of(epochs): the number of steps in epochs."""
     if how.schedule == "decay":
         return Decay(how.full_epochs, how.divisor)
     if how.schedule == "linear":

@@ -16,7 +16,7 @@ Sentence = Sequence[str]
 
 @dataclass
 class Translation:
-    """One translated sentence: words, log p, and attention weights with </s> on both sides."""
+    """One translated sentence: words, log p, and attention weights. Both axes include </s>."""
 
     source: list[str]
     target: list[str]
@@ -34,14 +34,14 @@ class Translation:
                 for word, row in zip(self.target, self.weights)]
 
     def heatmap(self, **options: Any) -> Any:
-        """Draw the attention weights; options as in `plotting.attention_heatmap`. → the Axes."""
+        """Plot the weights, with options of `plotting.attention_heatmap`. Return the Axes."""
         from numpy_attention.plotting import attention_heatmap
         source, target = self._labels()
         return attention_heatmap(self.weights, source_tokens=source, target_tokens=target,
                                  **options)
 
     def _labels(self) -> tuple[list[str], list[str]]:
-        """Return the tokens of the weights' columns and rows, </s> included."""
+        """Return the tokens for the columns and rows of the weights, including </s>."""
         end = [SPECIAL_TOKENS[EOS]]
         return self.source + end, self.target + end * (len(self.weights) - len(self.target))
 
@@ -56,19 +56,19 @@ def check_sentence(sentence: Sentence, name: str) -> None:
     """Raise TypeError unless a sentence is a list of tokens, and ValueError if it is empty."""
     check_tokens(name, sentence)
     if not len(sentence):
-        raise ValueError(f"{name} is empty: expected at least one token")
+        raise ValueError(f"{name} is empty; expected at least one token")
 
 
 def in_source_order(weights: Array) -> Array:
-    """Put the weights (T, S) of a reversed source in its order; </s> stays last."""
+    """Return weights (T, S) of a reversed source in its original order; </s> stays last."""
     return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
 
 
 def in_words(weights: Array, columns: Sequence[int], rows: Sequence[int]) -> Array:
-    """Turn weights (T, S) of ids into words': sums over the ids of a source word, means over the
-    ids of a target word.
+    """Convert weights (T, S) of ids to weights of words.
 
-    columns (S,), rows (T,): to which word an id belongs, counted from 0; </s> is the last.
+    They are summed over the ids of a source word, and averaged over the ids of a target word.
+    columns (S,), rows (T,): the word to which an id belongs, counted from 0. </s> is the last.
     """
     source = np.eye(max(columns) + 1, dtype=weights.dtype)[columns]         # (S, source words)
     target = np.eye(max(rows) + 1, dtype=weights.dtype)[rows]               # (T, target words)

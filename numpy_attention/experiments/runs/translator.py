@@ -46,7 +46,7 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
-    """Build the vocabularies of both sides, [source, target]: words, or pieces of words."""
+    """Build the vocabularies [source, target] of pairs, from words or from pieces of words."""
     check_pairs(pairs)
     check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
@@ -104,9 +104,9 @@ class Translator(Trained):
     ) -> "Translator":
         """Build an untrained translator for these Pairs.
 
-        settings: arguments of the model's `create`; an attention or a cell may be a user-defined
-        class. `training` has the seed. vocabularies: those of source and target, if
-        `vocabularies_of` has built them already. source_vectors, target_vectors: files of
+        settings: arguments of the `create` of the model; an attention or a cell may be a
+        user-defined class. training: also has the seed. vocabularies: source and target, if
+        `vocabularies_of` has already built them. source_vectors, target_vectors: files of
         pretrained word vectors, as in `data.vectors`.
 
         Raises ValueError if there are no pairs, for an unknown name, and for settings that do not
@@ -132,8 +132,9 @@ class Translator(Trained):
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         vectors = [source_vectors, target_vectors]
         if training.subwords and any(vectors):
-            raise ValueError("source_vectors and target_vectors are those of words, but subwords = "
-                             f"{training.subwords} splits words into pieces: give only one")
+            raise ValueError("source_vectors and target_vectors contain vectors of words, but "
+                             f"subwords = {training.subwords} splits words into pieces; use only "
+                             "one of them")
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
@@ -161,10 +162,11 @@ class Translator(Trained):
         ranks: SingleProcess = SINGLE_PROCESS,
         unknown: bool = True,
     ) -> list[Translation]:
-        """Translate sentences, each a list of tokens, to Translations. Beam 1 is greedy search.
+        """Translate sentences, which are lists of tokens. Beam 1 is greedy search.
 
-        threads: the number for each rank; ranks share the sentences and return all translations.
-        unknown: whether <unk> may be generated. Raises the errors of `check_sentence`.
+        Return a Translation for each. threads: the number for each rank; ranks share the sentences
+        and return all translations. unknown: whether <unk> may be generated. Raises the errors of
+        `check_sentence`.
         """
         check_whole("beam", beam, 1, WIDEST)
         check_penalty(length_penalty)
@@ -244,15 +246,15 @@ class Translator(Trained):
         rng: np.random.Generator | None = None,
         plain: list[Translation] | None = None,
     ) -> dict[str, float]:
-        """Evaluate on Pairs; return {metric: value}.
+        """Evaluate on Pairs. Return {metric: value}.
 
-        found, plain: translations by beam and greedy search, if they exist already. rng: adds the
-        interval of each metric, `…_low` and `…_high`, as in `runs.confidence`.
+        found, plain: existing translations by beam and by greedy search. rng: adds the interval of
+        each metric, `…_low` and `…_high`, as in `runs.confidence`.
 
         Metrics: perplexity, tokens (their number), perplexity_word (different for subwords),
-        bleu_greedy, exact (share of greedy translations equal to the reference), bleu (beam),
-        bleu_13a (sacreBLEU's tokeniser), chrf. For pairs with gold links also pointing, near
-        (within one position), diagonal (weights along the diagonal) and aer.
+        bleu_greedy, exact (the fraction of greedy translations equal to the reference), bleu
+        (beam), bleu_13a (tokenizer of sacreBLEU), chrf. Pairs with gold links also have pointing,
+        near (within one position), diagonal (of weights along the diagonal) and aer.
         """
         if rng is not None:
             check_generator(rng)
@@ -281,7 +283,7 @@ class Translator(Trained):
         return result
 
     def knows(self, pair: Pair) -> bool:
-        """Whether all words of a Pair are in the vocabularies."""
+        """Return whether all words of a Pair are in the vocabularies."""
         return (all(word in self.source_vocabulary for word in pair.source)
                 and all(word in self.target_vocabulary for word in pair.target))
 
@@ -293,9 +295,10 @@ class Translator(Trained):
         ranks: SingleProcess = SINGLE_PROCESS,
         rng: np.random.Generator | None = None,
     ) -> dict[str, float]:
-        """Evaluate on Pairs without unknown words, translated without <unk>; `pairs` counts them.
+        """Evaluate on Pairs without unknown words, translated without <unk>.
 
-        This is column "No UNK" of Bahdanau et al. 2015, table 1. ValueError: there are none.
+        The metric `pairs` counts them. This is the column "No UNK" of Bahdanau et al. 2015, table
+        1. Raises ValueError if there are no such pairs.
         """
         check_pairs(pairs)
         at_least(1, threads=threads)
@@ -344,7 +347,7 @@ class Translator(Trained):
             finished=hypothesis.finished)
 
     def _in_words(self, weights: Array, sentence: Sentence, rows: list[int]) -> Array:
-        """Turn weights of ids into weights of words, in sentence order; rows: each id's word."""
+        """Convert weights of ids to weights of words, in sentence order. rows: each id's word."""
         if self.training.reverse_source:
             weights = in_source_order(weights)
         if not self.training.subwords:

@@ -42,7 +42,7 @@ def check(title, build, rng):
     case = build(rng, np.float64)
     for name, weights in case.target.named_parameters():
         if weights.dtype != np.float64:
-            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64: let create "
+            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64; let create "
                              "pass its dtype on")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotFloat32)             # an error here, see below
@@ -120,11 +120,11 @@ def layer(one, rng, dtype):
     unknown = [name for name, size in sizes.items() if size is None]
     if unknown:
         raise ValueError(f"{one.__name__} requires {', '.join(unknown)}, whose value cannot be "
-                         f"guessed: {A_CASE}")
+                         f"guessed; {A_CASE}")
     further = required(one.forward, first=2)
     if further:
         raise ValueError(f"{one.__name__}.forward requires {', '.join(further)} besides its input, "
-                         f"whose value cannot be guessed: {A_CASE}")
+                         f"whose value cannot be guessed; {A_CASE}")
     built = one() if create is one else build(one, rng, dtype=dtype, **sizes)
     return plain(randomize(built, rng), array(rng, dtype, T, B, D))
 
@@ -136,7 +136,7 @@ def model(one, rng, dtype):
     unknown = [name for name in asked if name not in MODELS]
     if unknown:
         raise ValueError(f"{one.__name__} requires {', '.join(unknown)}, whose value cannot be "
-                         f"guessed: {A_CASE}")
+                         f"guessed; {A_CASE}")
     batch = PAIRS if "source_vocabulary" in asked else TEXT
 
     def randomized(rng, dtype):

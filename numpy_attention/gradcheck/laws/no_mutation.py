@@ -81,7 +81,7 @@ def changes(what, names, held, run):
     for name in names:
         by_place.setdefault(places.get(name), []).append(name)
     return [Broken("argument changed", f"{what} changes {join_words(names[:3])} in place"
-                   "\n  arguments belong to the caller: compute a new array, or work on a "
+                   "\n  arguments belong to the caller; compute a new array, or work on a "
                    "copy", place)
             for place, names in by_place.items()]
 
@@ -100,7 +100,7 @@ def repeatable(check):
     if not wrong:
         return []
     return [Broken("random", f"forward gives a different {join_words(wrong)} when called again"
-                   "\n  no difference can be taken: create the random generator in every call, "
+                   "\n  no difference can be taken. Create the random generator in every call, "
                    "from one seed; keep no state between calls; fill memory from np.empty")]
 
 

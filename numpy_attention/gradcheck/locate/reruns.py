@@ -45,7 +45,7 @@ def rerun_outputs(check, wrong):
             right.append(f"output[{k}]")
     others = [name for name in names if name not in right]
     if right and others:
-        yield (f"all gradients are right if the loss reads only {' or '.join(right)}: look on the "
+        yield (f"all gradients are right if the loss reads only {' or '.join(right)}; look on the "
                f"path back from {' or '.join(others)}")
 
 
@@ -73,7 +73,7 @@ def rerun_axes(check, wrong):
             one = replace(check, inputs=[cut(value, size) for value in check.inputs], upstream=[])
             if is_right(one, wrong) and not has_ones(one):
                 where = ", ".join(f"axis {axis} of {name}" for name, axis in cut_arrays.items())
-                yield (f"with size 1 in place of {size} along {where} everything is right: look "
+                yield (f"with size 1 in place of {size} along {where} everything is right; look "
                        "for a sum over that axis, an index, = in place of +=, a state that is "
                        f"passed from step to step, or a factor of {size}")
 

@@ -151,7 +151,7 @@ def tree_of(function):
     if any(map(is_private, ast.walk(node))):
         raise Declined(f"{function.__qualname__} uses a private name of its class")
     if not has_asserts(node) and not matches_source(function.__code__):
-        raise Declined(f"{function.__qualname__} differs from the source in its file: import it "
+        raise Declined(f"{function.__qualname__} differs from the source in its file; import it "
                        "again")
     return node
 

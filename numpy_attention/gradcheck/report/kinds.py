@@ -159,7 +159,7 @@ def along(found, right, size):
         bad = np.flatnonzero(wrong.any(axis=others))
         if 0 < len(bad) < np.count_nonzero((wrong | (right != 0)).any(axis=others)):
             return [Kind("place", f"wrong only at {bad[:6].tolist()} along axis {axis} of "
-                         f"{wrong.shape}: look at a mask, the first or last step, a gate's "
+                         f"{wrong.shape}; look at a mask, the first or last step, a gate's "
                          "columns, or repeated ids")]
     return []
 

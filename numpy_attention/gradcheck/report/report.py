@@ -106,7 +106,7 @@ class Report:
         if not any(array.any() for array in moving.values()):
             why = "; ".join(self.left_out) or (
                 f"the outputs do not change with {names(list(moving))}, or not by more than "
-                "their rounding: give values near which they do")
+                "their rounding; pass values near which they do")
             raise ValueError(f"{self.title}: nothing was checked: {why}")
 
     @property

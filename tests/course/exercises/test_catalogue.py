@@ -70,7 +70,7 @@ def test_one_function_alone_is_not_enough(exercise, blank, verdict):
     others = [one for one in exercise.blanks if one != blank]
     found = verdict(exercise, exercise.head + exercise.source.text(others))
     assert (found.stage, found.blank) == ("runs", True)
-    assert found.message == f"{others[0]} is not written yet"
+    assert found.message == f"{others[0]} is not implemented yet"
 
 
 # ---- their order, and the lessons that name them ------------------------------------------------

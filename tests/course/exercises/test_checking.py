@@ -27,12 +27,12 @@ def forward(line):
 
 
 @pytest.mark.parametrize("text, stage, expected", [
-    ("", "runs", "the file is empty: restore it with numpy-attention exercise reset linear"),
+    ("", "runs", "the file is empty; restore it with numpy-attention exercise reset linear"),
     ("def (:\n", "runs", "line 1 is not valid Python"),
-    ("x = 1\n", "runs", "Linear.backward is missing: define it under this name"),
-    (LINEAR.start, "runs", "Linear.backward is not written yet"),
+    ("x = 1\n", "runs", "Linear.backward is missing; define it under this name"),
+    (LINEAR.start, "runs", "Linear.backward is not implemented yet"),
     (LINEAR.solution.replace("def backward", "def other"), "runs", "Linear.backward is missing"),
-    ("import torch\n" + LINEAR.solution, "runs", "it imports torch: use only NumPy in"),
+    ("import torch\n" + LINEAR.solution, "runs", "it imports torch; use only NumPy in"),
     (LINEAR.solution + "\nraise ValueError('no')\n", "runs", "ValueError: no"),
     (LINEAR.solution + "\nimport nosuch\n", "runs", "line 33 of linear.py"),
     (linear("return dy @ self.W"), "runs", "  shapes: dy (5, 3), self.W (4, 3)"),
@@ -41,16 +41,16 @@ def forward(line):
     (linear("x = cache\ngrads.W += x.T @ dy\ngrads.b += dy.sum(0)\nreturn self.W @ dy.T"), "shapes",
      "the gradient of x has shape (4, 5) or (I, B), expected (5, 4) or (B, I)"),
     (forward("return None"), "returns",
-     "forward returns None (is a return missing?): expected 1 output and the cache"),
+     "forward returns None (is a return missing?); expected 1 output and the cache"),
     (forward("return (x @ self.W).T, x"), "shapes",
-     "output[0] has shape (3, 5): expected (5, 3)"),
+     "output[0] has shape (3, 5); expected (5, 3)"),
     (forward("x += 1\n        return x @ self.W + self.b, x"), "protocol", "x was changed"),
     (forward("return x @ self.W, x"), "values", "output[0]: 15 of 15 wrong; element"),
     (forward("return x @ self.W + np.nan, x"), "values",
      "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
     (linear("x = cache\ngrads.W += x.T @ dy\ngrads.b += dy.sum(0)\n"
             "return (dy @ self.W.T).astype(int)"), "returns",
-     "backward returns x of int64: gradients for nothing, expected x: return one for each float"),
+     "backward returns x of int64; got gradients for nothing, expected x. Return one for each"),
     (linear("x = cache\ngrads.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
     (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),
@@ -85,7 +85,7 @@ def of(name, *changes):
      ["output[0]: 1 of 6 wrong; element [0] of (6,)"]),
     ("scaled-dot", ("return A @ v, A,", "A[1, 2:] = 0\n    return A @ v, A,"),
      ["output[0]: 14 of 56 wrong, all in [1, 2], [1, 3]; element",
-      "attention was given and has changed: is that intended?"]),
+      "attention was given and has changed; is that intended?"]),
 ])
 def test_what_is_reported_of_values(name, change, expected, verdict):
     found = verdict(EXERCISES[name], of(name, change))
@@ -96,10 +96,10 @@ def test_what_is_reported_of_values(name, change, expected, verdict):
 
 @pytest.mark.parametrize("line, change, note", [
     ("    dE = A * (dA", ("", ""),
-     "  this line was given and is correct: what your code gives to it is wrong"),
+     "  this line was given and is correct: the values that your code passes to it are wrong"),
     ("        grads.b_o += dy", ("", ""), None),
     ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
-     "attention_backward was given and has changed: is that intended?"),
+     "attention_backward was given and has changed; is that intended?"),
 ])
 def test_a_line_that_was_given_is_reported_as_such(line, change, note):
     one = EXERCISES["multi-head"]
@@ -138,7 +138,7 @@ def test_a_docstring_of_what_was_given_may_be_another(right, wrong, note):
     (("    return ended", "    return ended[1:]"),
      "width 1, longest 4, end 3: hypothesis [0] is none, right (3), log p -0.0161"),
     (("    return ended", "    return None"),
-     "beam returns None: expected a list of (words, log p)"),
+     "beam returns None; expected a list of (words, log p)"),
 ])
 def test_hypotheses_are_reported_in_words(change, expected, verdict):
     found = verdict(EXERCISES["beam"], of("beam", change))
@@ -149,7 +149,7 @@ def test_hypotheses_are_reported_in_words(change, expected, verdict):
     ("beam", ("    return ended", "    return [(list(words), total) for words, total in ended]"),
      "runs", "words is a tuple of numbers"),
     ("reorder-states", ("return totals, ids,", "return totals, 1.0 * ids,"), "returns",
-     "output[1] contains float64: expected integers"),
+     "output[1] contains float64; expected integers"),
     ("reorder-states", ("B, k, V = log_p.shape", "B, k, V = log_p.shape\n    ids *= 2"),
      "protocol", "ids was changed"),
     ("kv-cache", ("keys, values\n", "keys, 2 * values\n"), "values", "values (output[2]): "),

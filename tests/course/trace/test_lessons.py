@@ -22,8 +22,8 @@ def test_a_lesson_is_found_by_its_number_or_name(name):
 
 
 @pytest.mark.parametrize("name, message", [
-    ("99", "no lesson matches '99': choose one of 00_"),
-    ("attention", "several lessons match 'attention': choose one of "),
+    ("99", "no lesson matches '99'; choose one of 00_"),
+    ("attention", "several lessons match 'attention'; choose one of "),
     ("", "no lesson matches"), ("nix", "no lesson matches")])
 def test_another_name_is_refused(name, message):
     with pytest.raises(ValueError, match=re.escape(message)):

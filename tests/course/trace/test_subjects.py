@@ -74,7 +74,7 @@ def test_without_a_translation_it_is_the_translator_s_own():
     own = translator.translate([["a", "b"]], beam=1)[0].target
     assert own and f"a b → {' '.join(own)}:" in traced(translator, "a b").title
     translator.model.output.b[EOS] = 99.0
-    with pytest.raises(ValueError, match="is empty: give a translation after it"):
+    with pytest.raises(ValueError, match="is empty; pass a translation after it"):
         traced(translator, "a b")
 
 
@@ -143,7 +143,7 @@ def test_a_trace_leaves_the_model_and_its_inputs_as_they_were():
     (LanguageModelRun.create(TEXT), ("a", "b"), "2 inputs, expected one sentence"),
     (RNNSearch.create(rng(), 9, 9, 3, 4), ([4],), "1 inputs, expected the ids of a source and"),
     (AttentiveLanguageModel.create(rng(), 9, hidden=4), ([],), "the sentence is empty"),
-    (None, (np.ones(2),), "model is None: expected a translator, a language model, or an object"),
+    (None, (np.ones(2),), "model is None; expected a translator, a language model, or an object"),
 ])
 def test_what_cannot_be_traced_is_refused(model, inputs, message):
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):

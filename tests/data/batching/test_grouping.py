@@ -54,7 +54,7 @@ def test_shares_are_nearly_equal_and_follow_each_other(size, n):
 
 def test_shares_that_there_are_not():
     for k, n, name in ((0, 0, "n = 0"), (2, 2, "k = 2")):
-        with pytest.raises(ValueError, match=f"^{name}: expected a whole number of at least"):
+        with pytest.raises(ValueError, match=f"^{name}; expected an integer of at least"):
             share_of(9, k, n)
 
 

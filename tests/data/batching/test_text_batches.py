@@ -39,14 +39,14 @@ def test_twenty_streams_of_twenty_steps_unless_others_are_wanted():
 
 
 def test_a_text_that_is_too_short_is_refused():
-    message = "a text of 4 tokens is too short for 4 streams: expected at least 5"
+    message = "a text of 4 tokens is too short for 4 streams; expected at least 5"
     with pytest.raises(ValueError, match=message):
         TextBatches([4, 5, 6, 7], batch_size=4)
-    with pytest.raises(ValueError, match="steps = 0: expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match="steps = 0; expected an integer of at least 1"):
         TextBatches([4, 5, 6, 7], batch_size=2, steps=0)
 
 
 def test_ids_begin_with_0():
     assert TextBatches([0, 4], batch_size=1).batch(0).inputs.tolist() == [[0]]
-    with pytest.raises(ValueError, match="^ids contain -1: expected ids of at least 0, as a Vocab"):
+    with pytest.raises(ValueError, match="^ids contain -1; expected ids of at least 0, as a Vocab"):
         TextBatches([4, -1, 5], batch_size=1)

@@ -42,11 +42,11 @@ def test_the_first_clause_may_be_of_one_token():
 
 def test_invalid_parts_splits_and_lengths():
     for load, message in (
-        (lambda: bible.load_bible_en_es("words"), "part = 'words': .* clauses, verses"),
-        (lambda: bible.load_bible_en_es(split="dev"), "split = 'dev': .* train, valid, test"),
-        (lambda: bible.load_bible_en("dev"), "split = 'dev': .* train, valid, test"),
+        (lambda: bible.load_bible_en_es("words"), "part = 'words'; .* clauses, verses"),
+        (lambda: bible.load_bible_en_es(split="dev"), "split = 'dev'; .* train, valid, test"),
+        (lambda: bible.load_bible_en("dev"), "split = 'dev'; .* train, valid, test"),
         (lambda: bible.load_bible_en_es(min_length=13), "<= max_length, got 13 and 12"),
-        (lambda: bible.load_bible_en_es(max_length=0), "max_length = 0: expected"),
+        (lambda: bible.load_bible_en_es(max_length=0), "max_length = 0; expected"),
     ):
         with pytest.raises(ValueError, match=message):
             load()

@@ -82,9 +82,9 @@ def test_unknown_requests():
                  "choose one of bible-en, ptb"):
         load_text("copy", "train")
     for load, name in ((load_parallel, "copy"), (load_text, "bible-en")):
-        with refused("split = 'dev': expected one of train, valid, test"):
+        with refused("split = 'dev'; expected one of train, valid, test"):
             load(name, "dev")
-    with refused("split = 'test_2016_flickr': expected one of train"):
+    with refused("split = 'test_2016_flickr'; expected one of train"):
         load_parallel("copy", "test_2016_flickr")
     with refused("copy has no option.s. length; its options are: vocabulary_size, min_length"):
         load_parallel("copy", "train", length=3)

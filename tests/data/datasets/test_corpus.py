@@ -21,7 +21,7 @@ def test_another_name_of_a_split_is_known_before_it_is_read():
     corpus = parallel(lambda split: [Pair((split,), ("x",))], split_aliases={"dev": "valid"})
     assert corpus.pairs("dev") == corpus.pairs("valid") == [Pair(("valid",), ("x",))]
     for unknown in ("val", ["dev"], None):
-        with pytest.raises(ValueError, match="^split = .*: expected one of train, valid, test$"):
+        with pytest.raises(ValueError, match="^split = .*; expected one of train, valid, test$"):
             corpus.pairs(unknown)
 
 
@@ -40,7 +40,7 @@ def test_lengths_are_passed_to_a_reader_with_these_parameters():
 @pytest.mark.parametrize("limit", ["count", "min_length", "max_length"])
 def test_a_limit_below_1_is_refused_before_the_corpus_is_read(limit):
     corpus = parallel(lambda split: pytest.fail("the corpus was read"))
-    with pytest.raises(ValueError, match=f"^{limit} = 0: expected a whole number of at least 1$"):
+    with pytest.raises(ValueError, match=f"^{limit} = 0; expected an integer of at least 1$"):
         corpus.pairs("test", **{limit: 0})
 
 

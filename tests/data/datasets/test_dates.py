@@ -66,8 +66,8 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ((RNG, 1, 999, 2000), "first_year = 999: expected"),
-    ((RNG, 1, 2000, 10_000), "last_year = 10000: expected"),
+    ((RNG, 1, 999, 2000), "first_year = 999; expected"),
+    ((RNG, 1, 2000, 10_000), "last_year = 10000; expected"),
     ((RNG, 1, 2001, 2000), "years 2001 to 2000; expected 1000 ≤ first_year ≤ last_year ≤ 9999$"),
 ])
 def test_invalid_years(arguments, message):

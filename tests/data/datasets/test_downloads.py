@@ -110,7 +110,7 @@ def test_a_corrupt_file_is_thrown_away_and_the_old_one_stays(server, tmp_path):
 @pytest.mark.parametrize("sha256", [SHA256, None])
 def test_a_broken_transfer_leaves_nothing(server, tmp_path, sha256):
     file = remote(server, "short.txt", sha256=sha256)
-    message = r"short.txt cannot be downloaded \(\w+\): check the network"
+    message = r"short.txt cannot be downloaded \(\w+\); check the network"
     with pytest.raises(ConnectionError, match=message):
         fetch_file(file, cache=tmp_path, progress=False)
     assert left_behind(tmp_path) == []

@@ -76,13 +76,13 @@ RNG = np.random.default_rng(0)
 
 @pytest.mark.parametrize("call, error, message", [
     (lambda: distinct(some_pair, 0, 1), TypeError, "rng is .*, of type"),
-    (lambda: distinct(some_pair, RNG, 0), ValueError, "count = 0: "),
-    (lambda: distinct(some_pair, RNG, 10_000_001), ValueError, "count = 10000001: "),
-    (lambda: distinct(lambda rng: 3, RNG, 1), TypeError, "what `draw` gives is 3, of"),
-    (lambda: copy(RNG, 0.5), ValueError, "count = 0.5: "),
-    (lambda: copy(RNG, 1, 0), ValueError, "vocabulary_size = 0: "),
-    (lambda: copy(RNG, 1, 20, 0), ValueError, "min_length = 0: "),
-    (lambda: copy(RNG, 1, 20, 1, 0), ValueError, "max_length = 0: "),
+    (lambda: distinct(some_pair, RNG, 0), ValueError, "count = 0; "),
+    (lambda: distinct(some_pair, RNG, 10_000_001), ValueError, "count = 10000001; "),
+    (lambda: distinct(lambda rng: 3, RNG, 1), TypeError, "the return value of `draw` is 3, of"),
+    (lambda: copy(RNG, 0.5), ValueError, "count = 0.5; "),
+    (lambda: copy(RNG, 1, 0), ValueError, "vocabulary_size = 0; "),
+    (lambda: copy(RNG, 1, 20, 0), ValueError, "min_length = 0; "),
+    (lambda: copy(RNG, 1, 20, 1, 0), ValueError, "max_length = 0; "),
     (lambda: copy(RNG, 1, 20, 5, 4), ValueError, "lengths 5 to 4; expected 1 ≤ min_length"),
 ])
 def test_invalid_arguments(call, error, message):

@@ -43,7 +43,7 @@ class Nan:
 
 
 @pytest.mark.parametrize("use, message", [
-    (lambda: analysis.changed(ATTENTIVE, "nix", RNG), "change = 'nix': expected one of no context"),
+    (lambda: analysis.changed(ATTENTIVE, "nix", RNG), "change = 'nix'; expected one of no context"),
     (lambda: analysis.ablate(ATTENTIVE, TEXT, RNG, ["nix"]), "change = 'nix'"),
     (lambda: analysis.role_gradients(PLAIN, TEXT, RNG), "LanguageModel has no states with roles"),
     (lambda: analysis.role_gradients(NGRAM, TEXT, RNG), "with NGramReadout has no states with"),
@@ -63,7 +63,7 @@ def test_values(use, message):
 
 
 def test_a_model_that_is_not_trained():
-    with pytest.raises(ArithmeticError, match="log p of a query is nan: is the model trained"):
+    with pytest.raises(ArithmeticError, match="log p of a query is nan; is the model trained"):
         analysis.cloze_test(Nan(), WORDS, [QUESTION], RNG)
 
 

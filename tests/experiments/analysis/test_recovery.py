@@ -66,7 +66,7 @@ def test_streams_are_read_to_their_last_targets():
 def test_a_passage_as_long_as_the_text_is_one(rng):
     batches = DocumentBatches([[EOS, *TOKENS[:15]]], 1, steps=4)
     assert len(disturbed(batches, rng, words=3, following=6, past=10)) == 1
-    with pytest.raises(ValueError, match="no passage of 17 tokens, .* longest stretch has 16: use"):
+    with pytest.raises(ValueError, match="no passage of 17 tokens, .* longest stretch has 16; use"):
         disturbed(batches, rng, words=3, following=7, past=10)
 
 

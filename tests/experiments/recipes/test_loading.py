@@ -81,14 +81,14 @@ def test_entries_merge_with_those_of_the_base(tmp_path):
     ("[mine", "Expected"),
     ("mine = 3", "'mine' is 3, expected a dict"),
     ("mine.metrics = [3]", r"'mine.metrics\[0\]' is 3"),
-    ("mine.seting = {}", "mine has the unknown entries seting: expected some of base, "),
+    ("mine.seting = {}", "mine has the unknown entries seting; allowed entries are base, "),
     ("mine.description = ''", "recipe mine has no model, corpus, metrics"),
     ("mine = { description = '', base = 'other' }", "has the unknown base 'other'"),
     ("mine = { description = '', base = 'mine' }", "has the unknown base 'mine'"),
     ("mine = { description = '', base = 'dates', model = 'rnn' }", "the model of recipe mine"),
     ("mine = { description = '', base = 'dates', training = { steps = 2 } }",
      "mine has the unknown fields steps"),
-    ("mine = { description = '', base = 'dates', training = { epochs = 0 } }", "epochs 0"),
+    ("mine = { description = '', base = 'dates', training = { epochs = 0 } }", "epochs = 0"),
     ("mine = { description = '', base = 'dates', metrics = ['bleu'] }", "the figure 'bleu'"),
     ("mine = { description = '', base = 'dates', baselines = { 'test near' = 1 } }", "baseline 1"),
     ("mine = { description = '', base = 'dates', metrics = ['test near'] }", "baselines for"),
@@ -101,7 +101,7 @@ def test_a_malformed_file(tmp_path, text, message):
 
 
 @pytest.mark.parametrize("name, message", [
-    ("daniluk-lstn", "unknown recipe 'daniluk-lstn': expected one of .*, such as daniluk-lstm, "),
+    ("daniluk-lstn", "unknown recipe 'daniluk-lstn'; expected one of .*, such as daniluk-lstm, "),
     ("~~~~", "such as rnnsearch-bible, multi30k-de-en, reverse$"),
     (["dates"], r"unknown recipe \['dates'\]: "),
 ])

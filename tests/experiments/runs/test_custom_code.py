@@ -95,7 +95,7 @@ def test_a_run_alone_runs_no_code(code, mine, folder, monkeypatch):
         Translator.load(folder, code)
     assert str(error.value) == (
         f"{folder} was trained with user-defined code, mine.py:Mine, which is not run without "
-        "your consent: inspect it, then give code = mine.py")
+        "your consent; inspect it, then pass code = mine.py")
     assert not ran(mine) and not (mine.parent / "other.py.ran").exists()
 
 
@@ -107,16 +107,16 @@ def test_a_changed_file_is_refused_and_not_run(mine, folder):
         Translator.load(folder, [mine])
     assert str(error.value) == (
         f"mine.py has changed since {folder} was trained (SHA-256 {then}… then, {now}… now); "
-        f"the run kept a copy: inspect it, then give code = {folder / 'mine.py'}")
+        f"the run kept a copy; inspect it, then pass code = {folder / 'mine.py'}")
     assert not ran(mine)
     with pytest.raises(ValueError, match="SHA-256"):
         Translator.load(folder, [custom_class(str(mine))])
     assert Translator.load(folder, [folder / "mine.py"]).name == "luong"
     (folder / "mine.py").write_text("x")
-    with pytest.raises(ValueError, match="give the unchanged file, or train again in another f"):
+    with pytest.raises(ValueError, match="restore the unchanged file, or train again in another f"):
         Translator.load(folder, [mine])
     (folder / "mine.py").unlink()
-    with pytest.raises(ValueError, match="give the unchanged file, or train again in another f"):
+    with pytest.raises(ValueError, match="restore the unchanged file, or train again in another f"):
         Translator.load(folder, [mine])
 
 
@@ -146,7 +146,7 @@ def test_a_file_kept_in_the_folder_stays(folder):
 
 def test_two_files_of_one_name(mine, tmp_path):
     cell = custom_class(str(written(tmp_path, CELL, "mine.py")))
-    with pytest.raises(ValueError, match="another file named mine.py is used too: rename one"):
+    with pytest.raises(ValueError, match="another file named mine.py is used too; rename one"):
         made(custom_class(str(mine)), cell=cell)
 
 
@@ -191,7 +191,7 @@ def test_names_that_do_not_belong_together(mine, folder):
     with pytest.raises(ValueError, match="code that no setting uses: mine"):
         Translator.load(folder, [mine])
     rewrite(folder, lambda about: about.pop("own"))
-    with pytest.raises(ValueError, match="attention 'mine.py:Mine': expected one of dot, general"):
+    with pytest.raises(ValueError, match="attention 'mine.py:Mine'; expected one of dot, general"):
         Translator.load(folder, [mine])
     assert not ran(mine)
 

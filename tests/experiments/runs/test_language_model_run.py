@@ -192,10 +192,10 @@ def test_a_string_is_no_list_of_words(rng):
     for name, use in (("tokens", words.attend),
                       ("prompt", lambda prompt: words.generate(rng, prompt))):
         with pytest.raises(TypeError, match=f"^{name} is the string 'a b', expected a list of "
-                                            rf"words: write {name}\.split\(\)"):
+                                            rf"words; write {name}\.split\(\)"):
             use("a b")
     assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
-    with pytest.raises(ValueError, match="has no end of a sentence"):
+    with pytest.raises(ValueError, match="^sentences=1 cannot be used with a character model"):
         letters.generate(rng, "ab", sentences=1)
 
 

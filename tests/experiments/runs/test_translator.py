@@ -127,9 +127,9 @@ def test_what_is_no_sentence_is_refused(trained, rng):
     translator, _ = trained
     with pytest.raises(ValueError, match="sentence 2 is empty"):
         translator.translate([["1"], []])
-    with pytest.raises(ValueError, match="batch_size = 0: expected a whole number"):
+    with pytest.raises(ValueError, match="batch_size = 0; expected an integer"):
         translator.translate([["1"]], batch_size=0)
-    with pytest.raises(ValueError, match="beam = 0: expected"):
+    with pytest.raises(ValueError, match="beam = 0; expected"):
         translator.measure(reverse("test", 2), 0, found=translator.translate([["1"], ["2"]]))
     with pytest.raises(TypeError, match=r"sentence 2 is the string '3 1', .* \.split\(\)"):
         translator.translate([["1"], "3 1"])

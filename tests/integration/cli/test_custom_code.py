@@ -57,7 +57,7 @@ def test_a_run_is_used_with_its_code_and_refused_without(command, place, capsys)
             (place / "plain" / "checkpoint.npz").read_bytes())
     error = failure(capsys, *words)
     asked = "past.py" if words[0] == "distances" else code
-    assert "which is not run without your consent: inspect it, then give --code " in error
+    assert "which is not run without your consent; inspect it, then pass --code " in error
     assert set(error.rpartition(" ")[2].strip().split(",")) == set(asked.split(","))
     assert main([*words, "--code", code]) == 0
     picture = [word for word in words if word.endswith(".png")]
@@ -88,7 +88,7 @@ def test_a_file_that_has_changed(run, text, place, capsys):
     path = written(place / "other", text)
     error = failure(capsys, "translate", run, "1 2", "--code", str(path))
     assert f"mine.py has changed since {run} was trained (SHA-256 " in error
-    assert f"give --code {run}/mine.py\n" in error
+    assert f"pass --code {run}/mine.py\n" in error
     assert main(["translate", run, "1 2", "--code", f"{run}/mine.py"]) == 0
     if text != "1 / 0":
         error = failure(capsys, *COPY, "--attention", str(path), "--run", run)
@@ -96,11 +96,11 @@ def test_a_file_that_has_changed(run, text, place, capsys):
 
 
 @pytest.mark.parametrize("words, message", [
-    ([*COPY, "--attention", "past.py"], "past.py has no suitable class: expected one with the "
+    ([*COPY, "--attention", "past.py"], "past.py has no suitable class; expected one with the "
      "methods of an attention"),
     ([*COPY, "--attention", "past.py:Past"], "past.py:Past is a score of a language model, "
-     "expected an attention: derive it from SoftmaxAttention"),
-    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "is an attention, expected a cell: "),
+     "expected an attention; derive it from SoftmaxAttention"),
+    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "is an attention, expected a cell; "),
     ([*LM, "--attention", "mine.py:Mine"], "is an attention, expected a score of a language model"),
     ([*COPY, "--attention", "nowhere.py:Mine"], "nowhere.py does not exist"),
     ([*COPY, "--attention", "mine.py:Yours"], "mine.py does not define 'Yours': it defines Mine"),

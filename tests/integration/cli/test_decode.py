@@ -230,6 +230,6 @@ def test_what_cannot_be_generated(capsys, tmp_path):
     for name in ("plain", "ngram"):
         assert "no attention weights" in failure(
             capsys, "generate", name, "--heatmap", tmp_path / "a.png")
-    assert "--sentences 1: a model of characters has no end of a sentence" in failure(
+    assert "--sentences 1 cannot be used with a character model" in failure(
         capsys, "generate", "letters", "--sentences", "1")
     assert not list(tmp_path.iterdir())

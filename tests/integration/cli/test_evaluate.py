@@ -316,5 +316,5 @@ def test_cloze_of_an_ensemble_and_of_sentences(many_words, capsys, monkeypatch):
 
 
 def test_characters_have_no_questions(capsys):
-    assert "letters is a model of characters, but a cloze question leaves out a word" in failure(
+    assert "letters was trained on characters, but a cloze question leaves out a word" in failure(
         capsys, "cloze", "letters")

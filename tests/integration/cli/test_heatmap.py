@@ -35,7 +35,7 @@ def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
     assert source == target and "sure link" in first.read_text()
     assert main(["heatmap", "copy", source, target, "--output", str(second)]) == 0
     assert "sure link" not in second.read_text()
-    for words, message in ((["--index", "120"], "--index 120: test has 120 pairs, numbered from 0"),
+    for words, message in ((["--index", "120"], "--index 120 is out of range; test has 120"),
                            (["3"], "got 1 sentence(s), expected a source and a target"),
                            (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "a sentence is empty")):
         assert message in failure(capsys, "heatmap", "copy", *words, "--output", third)
@@ -56,7 +56,7 @@ def test_gold_links_of_own_text(among, capsys, tmp_path):
     assert main(["heatmap", "copy", *gold, "--index", "1", "--output", str(picture)]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == ["3", "3"]
     assert "possible link" in picture.read_text()
-    for words, message in ((["--count-from", "0"], "give --count-from 1"),
+    for words, message in ((["--count-from", "0"], "set --count-from 1"),
                            (["--index", "2"], "s has 2 pairs, numbered from 0")):
         assert message in failure(capsys, "heatmap", "copy", *gold, *words, "--output", "x.png")
 
@@ -73,7 +73,7 @@ def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
     for words, message in ((["plain", "red"], "no attention weights"),
                            (["attentive", "red", "blue"], "got 2 sentence(s), expected one"),
                            (["attentive", "--index", "5"], "valid has 5 sentences, numbered"),
-                           (["letters", "--index", "0"], "give your own text")):
+                           (["letters", "--index", "0"], "pass your own sentence")):
         assert message in failure(capsys, "heatmap", *words, "--output", other)
     assert not other.exists()
 
@@ -144,7 +144,7 @@ def test_step_goes_through_a_lesson(capsys, here):
     assert out.count("── Plain") == 2 and "loud" not in out
     assert main(["step", "small", "--lessons", "lessons", "--steps", "99"]) == 0
     assert capsys.readouterr().out.count("── Plain") == 6
-    for words, message in (("3", "no lesson matches '3': choose one of 01_small"),
+    for words, message in (("3", "no lesson matches '3'; choose one of 01_small"),
                            ("2", "02_bare.py has no reference implementation to step through"),
                            ("1 --lessons nowhere", "no lessons in nowhere")):
         assert message in failure(capsys, "step", *words.split())
@@ -203,8 +203,8 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
-    ("copy single", "copy is the run of a translator and single that of a language model: a"),
-    ("copy luong --checkpoints a.npz", "but 2 runs are given: give one"),
+    ("copy single", "copy is the run of a translator and single that of a language model; a"),
+    ("copy luong --checkpoints a.npz", "but 2 runs are given; pass one"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "cannot be loaded"),
     ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),

@@ -48,7 +48,7 @@ def test_run_saves_figures_here_and_tells_the_lessons_exit_status(small_course):
 
 def test_what_is_refused(small_course, capsys):
     assert main(["lessons", "run", "7"]) == 2
-    assert "no lesson has the number '7': choose from 00" in capsys.readouterr().err
+    assert "no lesson has the number '7'; choose from 00" in capsys.readouterr().err
     (small_course / "file").write_text("")
     assert main(["lessons", "run", "0", "--outputs", "file"]) == 2
-    assert "file is a file: give the path of a folder" in capsys.readouterr().err
+    assert "file is a file; pass the path of a folder" in capsys.readouterr().err

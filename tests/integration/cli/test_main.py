@@ -9,7 +9,7 @@ from cli_runs import SMALL, failure
 
 COPY = "train --corpus copy "
 REFUSED = [
-    ("train", "no text to train on: give --corpus NAME"),
+    ("train", "no text to train on; specify --corpus NAME"),
     ("train lm", "or --text FILE"),
     ("train --corpus nix", "'nix' is unknown"),
     ("train --corpus ptb", "it is for numpy-attention train lm"),
@@ -19,18 +19,18 @@ REFUSED = [
     ("train --source /dev/zero --target b", "is a device"),
     (COPY + "--max-length 1000000000", "≤ 1,000"),
     (COPY + "--pairs 50 --min-count 99999", "leaves no token"),
-    (COPY + "--schedule linear --epochs 1000000000", "--epochs 1000000000: a linear schedule"),
+    (COPY + "--schedule linear --epochs 1000000000", "--epochs 1000000000 is too large"),
     (COPY + "--attention dot", "choose general or scaled-dot"),
     (COPY + "--model transformer --heads 3", "heads"),
-    (COPY + "--model luong --attention location --window local-p", "nothing for a window to"),
-    ("train --corpus dates --pairs 50 --subwords 60", "dates is a text of characters"),
-    (COPY + "--run file", "file is a file: choose a folder with --run"),
+    (COPY + "--model luong --attention location --window local-p", "a window has nothing to"),
+    ("train --corpus dates --pairs 50 --subwords 60", "dates contains characters"),
+    (COPY + "--run file", "file is a file; choose a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
     ("evaluate nowhere", "no checkpoint"),
     ("gradcheck Transformatron", "no gradient check is named Transformatron"),
     ("gradcheck GRU --seconds 3", "--seconds has an effect only with a user-defined class"),
     ("corpora show nix", "unknown"),
-    ("reproduce", "no recipe given"),
+    ("reproduce", "no recipe specified"),
     ("reproduce nix", "unknown recipe 'nix'"),
 ]
 
@@ -44,9 +44,9 @@ def test_refused(words, message, capsys, here):
 
 @pytest.mark.parametrize("source, target, message", [
     ("x\ny z\n", "x\n", "line 2 has no partner"),
-    ("x\n\n", "x\ny\n", "a.txt has 1 (first: line 2)"),
+    ("x\n\n", "x\ny\n", "a.txt has 1 empty line(s), the first is 2"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
-    ("x\nx\n", "y\nz\n", "source sentences, got 1 in 2 pair(s); add more text, or give "
+    ("x\nx\n", "y\nz\n", "source sentences, got 1 in 2 pair(s); add more text, or pass "
                          "--valid-source and --valid-target"),
 ])
 def test_malformed_files(here, source, target, message, capsys):
@@ -63,7 +63,7 @@ def test_malformed_files(here, source, target, message, capsys):
      "--tokenize splits text into words, and --characters into single"),
     ("--text empty.txt", "contains no text"),
     ("--text latin.txt", "not UTF-8"),
-    ("--text one.txt", "or give --valid-text"),
+    ("--text one.txt", "or pass --valid-text"),
     ("--text own.txt --batch-size 400", "343 tokens is too short for 400 streams"),
     ("--text own.txt --vectors own.txt", "own.txt, line 1: 'red' is not followed by numbers"),
     ("--text own.txt --freeze-vectors", "--freeze-vectors needs --vectors"),
@@ -92,9 +92,9 @@ def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys
 
 
 @pytest.mark.parametrize("words, message", [
-    ("translate plain red", "language model: expected the folder of a translator"),
-    ("generate copy", "translator: expected the folder of a language model"),
-    ("cloze copy", "translator: expected the folder of a language model"),
+    ("translate plain red", "language model; expected the folder of a translator"),
+    ("generate copy", "translator; expected the folder of a language model"),
+    ("cloze copy", "translator; expected the folder of a language model"),
     ("evaluate plain --beam 3", "--beam is only for a translator, but plain holds a language"),
     ("evaluate copy --text own.txt", "--text is only for a language model, but copy holds a tra"),
     ("ablate plain --pairs 3", "--pairs is only for a translator"),

@@ -96,10 +96,10 @@ def test_a_run_is_reported_once_and_goes_on_with_other_ranks(run, tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    (["heatmap", "run", "--output", "x.png"], "heatmap cannot run on several ranks: start"),
+    (["heatmap", "run", "--output", "x.png"], "heatmap cannot run on several ranks; start"),
     (["train", "--corpus", "nothing"], "corpus 'nothing' is unknown"),
-    ([*COPY, "--batch-size", "1"], "2 ranks cannot share batches of 1 rows: start at most as "
-                                   "many ranks as rows, or increase --batch-size"),
+    ([*COPY, "--batch-size", "1"], "2 ranks cannot share batches of 1 rows; start at most 1 "
+                                   "ranks, or increase --batch-size"),
 ])
 def test_what_is_refused_is_reported_once(run, words, message):
     code, lines, err = command(run, 2, *words)

@@ -145,7 +145,7 @@ def test_distances_as_json_and_drawn(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("words, message", [
     ("plain other", "other and plain differ in their vocab"),
     ("plain longer", "only runs that read text in the same way can be compared"),
-    ("plain single plain", "plain was given 2 times: give each run once"),
+    ("plain single plain", "plain was given 2 times; pass each run once"),
     ("plain copy", "is the checkpoint of a translator"),
     ("nowhere", "no checkpoint at "),
 ])
@@ -155,7 +155,7 @@ def test_refused(command, words, message, capsys):
 
 def test_numbers_that_cannot_be(capsys):
     cmd = ["recover", "plain", "--words", "6", "--past", "6"]
-    assert "--words 6: expected a whole number of at least 1 and at most 5" in failure(capsys, *cmd)
+    assert "--words 6; expected an integer of at least 1 and at most 5" in failure(capsys, *cmd)
     assert "this text has no passage of 920 tokens" in failure(capsys, *cmd[:2], "--past", "900")
 
 
@@ -167,5 +167,5 @@ def test_a_text_of_another_unit(capsys, monkeypatch):
         return text.as_characters(), name
 
     monkeypatch.setattr(evaluate, "part_of", letters)
-    assert "own is a text of characters, but this run's model reads words: choose" in failure(
+    assert "own contains characters, but this run's model reads words; choose" in failure(
         capsys, "ablate", "single")

@@ -376,7 +376,7 @@ def test_pretrained_vectors_decide_the_size(here, capsys):
         table = run.model.source_embedding.E
         assert table[run.source_vocabulary.encode(["red"])].tolist() == [[1, 2, 3, 4, 5, 6]]
     message = failure(capsys, *command, "--embedding", "5", "--hidden", "8", "--run", "other")
-    assert "5, but the vectors of vectors.vec have 6 numbers: give --embedding 6" in message
+    assert "5, but the vectors of vectors.vec have 6 numbers; set --embedding 6" in message
     assert not (here / "other").exists()
 
 

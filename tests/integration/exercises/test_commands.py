@@ -29,7 +29,7 @@ def test_from_the_start_to_a_pass(say, tmp_path):
     assert status == 0
     assert "write softmax_backward, then" in text
     status, text = say("check", "softmax")
-    assert (status, "softmax_backward is not written yet" in text) == (1, True)
+    assert (status, "softmax_backward is not implemented yet" in text) == (1, True)
     write(tmp_path, "return cache * dalpha")
     status, text = say("check", "softmax")
     assert status == 1
@@ -93,8 +93,8 @@ def test_from_within_the_folder_of_exercises(say, tmp_path, monkeypatch):
     say("start", "attend")
     assert "next: numpy-attention exercise check attend" in say("progress")[1]
     monkeypatch.chdir(tmp_path / "exercises")
-    assert "softmax.py is in this folder: go up, or --folder ." in say("check", "softmax")[1]
-    assert "softmax_backward is not written" in say("check", "softmax", "--folder", ".")[1]
+    assert "for the softmax.py in this folder, use --folder ." in say("check", "softmax")[1]
+    assert "softmax_backward is not implemented" in say("check", "softmax", "--folder", ".")[1]
 
 
 def test_an_exercise_of_another_version(say, tmp_path):
@@ -106,8 +106,8 @@ def test_an_exercise_of_another_version(say, tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    (["start", "softmx"], "no exercise is named 'softmx'; did you mean softmax?"),
-    (["check", "softmax"], "softmax.py does not exist: create it with numpy-attention exercise"),
+    (["start", "softmx"], "no exercise is named 'softmx' (did you mean softmax?)"),
+    (["check", "softmax"], "softmax.py does not exist; create it with numpy-attention exercise"),
     (["check", "softmax", "--seconds", "0"], "--seconds"),
     (["list", "--folder", ""], "folder"),
 ])

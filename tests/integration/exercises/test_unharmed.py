@@ -38,9 +38,9 @@ def records(folder):
 
 @pytest.mark.parametrize("text, message", [
     (with_body("while True: pass"), "it took longer than 3 seconds and was ended, in line 26 of"),
-    (with_body("raise SystemExit(0)"), "it exits its process with status 0: remove"),
+    (with_body("raise SystemExit(0)"), "it exits its process with status 0; remove"),
     (with_body("raise KeyboardInterrupt"), "it raises KeyboardInterrupt"),
-    (with_body("for n in range(10**9): print(n)"), "it prints more than 1 MB: print less"),
+    (with_body("for n in range(10**9): print(n)"), "it prints more than 1 MB; print less"),
     (with_body("import ctypes; ctypes.string_at(0)"), "it was ended by signal 11 (SIGSEGV)"),
     (with_body("return np.empty(2**33)"), "MemoryError: Unable to allocate"),
     ("\0" * 9, "it is not valid Python: source code string cannot contain null bytes"),
@@ -69,7 +69,7 @@ def test_a_file_that_is_gone(say, begun, harm):
     harm(begun / "softmax.py")
     status, output = say("check", "softmax")
     assert (status, output.count("\n")) == (2, 1)
-    assert "does not exist: create it with numpy-attention exercise start softmax" in output
+    assert "does not exist; create it with numpy-attention exercise start softmax" in output
     assert records(begun) == before
 
 
@@ -124,7 +124,7 @@ def test_a_full_disk(say, begun, monkeypatch, words):
     status, output = say(*words)
     assert (status, output.count("\n")) == (2, 1)
     assert "No space left on device" in output
-    assert "free some space, or give another place" in output
+    assert "free some space, or use another place" in output
     assert {one.name: one.read_bytes() for one in begun.iterdir()} == before
 
 

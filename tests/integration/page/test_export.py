@@ -108,7 +108,7 @@ def test_a_model_too_large_gets_advice():
     with pytest.raises(ValueError) as error:
         check_small(arrays, "float32", 1, 1_000_000)
     assert str(error.value) == (
-        "300,000 parameters make a page of 1.6 MB, but the limit is 1.0 MB: --precision float16 "
+        "300,000 parameters make a page of 1.6 MB, but the limit is 1.0 MB; --precision float16 "
         "makes it 0.8 MB; --precision byte makes it 0.4 MB")
     with pytest.raises(ValueError, match="in 4 checkpoints make a page of 3.2 MB.*byte makes"):
         check_small(arrays, "float16", 4, 2_000_000)

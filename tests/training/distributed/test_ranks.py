@@ -200,8 +200,8 @@ def test_threads_and_ranks_that_do_not_fit(tmp_path):
     trained("dropout", 1, 4, tmp_path, epochs=1)
     with pytest.raises(ValueError, match="threads was 4, is now 3"):
         trained("dropout", 3, 1, tmp_path, epochs=2)
-    with pytest.raises(ValueError, match="was trained with 4 threads on all ranks together, which "
-                                         "3 ranks cannot share equally"):
+    with pytest.raises(ValueError, match="was trained with 4 threads in total, which is not "
+                                         "divisible by 3 ranks"):
         together(3, lambda ranks: at_ranks.translator().trainer(
             at_ranks.pairs(93), None, tmp_path, None, False, ranks).resume())
 

@@ -25,7 +25,7 @@ def add(path: str | Path) -> list[Exercise]:
     code = read(path)
     found = exercises_of(code.module)
     if not found:
-        raise ValueError(f"{code.name} defines no Exercise: expected at least one")
+        raise ValueError(f"{code.name} defines no Exercise; expected at least one")
     register(*found)
     ADDED.append(code.path.resolve())
     return found
@@ -35,7 +35,7 @@ def register(*exercises: Exercise) -> None:
     """Add exercises, each at its position in its lesson. Raises ValueError if a name is taken."""
     for one in exercises:
         if EXERCISES.setdefault(one.name, one) is not one:
-            raise ValueError(f"there is already an exercise named {one.name}: choose another name")
+            raise ValueError(f"there is already an exercise named {one.name}; choose another name")
     ordered = sorted(EXERCISES.values(), key=lambda one: (one.lesson, one.position))
     EXERCISES.clear()
     EXERCISES.update((one.name, one) for one in ordered)

@@ -58,7 +58,7 @@ def numbered(found):
         if not all(isinstance(words, tuple) for words, _ in found):
             raise TypeError
     except (TypeError, ValueError):
-        raise TypeError(f"beam returns {typed_repr(found)}: expected a list of (words, log p), "
+        raise TypeError(f"beam returns {typed_repr(found)}; expected a list of (words, log p), "
                         "where words is a tuple of numbers") from None
     return np.array((rows + [(0.0, 0.0)] * MOST)[:MOST])
 
