@@ -127,10 +127,10 @@ def gradients_of_inputs(dinputs, inputs):
                             f"{whole[0][1].dtype} and has none; return None for it, and add the "
                             "gradients of parameters to grads")
     integers = [f"; {problem_of(array, name)} if it needs a gradient" for name, array in whole]
-    raise GradientError(f"backward returns {returned(dinputs, inputs)}; got gradients for "
-                        f"{', '.join(sorted(found)) or 'nothing'}, expected "
-                        f"{', '.join(sorted(expected)) or 'nothing'}. Return one for each float "
-                        f"input, in order, and None for the others{''.join(integers)}")
+    raise GradientError(f"backward returns {returned(dinputs, inputs)}; expected gradients for "
+                        f"{', '.join(sorted(expected)) or 'no input'}, got "
+                        f"{', '.join(sorted(found)) or 'none'}. Return one for each float input, "
+                        f"in order, and None for the others{''.join(integers)}")
 
 
 def returned(dinputs, inputs):

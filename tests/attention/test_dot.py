@@ -34,5 +34,5 @@ def test_scaled_dot_draws_nothing_for_queries_of_the_values_size():
 
 
 def test_dot_refuses_sizes_that_differ():
-    with pytest.raises(ValueError, match="query_size .3. must equal value_size .4.: dot"):
+    with pytest.raises(ValueError, match="query_size .3. must equal value_size .4. in dot"):
         DotAttention.create(None, 3, 4)

@@ -63,7 +63,7 @@ def test_factors_whose_product_is_not_of_the_shape_of_their_field(rng):
     memory = attention.read(np.zeros((B, S, D)), MASK)
     dmemory = memory.gradient()
     dmemory.defer("W", np.ones((B, S)), np.ones((B, Q)))
-    message = r"xᵀ dy for W has shape \(6, 3\), expected \(3, 3\); give defer\('W"
+    message = r"xᵀ dy for W has shape \(6, 3\), expected \(3, 3\); call defer\('W"
     with pytest.raises(ValueError, match=message):
         attention.read_backward(memory, dmemory, attention.zeros_like())
 

@@ -99,7 +99,7 @@ def test_shapes_and_missing_gradients_are_reported(rng):
     x = rng.standard_normal((5, 4))
     with pytest.raises(GradientError, match=r"input\[0\] has shape \(4, 5\), expected \(5, 4\)"):
         gradcheck(layer, x, rng=rng, backward=lambda *args: layer.backward(*args).T.copy())
-    with pytest.raises(GradientError, match=r"gradients for nothing, expected input\[0\]; return"):
+    with pytest.raises(GradientError, match=r"expected gradients for input\[0\], got none. Ret"):
         gradcheck(layer, x, rng=rng, backward=lambda *args: None)
 
 
@@ -109,7 +109,7 @@ def test_float32_and_infinite_outputs_are_refused(rng):
         gradcheck(layer, np.ones((5, 4), np.float32), rng=rng)
     with pytest.raises(TypeError, match="W is float32"):
         gradcheck(layer.astype(np.float32), np.ones((5, 4)), rng=rng)
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="contains NaN in"):
         gradcheck(layer, np.full((5, 4), np.nan), rng=rng, forward=lambda x: (x, x),
                   backward=lambda dy, cache, grads: dy)
 

@@ -118,12 +118,12 @@ def test_a_check_without_a_measurement_does_not_pass(forward, x, words):
 
 @pytest.mark.parametrize("inputs, words", [
     ([np.array([1, 2])], r"input\[0\] is int64; convert it with astype\(np.float64\)"),
-    ([np.array([True])], r"input\[0\] is bool: .*astype"),
+    ([np.array([True])], r"input\[0\] is bool; .*astype"),
     ([[1.0, 2.0]], r"input\[0\] is a list .*np.array"), ([(1.0, 2.0)], r"input\[0\] is a tuple"),
-    ([1.5], r"input\[0\] is 1.5, of type float: .*np.array"),
-    ([np.array([1.0], object)], r"input\[0\] is object: .*astype"),
-    ([{"x": PART}], r"input\[0\] is .*, of type dict: pass its float64 arrays"),
-    ([np.array([1j])], r"input\[0\] is complex128: .* real and imaginary parts"),
+    ([1.5], r"input\[0\] is 1.5, of type float; .*np.array"),
+    ([np.array([1.0], object)], r"input\[0\] is object; .*astype"),
+    ([{"x": PART}], r"input\[0\] is .*, of type dict; pass its float64 arrays"),
+    ([np.array([1j])], r"input\[0\] is complex128; .* real and imaginary parts"),
     ([PART, np.array([1j])], r"^input\[1\] is complex128"),
     ([], "pass the arguments of forward"),
 ])

@@ -52,7 +52,7 @@ def test_shares_and_padding(rng):
 
 def test_refusals(rng):
     for settings, message in (
-            ({"size": 5}, "even number"),
+            ({"size": 5}, "must be even"),
             ({"size": 6, "heads": 4}, "divisible"),
             ({"size": 4, "heads": 2, "smoothing": 1.0}, r"a fraction in \[0, 1\)")):
         with pytest.raises(ValueError, match=message):

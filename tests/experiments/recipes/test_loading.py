@@ -103,7 +103,7 @@ def test_a_malformed_file(tmp_path, text, message):
 @pytest.mark.parametrize("name, message", [
     ("daniluk-lstn", "unknown recipe 'daniluk-lstn'; expected one of .*, such as daniluk-lstm, "),
     ("~~~~", "such as rnnsearch-bible, multi30k-de-en, reverse$"),
-    (["dates"], r"unknown recipe \['dates'\]: "),
+    (["dates"], r"unknown recipe \['dates'\]; "),
 ])
 def test_an_unknown_name(name, message):
     with pytest.raises(ValueError, match=message):
@@ -112,7 +112,7 @@ def test_an_unknown_name(name, message):
 
 @pytest.mark.parametrize("old", loading.RENAMED)
 def test_an_old_name_is_accepted(tmp_path, old):
-    with pytest.warns(DeprecationWarning, match=f"{old} is now {loading.RENAMED[old]}"):
+    with pytest.warns(DeprecationWarning, match=f"{old} was renamed {loading.RENAMED[old]}"):
         recipe = find_recipe(old)
     path = tmp_path / "mine.toml"
     path.write_text(f'[mine]\nbase = "{old}"\ndescription = "mine"\n')

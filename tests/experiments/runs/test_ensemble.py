@@ -62,7 +62,7 @@ def test_refused(tmp_path):
     backwards = translator(tmp_path / "backwards", reverse_source=True)
     with pytest.raises(ValueError, match="backwards has reverse_source True, .*first has False"):
         load_ensemble(Translator, [first, backwards])
-    with pytest.raises(ValueError, match="other and .*first differ in their source vocabulary: o"):
+    with pytest.raises(ValueError, match="other and .*first differ in their source vocabulary; o"):
         load_ensemble(Translator, [first, translator(tmp_path / "other", OTHERS)])
     words = writer(tmp_path / "words")
     with pytest.raises(ValueError, match="steps has steps 2, but .*words has 3"):

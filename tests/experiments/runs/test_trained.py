@@ -308,7 +308,7 @@ def test_a_run_begins_with_pretrained_vectors_and_needs_their_file_only_once(
 
 
 @pytest.mark.parametrize("settings, training, message", [
-    (SIZES, {}, "^embedding = 3, but the vectors of .*vectors.txt have 4 numbers: .*embedding = 4"),
+    (SIZES, {}, "^embedding = 3, but the vectors of .*vectors.txt have 4 numbers; .*embedding = 4"),
     (SIZES, {"subwords": 20}, "source_vectors .* subwords"),
     (SIZES | {"embedding": 4}, {}, "txt has no vector for any of the 2 words"),      # x and y
 ])
