@@ -1,10 +1,10 @@
-"""Check a hand-written backward pass against central differences, and report where it is wrong.
+"""Check a hand-written backward pass against central differences, and report the wrong lines.
 
     check.py    the check; `differences`, `kinks`, `harness` and `faults` are its parts
-    laws/       properties of the two passes that central differences cannot see
+    laws/       properties of the two passes that central differences cannot test
     locate/     the search for the first wrong line: instrumented passes, compared value by value
-    edits/      small edits of a statement, tried to see which one makes the gradients correct
-    report/     the report of a check, and its text
+    edits/      small edits of a statement, tried to see which edit makes the gradients correct
+    report/     the report of a check, and the text of the report
     cases/      the gradient checks of the library's own layers and models
 
 The names below are the public ones. They are imported on first use.

@@ -1,4 +1,4 @@
-"""Functions on trees of arrays, since inputs and outputs may be tuples, such as an LSTM's state."""
+"""Functions on trees of arrays. Inputs and outputs may be tuples, such as an LSTM's state."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 def float_arrays(value, name):
-    """Yield (name, array) for a float array, or for those within nested lists and tuples."""
+    """Yield (name, array) for a float array, or for each float array in nested lists and tuples."""
     if isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             yield from float_arrays(item, f"{name}[{i}]")
@@ -15,7 +15,7 @@ def float_arrays(value, name):
 
 
 def outputs_of(forward, inputs):
-    """Return forward(*inputs). Raises TypeError if it is not a tuple (output, …, cache)."""
+    """Return forward(*inputs). Raises TypeError if the result is not a tuple (output, …, cache)."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
         raise TypeError(f"forward returns {typed_repr(found)}; expected a tuple (output, …, "
@@ -42,7 +42,7 @@ def copy_arrays(value):
 
 
 def combined(function, *trees):
-    """Apply a function to the arrays at the same position in several trees. None stays None."""
+    """Apply a function to the arrays at the same position in several trees; None remains None."""
     if isinstance(trees[0], (list, tuple)):
         return type(trees[0])(combined(function, *items) for items in zip(*trees))
     return None if trees[0] is None else function(*trees)

@@ -3,17 +3,18 @@
     L     = Σ upstream · output,  upstream random
     ∂L/∂x ≈ (8 (L(x + ε) − L(x − ε)) − (L(x + 2ε) − L(x − 2ε))) / 12ε
 
-The error of this four-point difference is O(ε⁴), that of (L(x + ε) − L(x − ε)) / 2ε is O(ε²). So ε
-can be ten times larger and the rounding error, which is divided by ε, ten times smaller. The small
-gradients of a whole model need that.
+The error of this four-point difference is O(ε⁴). The error of (L(x + ε) − L(x − ε)) / 2ε is O(ε²).
+So the four-point difference allows an ε that is ten times larger, which makes the rounding error
+(proportional to 1/ε) ten times smaller. The small gradients of a whole model need this precision.
 
 A layer passes when every element of every gradient has relative error
 
     |a − n| / max(|a|, |n|, 1e-3 · max|n|) < 1e-6        a analytic, n numeric
 
 The rounding error of the difference, about 1e-15 |L| / ε, is allowed. All gradients are compared.
-If some are wrong, `locate.search` looks for the line. Correct gradients must also obey the laws in
-`laws`. Testing these takes about a dozen passes in total, independent of the number of elements.
+If some gradients are wrong, `locate.search` looks for the line that causes the error. Correct
+gradients must also obey the laws in `laws`. Testing the laws takes about a dozen passes in total,
+independent of the number of elements.
 """
 
 import contextlib
@@ -57,27 +58,30 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     forward: forward(*inputs) returns (output, …, cache), where outputs are arrays, tuples of
     arrays, or None. The default is target.forward.
     backward: backward(doutput, …, cache, grads) returns the gradient of the input. For several
-    inputs, it returns a tuple of gradients in their order, with None for inputs that are not float
-    arrays. The default is target.backward.
+    inputs, it returns a tuple of gradients in the order of the inputs, with None for inputs that
+    are not float arrays. The default is target.backward.
     Both passes must draw the same random numbers at every call. An attention without forward and
-    backward is checked through `read` and `step` on queries (T, B, Q) and values (B, S, D), without
-    padding.
+    backward is checked through its methods `read` and `step` on queries (T, B, Q) and values (B, S,
+    D), without padding.
     tolerance: the largest relative error that is allowed. epsilon: the step of the differences.
     title: the name of the check in messages.
-    causal: the axis of the first input that is time, or None if no axis is. Outputs with as many
-    steps along this axis are checked: no step of them may read a later step of the input.
+    causal: the axis of the first input that is time, or None if no axis is time. If an output has
+    as many steps along this axis as the input, no step of the output may depend on a later step of
+    the input.
 
-    An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. It is reported
-    by a warning (NotChecked), but its gradient must still lie between the slopes on both sides.
+    An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. The element is
+    reported by a warning (NotChecked), but its gradient must still lie between the slopes on both
+    sides.
 
     Raises GradientError if gradients are wrong. The message lists the correct and the wrong
     gradients, the first wrong line if the source can be traced, and the likely kind of mistake.
     GradientError is also raised if the code breaks a law (`laws`) that central differences cannot
-    test; its report.laws gives the law and the line. Raises TypeError if an array is not float64,
-    the forward computes in float32, or the target lacks one of the two passes. Raises ValueError if
-    an array has no elements or contains NaN, outputs are not finite, or nothing can be measured.
-    Warns (NotAParameter) if the forward of a user-defined Module computes with a float field, and
-    (NotFloat32) if a Module's passes return float64 although parameters and inputs are float32.
+    test; report.laws of the exception then gives the law and the line. Raises TypeError if an array
+    is not float64, the forward computes in float32, or the target lacks one of the two passes.
+    Raises ValueError if an array has no elements or contains NaN, outputs are not finite, or
+    nothing can be measured. Warns (NotAParameter) if the forward of a user-defined Module computes
+    with a float field, and (NotFloat32) if a Module's passes return float64 although parameters and
+    inputs are float32.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
@@ -110,7 +114,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 def float32_laws(check, driven):
     """Return [Broken] if a result is float64 although parameters and inputs are float32, else [].
 
-    driven: whether the target is an attention that is called step by step.
+    driven: whether the target is an attention that is called step by step, without a forward.
     """
     if check.model is None:
         return []
@@ -151,7 +155,7 @@ class Check:
 
     @property
     def variables(self):
-        """Parameters and float inputs, {name: array}. Raises TypeError unless all are float64."""
+        """Parameters and float inputs as {name: array}. Raises TypeError unless all are float64."""
         found = self.parameters | dict(float_arrays(self.inputs, "input"))
         for name, array in found.items():
             if array.dtype != np.float64:
@@ -161,14 +165,14 @@ class Check:
 
     @property
     def flags(self):
-        """The boolean arrays among the forward's inputs and in its closure."""
+        """The boolean arrays among the forward's inputs and in the forward's closure."""
         cells = getattr(self.forward, "__closure__", None) or ()
         around = [cell.cell_contents for cell in cells]
         return [one for one in [*self.inputs, *around]
                 if isinstance(one, np.ndarray) and one.dtype == bool]
 
     def draw(self, rng):
-        """Check the inputs and draw a random upstream gradient for each output."""
+        """Check the inputs, and draw a random upstream gradient for each output."""
         check_inputs(self.inputs, self.variables)
         check_elements({**self.variables, **dict(arrays_within(self.inputs, "input"))}.items())
         held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
@@ -191,9 +195,10 @@ class Check:
         return sum(map(dot, outputs, self.upstream))
 
     def gradients(self, upstream=None):
-        """Return ({name: gradient} from backward, grads). grads is None if the check has no model.
+        """Return ({name: gradient}, grads), computed by a forward and a backward.
 
-        upstream: the gradients of the outputs. The default is what `draw` has drawn.
+        grads holds the gradients of the parameters, or is None if the check has no model.
+        upstream: the gradients of the outputs. The default is the gradients drawn by `draw`.
         """
         *_, cache = outputs_of(self.forward, self.inputs)
         grads = None if self.model is None else self.model.zeros_like()
@@ -206,7 +211,11 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Raise exceptions in user code as GradientError, with the user's line and not NumPy's."""
+        """Turn an exception in user code into a GradientError that names a line.
+
+        The line is the last one in user code, not a line inside NumPy. what: "forward" or
+        "backward".
+        """
         try:
             yield
         except Exception as error:
@@ -218,7 +227,7 @@ class Check:
                 f"{error}\n    {source_line(place)}") from error
 
     def compare(self):
-        """Return the Report if the backward pass is correct. Raises GradientError if it is not."""
+        """Return the Report if the backward pass is correct; otherwise raise GradientError."""
         broken = broken_conditions(self)
         if broken:
             raise GradientError(Report(self.title, laws=broken))

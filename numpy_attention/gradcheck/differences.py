@@ -11,7 +11,7 @@ TOLERANCE = 1e-6
 
 
 def check_epsilon(epsilon):
-    """Raise ValueError if epsilon is not positive, and TypeError if it is not a number."""
+    """Raise ValueError if epsilon is not positive, and TypeError if epsilon is not a number."""
     check_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
 
 
@@ -30,9 +30,9 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 
 
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
-    """Return ∂loss/∂array by central differences, and the `bend` of the slopes at each element.
+    """Return two arrays: ∂loss/∂array by central differences, and the `bend` at each element.
 
-    middle: the loss with the unchanged array. Only the second result depends on it.
+    middle: the loss with the unchanged array. Only the bends depend on it.
     """
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
@@ -58,7 +58,7 @@ def losses_around(loss, flat, i, epsilon):
 
 
 def central(around, epsilon):
-    """Return the slope by the four-point central difference."""
+    """Return the slope by the four-point central difference. around: from `losses_around`."""
     near = around[1] - around[-1]
     far = around[2] - around[-2]
     return (8 * near - far) / (12 * epsilon)
@@ -67,7 +67,8 @@ def central(around, epsilon):
 def bend(around, middle, epsilon):
     """Return the largest second difference of the four slopes between −2ε and 2ε.
 
-    It is O(ε²) for a smooth loss, and at least a third of the change of slope at a kink.
+    The result is O(ε²) for a smooth loss, and at least a third of the change of slope at a kink.
+    around: the result of `losses_around`. middle: the loss without a step.
     """
     left = around[-2] - 3 * around[-1] + 3 * middle - around[1]
     right = around[-1] - 3 * middle + 3 * around[1] - around[2]
@@ -77,8 +78,8 @@ def bend(around, middle, epsilon):
 def relative_errors(analytic, numeric, smallest=1e-9):
     """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN becomes inf.
 
-    max|n| is over the finite elements, because the slope of √x at 0 is infinite. If both elements
-    are the same infinity, the error is 0.
+    a is `analytic`, n is `numeric`. max|n| is the maximum over finite elements, because a slope may
+    be infinite, such as that of √x at 0. If a and n are the same infinity, the error is 0.
     """
     largest = np.maximum(np.abs(analytic), np.abs(numeric))
     floor = 1e-3 * np.abs(numeric).max(initial=0, where=np.isfinite(numeric))
@@ -88,7 +89,7 @@ def relative_errors(analytic, numeric, smallest=1e-9):
 
 
 def number(loss):
-    """Return the loss. Raises TypeError if it is not a number."""
+    """Return the loss unchanged. Raises TypeError if the loss is not a number."""
     if type(loss) is float:             # the common case is cheap
         return loss
     if np.ndim(loss) or np.asarray(loss).dtype.kind not in "fiu":

@@ -5,7 +5,7 @@ class GradientError(AssertionError):
     """A backward pass disagrees with central differences, or breaks a law.
 
     The message lists the wrong and the correct gradients, the first wrong line and the likely kind
-    of mistake. `report` is the Report; `full` is its text with the arrays.
+    of mistake. `report` is the Report. `full` is the text of the Report, with the arrays.
     """
 
     def __init__(self, report):
@@ -19,12 +19,12 @@ class GradientError(AssertionError):
 
 
 class NotAParameter(UserWarning):
-    """Warning: a float field looks like a parameter, but is neither checked nor trained."""
+    """Warning that a float field looks like a parameter, but is neither checked nor trained."""
 
 
 class NotChecked(UserWarning):
-    """Warning: elements that lie on a kink are not checked."""
+    """Warning that elements that lie on a kink are not checked."""
 
 
 class NotFloat32(UserWarning):
-    """Warning: a pass returns float64 although all parameters and inputs are float32."""
+    """Warning that a pass returns float64 although all parameters and inputs are float32."""

@@ -1,6 +1,6 @@
 """Raise errors for what cannot be checked, such as missing passes and empty arrays.
 
-Also warn of numbers in a Module, which are not parameters.
+The module also warns of float fields in a Module, which are not trained as parameters.
 """
 
 import inspect
@@ -63,7 +63,7 @@ def check_attention(attention):
 
 
 def check_elements(arrays):
-    """Raise ValueError if an array has no elements or contains NaN; arrays: pairs (name, array)."""
+    """Raise ValueError if an array has no elements or contains NaN. arrays: (name, array) pairs."""
     for name, array in arrays:
         if not array.size:
             raise ValueError(f"{name} is empty (shape {array.shape}); all sizes must be positive")
@@ -73,7 +73,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if an input is one that `is_uncheckable`, or if there are no variables."""
+    """Raise TypeError if `is_uncheckable` holds for an input, or if there are no variables."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -93,7 +93,7 @@ def is_uncheckable(value):
 
 
 def problem_of(value, name):
-    """Return why the gradient of an input cannot be checked, and what to do about it."""
+    """Describe why the gradient of an input cannot be checked, and how to change the input."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
         return (f"{name} is {value.dtype}; pass its real and imaginary parts as two float64 "
                 "arrays")
@@ -111,7 +111,11 @@ def problem_of(value, name):
 
 
 def gradients_of_inputs(dinputs, inputs):
-    """Return {name: gradient} of the float inputs. Raises GradientError if they do not match."""
+    """Return {name: gradient} of the float inputs.
+
+    dinputs: the result of backward. Raises GradientError if its gradients do not match the float
+    inputs.
+    """
     if len(inputs) == 1 or not isinstance(dinputs, tuple):
         dinputs = (dinputs,)
     # NumPy makes a number of an array without axes
@@ -134,7 +138,7 @@ def gradients_of_inputs(dinputs, inputs):
 
 
 def returned(dinputs, inputs):
-    """Describe what backward returned, for an error message."""
+    """Describe for an error message how the result of backward differs from what is expected."""
     if all(one is None for one in dinputs):
         return "nothing"
     if len(dinputs) == 1 and len(inputs) > 1 and isinstance(dinputs[0], list):
@@ -166,8 +170,8 @@ def returned(dinputs, inputs):
 def warn_of_numbers(check, stacklevel):
     """Warn if the loss depends on a float, or a list of floats, in a user-defined Module.
 
-    Fields of this package's modules, the usual settings (`SETTINGS`), ClassVars, integers and a
-    field(metadata={"fixed": True}) are ignored.
+    Ignored are fields of this package's modules, the usual settings (`SETTINGS`), ClassVars,
+    integers and any field(metadata={"fixed": True}).
     """
     if check.model is None:
         return
@@ -182,7 +186,7 @@ def warn_of_numbers(check, stacklevel):
 
 
 def numbers_of(model):
-    """Yield (dotted name, module, field name) of numbers that a user may have meant to train."""
+    """Yield (dotted name, module, field name) of each number that a user may want to train."""
     for name, module in model.modules():
         if type(module).__module__.startswith("numpy_attention."):
             continue
@@ -193,7 +197,7 @@ def numbers_of(model):
 
 
 def where(module, name):
-    """Return " (line N)" for the line that declares a field, or "" if there is no source."""
+    """Return " (line N)" for the line that declares a field, or "" if there is no source code."""
     try:
         lines, first = inspect.getsourcelines(type(module))
     except (OSError, TypeError):
@@ -203,7 +207,7 @@ def where(module, name):
 
 
 def is_number(value):
-    """Return whether a value is a float, or a list or tuple of numbers with a float in it."""
+    """Return whether a value is a float, or a list or tuple of numbers that includes a float."""
     if isinstance(value, (list, tuple)):
         return (any(isinstance(item, (float, np.floating)) for item in value)
                 and all(isinstance(item, (int, float, np.floating)) for item in value))
@@ -211,7 +215,10 @@ def is_number(value):
 
 
 def moves(check, module, name):
-    """Return whether a number affects the loss, and twice the step changes it twice as much."""
+    """Return whether the loss depends smoothly on a number in a field of a module.
+
+    Twice the step must change the loss twice as much.
+    """
     kept = getattr(module, name)
     losses = []
     try:

@@ -10,8 +10,8 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 def randomize(module, rng, scale=0.5):
     """Draw every parameter, including biases, from N(0, scale²), and return the module.
 
-    Zeros could hide a mistake, because a gradient that is multiplied by them is 0. Raises TypeError
-    if `module` is not a Module, or rng is not a Generator.
+    Zeros could hide a mistake, because a gradient that is multiplied by 0 is 0. Raises TypeError if
+    `module` is not a Module, or rng is not a Generator.
     """
     check_kind("module", module, Module, "a Module")
     check_generator(rng)
@@ -25,7 +25,8 @@ def protocol(attention, mask):
     """Return two functions (forward, backward) that call an attention's methods; mask (B, S).
 
     forward calls `read`, then `step` for each query. backward calls `step_backward` in reverse
-    order, then `read_backward`. Its dweights may be None if the loss reads only the contexts.
+    order, then `read_backward`. The argument dweights of backward may be None if the loss depends
+    only on the contexts.
 
     Raises TypeError if the attention lacks a method.
     """

@@ -1,10 +1,11 @@
 """Kinks: elements of an input where the slopes on the left and on the right differ.
 
-The central difference there is the mean of the two slopes, not a gradient: 0.5 for max(x, 0) at 0.
-A backward pass may return any number between the two slopes. So an element whose gradient disagrees
-with the central difference is measured again with smaller steps. A kink next to the element is then
-out of reach. A kink at the element stays, and the gradient must lie between the slopes. A jump
-stays too, and its difference grows as 1/ε. Such elements are not checked, but reported.
+The central difference at a kink is the mean of the two slopes, for instance 0.5 for max(x, 0) at 0.
+It is not a gradient. A backward pass may return any number between the two slopes. So an element
+whose gradient disagrees with the central difference is measured again with smaller steps. The
+smaller steps no longer reach a kink next to the element. A kink at the element remains, and the
+gradient must lie between the slopes. A jump of the loss also remains, and its difference grows as
+1/ε. Elements at kinks and jumps are not compared, but reported.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,10 @@ WHAT = {"kink": "the function has a kink", "jump": "the function jumps",
 
 @dataclass(frozen=True)
 class Kink:
-    """Why an element is not checked (`what`, a key of WHAT), and the slopes on its two sides."""
+    """The reason why an element is not checked, and the slopes on its two sides.
+
+    what: the reason, a key of WHAT.
+    """
 
     what: str
     left: float
@@ -66,10 +70,10 @@ def resolve(check, report, bends, middle):
 
 
 def doubtful(report, name, bends):
-    """Return an array of booleans: the elements that may lie on a kink or next to one.
+    """Return an array of booleans, True for elements that may lie on a kink or next to a kink.
 
-    A kink can explain why an element is wrong. It can also go unnoticed, because the central
-    difference of |x| at 0 is 0, which agrees with sign(0).
+    bends: the `bend` at each element. A kink can explain why an element is wrong. A kink can also
+    go unnoticed: the central difference of |x| at 0 is 0, which agrees with sign(0).
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
@@ -84,8 +88,8 @@ def measured(check, flat, i, analytic, middle, wrong):
 
     flat: the variable without axes. i: the index of the element. analytic: its gradient from
     backward. middle: the loss without a step. wrong: whether the first difference disagrees with
-    `analytic`. At a kink, the gradient that is returned is the number between the slopes that is
-    closest to `analytic`. Returns None if the first difference remains valid.
+    `analytic`. At a kink, the returned gradient is the number between the slopes that is closest to
+    `analytic`. Returns None if the first difference remains valid.
     """
     found = []
     for factor in FACTORS:
@@ -103,9 +107,10 @@ def measured(check, flat, i, analytic, middle, wrong):
 
 
 def at_kink(found, analytic, middle):
-    """Return (gradient, Kink) if a kink stays with smaller steps, or None if there is no kink.
+    """Return (gradient, Kink) if a kink remains with smaller steps, or None if there is no kink.
 
-    found: [(step, `losses_around`, `bend`)] for decreasing steps.
+    found: [(step, `losses_around`, `bend`)] for decreasing steps. analytic: the gradient from
+    backward. middle: the loss without a step.
     """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
@@ -142,9 +147,9 @@ def at_kink(found, analytic, middle):
 def among_kinks(check, flat, i, analytic, middle):
     """Return the Kink of an element where several kinks meet, or None if its gradient is wrong.
 
-    For example, the kinks of all units meet at an input of 0. The gradient may include each unit
-    or leave it out, so it may lie outside the slopes on the left and the right. Moving all
-    variables a little separates the kinks. Then the slope rises or falls at one after the other.
+    For example, the kinks of all units meet at an input of 0. The gradient may include or omit each
+    unit, so it may lie outside the slopes on the left and the right. Moving all variables a little
+    separates the kinks. Then the slope rises or falls at each kink in turn.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)
@@ -173,13 +178,16 @@ def among_kinks(check, flat, i, analytic, middle):
 
 
 def one_sided(losses, middle, step):
-    """Return the slopes on the left and on the right, each from three losses."""
+    """Return the slopes on the left and on the right, each computed from three losses."""
     return ((3 * middle - 4 * losses[-1] + losses[-2]) / (2 * step),
             (4 * losses[1] - 3 * middle - losses[2]) / (2 * step))
 
 
 def lines_of_kinks(kinks, variables):
-    """Yield a line for each kind of kink of each variable: place, slopes, and what to do."""
+    """Yield a line of text for each kind of kink of each variable.
+
+    The line gives the number of elements, the index and slopes of the first element, and advice.
+    """
     for name, found in kinks.items():
         for what, text in WHAT.items():
             places = [at for at, kink in found.items() if kink.what == what]
@@ -197,9 +205,10 @@ def lines_of_kinks(kinks, variables):
 
 
 def low_precision(check):
-    """Describe why the loss is too imprecise for differences, or return "" if it is not.
+    """Describe why the loss is too imprecise for differences, or return "" if it is precise enough.
 
-    The variables are moved by less than float32 can resolve. A float64 loss then changes linearly.
+    The variables are moved by less than float32 can resolve. A loss computed in float64 then
+    changes linearly.
     """
     variables = check.variables.values()
     kept = [array.copy() for array in variables]

@@ -1,4 +1,4 @@
-"""Run the checked passes once, for the laws, and describe broken laws."""
+"""Run the passes of a check once, for the laws, and describe broken laws."""
 
 import functools
 import inspect
@@ -18,8 +18,8 @@ class Broken:
     """A broken law: the kind of mistake, a description, and the line, if it is known.
 
     kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future",
-    "precision" or "jacobian". If a backward is not linear, the kind is "output ignored", "dtype" or
-    "factor". If two forwards differ, it is "random".
+    "precision" or "jacobian". If the backward is not linear, the kind is "output ignored", "dtype"
+    or "factor". If two forwards with the same inputs differ, the kind is "random".
     """
 
     kind: str
@@ -35,24 +35,24 @@ class Broken:
 
 
 def describe_place(place):
-    """Describe a place, such as "line 7 of mine.py, Mine.backward"."""
+    """Describe a Place, such as "line 7 of mine.py, Mine.backward"."""
     return f"line {place.line} of {file_label(place.file)}, {place.function}"
 
 
 def source_line(place):
-    """Return the source line of a place or, without a source, the statement as `ast` prints it."""
+    """Return the source line of a Place or, without a source, the statement printed by `ast`."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 
 class Unjudged(Exception):
-    """A law cannot be tested, because user code raises on the unusual inputs."""
+    """Exception: a law cannot be tested, because user code raises on the unusual inputs."""
 
 
 # ---- one run ------------------------------------------------------------------------------------
 
 
 def forward_of(check, inputs):
-    """Run the forward; return its outputs and its cache. Raises Unjudged if it raises."""
+    """Return the outputs and the cache of a forward. Raises Unjudged if the forward raises."""
     try:
         *outputs, cache = outputs_of(check.forward, inputs)
     except Exception as error:
@@ -61,7 +61,7 @@ def forward_of(check, inputs):
 
 
 def backward_of(check, upstream, cache, grads):
-    """Run the backward; return {name: gradient} of the inputs. Raises Unjudged if it raises."""
+    """Return {name: gradient} of the inputs. Raises Unjudged if the backward raises."""
     try:
         return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:
@@ -73,16 +73,16 @@ def new_grads(check):
 
 
 def named_gradients(grads):
-    """Return {name: a copy of the gradient} of all parameters, or {} without a model."""
+    """Return {name: a copy of the gradient} of all parameters, or {} if grads is None."""
     return {} if grads is None else {name: array.copy() for name, array in grads.named_parameters()}
 
 
 class First:
     """The first forward and backward, with which the laws compare later calls of the backward.
 
-    cache: of the forward. upstream, grad: arguments of the backward. parameter_gradients,
-    input_gradients: copies of its results, {name: gradient}. The backward runs when one of these
-    is first read.
+    cache: the cache of the forward. upstream, grad: arguments of the backward. parameter_gradients,
+    input_gradients: copies of the gradients from the backward, {name: gradient}. The backward runs
+    when one of these gradients is first read.
     """
 
     def __init__(self, check):
@@ -117,11 +117,11 @@ def copy_values(arrays):
 
 
 def differing(found, wanted, tolerance):
-    """Return the names of the arrays in `found` that differ from those in `wanted`.
+    """Return the names of the arrays in `found` that differ from the arrays in `wanted`.
 
-    The tolerance is relative to the maximum of the wanted array. An array that is 0 up to rounding
-    is compared relative to the largest array. Elements that are not finite in both arrays, such as
-    slopes of √x at 0, count as equal.
+    The tolerance is relative to the maximum of the wanted array. If the wanted array is 0 up to
+    rounding, the tolerance is relative to the largest array. Elements that are not finite in both
+    arrays, such as slopes of √x at 0, count as equal.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:

@@ -1,7 +1,7 @@
 """Run named gradient checks and print a line for each; user code runs in a separate process.
 
-An endless loop, a call of sys.exit and a crash of compiled code are reported in one line. The
-process uses its own exit statuses, so any other status means that the code has ended it.
+An endless loop, a call of sys.exit or a crash of compiled code in user code is reported in one
+line. The process exits with its own statuses, so any other status means that user code ended it.
 """
 
 import faulthandler
@@ -30,7 +30,7 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 
 def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool = False,
                 full: bool = False) -> int:
-    """Run gradient checks and print a line for each, then the reports of those that fail.
+    """Run gradient checks and print a line for each, then the reports of the checks that fail.
 
     Each check gets a random generator with the same seed. until_one_fails: stop at the first
     failure. full: print the full reports. Returns 0, or 1 if a check fails.
@@ -66,8 +66,9 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
     """Check `name`, FILE.py:CLASS, in a separate process; return 0, or 1 if a check fails.
 
-    Raises ValueError if the code raises, TimeoutError if it takes longer than `seconds`,
-    ChildProcessError if it ends the process, and BrokenPipeError if the output has no reader.
+    Raises ValueError if the user's code raises an exception, TimeoutError if the code takes longer
+    than `seconds`, ChildProcessError if the code ends the process, and BrokenPipeError if the
+    output has no reader.
     """
     file, _ = parted(name)
     read(file)                                      # raises before a process is started
@@ -95,7 +96,10 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 
 
 def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
-    """Check the code in this process; return the exit status. place: a file for error messages."""
+    """Check the user's code in this process; return the exit status.
+
+    place: the path of a file for error messages.
+    """
     from numpy_attention.gradcheck.cases.custom import checks_of
     with open(place, "w", encoding="utf-8", errors="replace") as file:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
@@ -115,7 +119,10 @@ def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int
 
 
 def target_of(name: str) -> Any:
-    """Return the class or function case(rng) named by FILE.py:NAME, or the only one of FILE.py."""
+    """Return the class or function case(rng) named by FILE.py:NAME.
+
+    If the name is only FILE.py, return the only class or function of this kind in the file.
+    """
     file, inside = parted(name)
     code = read(file)
     functions = cases(code)

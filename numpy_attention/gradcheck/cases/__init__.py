@@ -2,9 +2,9 @@
 
     report = CHECKS["GRU before new"](np.random.default_rng(0))
 
-Equal sizes could hide a transpose, and a bias of 0 could hide that it is forgotten. So parameters,
-inputs and upstream gradients are random. Lengths are ragged, and words repeat. A case in float32
-has the same numbers, rounded.
+Equal sizes could hide a missing transpose, and a bias of 0 could hide that the bias is forgotten.
+So parameters, inputs and upstream gradients are random. The sequences of a batch differ in length,
+and words repeat. A case in float32 has the numbers of the float64 case, rounded.
 """
 
 from functools import partial
@@ -20,7 +20,7 @@ CASES: dict[str, Any] = layers.CASES | cells.CASES | attention.CASES | models.CA
 
 
 def check(name: str, rng: np.random.Generator) -> Report:
-    """Build the case `name` in float64 and check it. Raises GradientError if it fails."""
+    """Build the case `name` in float64 and check it. Raises GradientError if the check fails."""
     check_name("name", name, CASES)
     check_generator(rng)
     case = CASES[name](rng, np.float64)

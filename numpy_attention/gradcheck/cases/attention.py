@@ -24,7 +24,7 @@ from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, build, res
 
 
 def attention(rng, dtype, create, queries=Q):
-    """Return a Case with a full sentence, one with masked words, and one that is all masked."""
+    """Return a Case with three sentences: no word, some words, or all words are masked."""
     layer = randomize(create(rng, dtype), rng)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]], bool)
     inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
@@ -33,7 +33,7 @@ def attention(rng, dtype, create, queries=Q):
 
 
 def without_queries(case):
-    """Return the Case without its first input, the queries, for a mechanism that ignores them."""
+    """Return the Case without its first input, the queries, for attention that ignores queries."""
     queries, *others = case.inputs
 
     def backward(*upstream):
@@ -43,7 +43,7 @@ def without_queries(case):
 
 
 def contexts_only(rng, dtype, create):
-    """Return a Case whose loss does not read the weights, so that dweights is None."""
+    """Return a Case whose loss does not depend on the weights, so that dweights is None."""
     case = attention(rng, dtype, create)
 
     def forward(queries, values):
@@ -91,13 +91,13 @@ WIDE = 7
 
 
 def score_cases():
-    """Return {title: case} for each score and window of the registry that can be combined."""
+    """Return {title: case}. There is a case for each score and window that can be combined."""
     pairs = [(score, window) for score in SCORES for window in WINDOWS]
     return {title(*pair): partial(chosen, *pair) for pair in pairs if pair not in REFUSED}
 
 
 def title(score, window):
-    """Return the title of a case; "steps" marks a class that also has a `forward`."""
+    """Return the title of a case. "steps" marks a class that also has `forward` for all queries."""
     kind = resolve("attention", score, SCORES)
     if window != "global":
         return f"{resolve('window', window, WINDOWS).__name__} {score}"
@@ -105,7 +105,10 @@ def title(score, window):
 
 
 def chosen(score, window, rng, dtype, queries=None):
-    """Return the Case of a score with a window. By default, queries get a size that fits."""
+    """Return the Case of a score with a window.
+
+    queries: the size of the queries. The default is the result of `size_of_queries`.
+    """
     width = WIDTHS.get(window, WIDE)
     choice = AttentionConfig(score, window, width, alignment=2 * A, longest=8, heads=2)
     queries = queries or size_of_queries(lambda rng, size: choice.create(rng, size, D))
@@ -114,7 +117,10 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Return Q or, if `create` does not accept it, the size D of the values, as for dot."""
+    """Return Q or, if `create` does not accept the size Q, the size D of the values.
+
+    For instance, dot products require queries of size D.
+    """
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:
@@ -126,7 +132,7 @@ def size_of_queries(create):
 
 
 def multi_head_at_once(rng, dtype):
-    """Return a Case of four queries over six positions; one query sees no position."""
+    """Return a Case of four queries over six positions. One query sees no position."""
     layer = randomize(multi_head(rng, dtype, scaled=False), rng)
     visible = rng.random((B, T, S)) < 0.6
     visible[0, 0] = False
@@ -150,13 +156,16 @@ KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], b
 
 
 def history_cases():
-    """Return {title: case} for each score of the registry over a history."""
+    """Return {title: case} for each score in registry.HISTORY_SCORES."""
     kinds = [resolve("score", name, HISTORY_SCORES) for name in HISTORY_SCORES]
     return {kind.__name__: partial(history, score=kind) for kind in kinds}
 
 
 def history(rng, dtype, score, window=None, queries=None):
-    """Return the Case of a score over a history, all steps at once; queries: see `chosen`."""
+    """Return the Case of a score over a history, with all time steps in one call.
+
+    queries: the size of the queries. The default is the result of `size_of_queries`.
+    """
     create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)
     layer = randomize(create(rng, queries), rng)
@@ -169,7 +178,11 @@ def history(rng, dtype, score, window=None, queries=None):
 
 
 def reads_queries(case):
-    """Return whether backward returns dqueries, or a pass raises, which the check then reports."""
+    """Return whether backward returns a gradient of the queries.
+
+    Also return True if a pass raises an exception: the gradient check will then report the
+    exception.
+    """
     try:
         contexts, weights, cache = case.forward(*case.inputs)
         dqueries, *_ = case.backward(contexts, weights, cache, case.target.zeros_like())
@@ -179,7 +192,10 @@ def reads_queries(case):
 
 
 def reader(rng, dtype, create, hidden, remembered=2):
-    """Return the Case of a readout on a ragged batch. Its memory gets no gradient."""
+    """Return the Case of a readout, on sequences of different lengths.
+
+    The memory gets no gradient. remembered: the number of positions in the memory.
+    """
     layer = randomize(create(rng, hidden, A, dtype=dtype), rng)
     mask = KNOWN[:, 2:].T
     memory = None

@@ -1,4 +1,4 @@
-"""Parts of gradient checks: sizes that all differ, random arrays, ragged masks."""
+"""Building blocks of gradient checks: sizes that all differ, random arrays, and masks."""
 
 from dataclasses import dataclass
 from typing import Callable
@@ -24,7 +24,8 @@ SEED = 7            # of the dropout inside a case: every call draws the same ma
 class Case:
     """One gradient check: a Module, its inputs, and forward and backward as gradcheck takes them.
 
-    causal: the time axis of the first input and the outputs. No step may read later ones.
+    causal: which axis of the first input and of the outputs is time. No output may depend on a
+    later step of the input.
     """
 
     target: Module
@@ -35,12 +36,12 @@ class Case:
 
 
 def ragged(size, lengths):
-    """Return a mask (size, len(lengths)), True for the first lengths[b] steps of sequence b."""
+    """Return a mask (size, len(lengths)): the first lengths[b] steps of sequence b are True."""
     return np.arange(size)[:, None] < np.asarray(lengths)
 
 
 def array(rng, dtype, *shape):
-    """Return an array of standard normal numbers."""
+    """Return an array of this shape with standard normal numbers."""
     return rng.standard_normal(shape).astype(dtype)
 
 
@@ -50,6 +51,6 @@ def plain(target, *inputs):
 
 
 def check_same_loss(*losses):
-    """Raise GradientError unless the first loss, from loss_and_grad, equals the others."""
+    """Raise GradientError unless all losses are equal; the first is from loss_and_grad."""
     if not np.allclose(losses, losses[-1], 1e-6):
         raise GradientError(f"loss_and_grad returns the loss {losses[0]}, expected {losses[-1]}")

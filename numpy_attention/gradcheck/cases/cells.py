@@ -25,8 +25,8 @@ SIZES = (I, H, 7, 6)      # of what the first layer of a stack reads, and of its
 def whole(rng, dtype, create, mask=MASK, uses="both"):
     """Return the Case of a layer that reads a whole sequence.
 
-    uses: what the loss reads, "outputs", the last "state" or "both". With "outputs" the initial
-    state is zero.
+    uses: whether the loss depends on the "outputs", on the last "state", or on "both". With
+    "outputs", the initial state is zero.
     """
     layer = randomize(create(rng, dtype), rng)
     xs = array(rng, dtype, T, B, I)
@@ -57,7 +57,7 @@ def whole(rng, dtype, create, mask=MASK, uses="both"):
 
 
 def call(layer, xs, state, mask):
-    """Call a layer's forward, with dropout if it is a stack."""
+    """Call a layer's forward. If the layer is a stack, use dropout."""
     if isinstance(layer, Stacked):
         return layer.forward(xs, state, mask, np.random.default_rng(SEED))
     return layer.forward(xs, state, mask)
@@ -79,7 +79,7 @@ def decoder(rng, dtype, kind):
 
         a_t = x_t W + b + h_{t−1} F  in the first layer
 
-    h holds the states of the top layer. Step 0 has no term with F.
+    h_t is the state of the top layer at step t. Step 0 has no term with F.
     """
     stack = randomize(stacked(rng, dtype, kind), rng)
     xs = array(rng, dtype, T, B, I)
@@ -130,7 +130,7 @@ def undropped(rng, dtype):
 
 
 def cases_of(kind):
-    """Return {title: case} for a kind of cell."""
+    """Return {title: case} for one kind of cell, such as "GRU"."""
     def one(rng, dtype):
         return kind.create(rng, I, H, dtype=dtype)
     return {

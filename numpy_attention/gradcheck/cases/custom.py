@@ -1,4 +1,7 @@
-"""Gradient checks of a user-defined class. Its kind determines the cases; all sizes differ."""
+"""Gradient checks of a user-defined class, with sizes that all differ.
+
+The kind of the class, such as attention or cell, determines the cases.
+"""
 
 import warnings
 from functools import partial
@@ -30,7 +33,7 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 def checks_of(one):
     """Return {title: check} for a class, or for a function case(rng). check(rng) returns a Report.
 
-    Raises ValueError if the kind of a class, or an argument for building it, is unknown.
+    Raises ValueError if the kind of the class, or an argument for building an object, is unknown.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
@@ -56,7 +59,10 @@ def check(title, build, rng):
 
 
 def check_score(title, build, rng):
-    """Run `check`; if a score raises only because of its sizes, add advice to the report."""
+    """Run `check` on a score.
+
+    If the score raises an exception only for unequal sizes, add advice about sizes to the report.
+    """
     try:
         return check(title, build, rng)
     except GradientError as error:
@@ -69,7 +75,7 @@ def check_score(title, build, rng):
 
 
 def runs(build):
-    """Return whether the forward of a case runs without an exception."""
+    """Return whether the forward of the case from build(rng, dtype) runs without an exception."""
     try:
         case = build(np.random.default_rng(0), np.float64)
         case.forward(*case.inputs)
@@ -79,7 +85,7 @@ def runs(build):
 
 
 def check_as_it_is(function, rng):
-    """Check the case that a user's function returns. Raises TypeError if it is not a case."""
+    """Check the case that a user's function returns. Raises TypeError for any other result."""
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
         raise TypeError(f"{function.__name__} returns {type(given).__name__}, expected (target, "
@@ -111,7 +117,7 @@ def attentions(one):
 
 
 def layer(one, rng, dtype):
-    """Return the Case of a layer that reads x (T, B, D), where D is its first size."""
+    """Return the Case of a layer that reads x (T, B, D). D is the first size of the layer."""
     create = getattr(one, "create", one)
     asked = required(create, first=int(create is not one))
     sizes = {name: D if name in INPUTS else OTHERS.get(name) for name in asked}
@@ -130,7 +136,7 @@ def layer(one, rng, dtype):
 
 
 def model(one, rng, dtype):
-    """Return the Case of a model's loss on a few sentences, as training calls it."""
+    """Return the Case of a model's loss on a few sentences. The loss is computed as in training."""
     create = getattr(one, "create", None)
     asked = ["create"] if create is None else required(create)
     unknown = [name for name in asked if name not in MODELS]

@@ -91,7 +91,7 @@ def residual(rng, dtype, pre_norm):
 
 
 def output_smoothed(rng, dtype):
-    """Return the Case of the smoothed loss, which is also compared with its definition."""
+    """Return the Case of the label-smoothed loss. The Case also checks the value of the loss."""
     layer = randomize(Output.create(rng, D, V, dtype=dtype), rng)
     targets = np.array([0, 5, 5, 8])
 
@@ -129,7 +129,7 @@ def output(rng, dtype):
 
 @dataclass(eq=False)
 class TiedWords(Module):
-    """A bigram model whose input and output share one table (Press & Wolf 2017)."""
+    """A bigram model whose input and output share one embedding table (Press & Wolf 2017)."""
 
     words: Embedding
     output: Output

@@ -39,7 +39,7 @@ def translator(rng, dtype, model, **settings):
 
 
 def with_decoder(rng, dtype, model, kind):
-    """Return RNNSearch with another kind of decoder; for an LSTM, W_s has two blocks of columns."""
+    """Return RNNSearch with this kind of decoder. An LSTM's W_s has two blocks of columns."""
     decoder = kind.create(rng, 2, 4, dtype=dtype)
     parts = {"decoder": decoder, "C": np.empty((8, decoder.gates_size), dtype)}
     if kind is LSTM:
@@ -91,7 +91,7 @@ def attentive(rng, dtype, hidden=6, layers=1, **settings):
 
 
 def translation(rng, dtype, model, create=translator, **settings):
-    """Return a Case of forward and backward; the attention weights have a gradient too."""
+    """Return a Case of forward and backward. The loss also depends on the attention weights."""
     model = create(rng, dtype, model, **settings)
 
     def forward():
@@ -104,7 +104,10 @@ def translation(rng, dtype, model, create=translator, **settings):
 
 
 def text(rng, dtype):
-    """Return a Case of forward and backward in which the initial and last states have gradients."""
+    """Return a Case of forward and backward of a language model.
+
+    The loss depends on the last state, and the gradient of the initial state is checked.
+    """
     model = language_model(rng, dtype, cell="gru")
     states = tuple(array(rng, dtype, B, 5) for _ in range(2))
 
@@ -114,7 +117,7 @@ def text(rng, dtype):
 
 
 def attentive_text(rng, dtype):
-    """Return a Case of forward and backward that start from a carried state and memory."""
+    """Return a Case of forward and backward that start from a state and memory of earlier text."""
     model = attentive(rng, dtype, hidden=5, cell="gru", carried=2)
     known = np.array([[1, 1], [0, 1], [1, 1]], bool)
     memory = array(rng, dtype, B, 2, 5), known
@@ -126,7 +129,7 @@ def attentive_text(rng, dtype):
 
 
 def loss(rng, dtype, create, batch, **settings):
-    """Return a Case of loss_and_grad, as training calls it."""
+    """Return a Case of a model's loss_and_grad on a batch, as training calls loss_and_grad."""
     model = create(rng, dtype, **settings)
 
     def read_out_and_targets():

@@ -1,1 +1,1 @@
-"""Small edits of statements, tried to see which one makes the gradients correct."""
+"""Small edits of statements, tried to see which edit makes the gradients correct."""

@@ -1,4 +1,4 @@
-"""Alternatives to a statement or an expression, made of the arrays of its function."""
+"""Alternatives to a statement or an expression, built from the arrays of its function."""
 
 import ast
 
@@ -19,9 +19,10 @@ NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a st
 class Alternatives:
     """Base class of mixins that yield alternatives to the statements of a function.
 
-    names: {name or dotted path: shapes} of its float arrays. masks: the same for boolean arrays.
-    numbers: the names of its numbers. written: the Written of all edited functions. statement: the
-    statement that is being edited. Raises Declined if the source of the function is unknown.
+    names: {name or dotted path: shapes} of the function's float arrays. masks: the same for boolean
+    arrays. numbers: the names of the function's scalar numbers. written: the Written of all edited
+    functions. statement: the statement that is being edited. Raises Declined if the source of the
+    function is unknown.
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -35,11 +36,11 @@ class Alternatives:
         self.stored = None      # (line, name) of each name that the function stores
 
     def calls_known(self, node):
-        """Return whether a node calls a function that is itself edited."""
+        """Return whether a node calls one of the functions that are edited."""
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
-        """Return the names of the gradients that exist before a statement."""
+        """Return the names of the gradients that exist before a statement is executed."""
         if self.stored is None:
             self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
                            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
@@ -47,7 +48,7 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """Return the masks as code, indexed so that they fit one of the shapes `wholes`.
+        """Return masks as code, indexed so that each mask broadcasts to one of the shapes `wholes`.
 
         If `wholes` is empty, return all masks with all indices.
         """
@@ -69,7 +70,10 @@ class Alternatives:
         return set(shapes)
 
     def shapes_of_value(self, value):
-        """Return the known shapes of an expression; an operation has those of a gradient in it."""
+        """Return the known shapes of an expression.
+
+        An arithmetic operation is assumed to have the shapes of a gradient in it.
+        """
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
             for path in sorted(filter(is_gradient, reads_of(value))):
                 if path in self.names:
@@ -77,14 +81,17 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """Return the names of other arrays with the shape of a statement's value."""
+        """Return the names of other arrays that have the shape of a statement's value."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):
         return [name for name, others in self.names.items() if name != but and others & shapes]
 
     def may_be_meant(self, path, other):
-        """Return whether both paths are parameters with the same number of axes."""
+        """Return whether two paths name parameters with the same number of axes.
+
+        If so, the user may have confused the two parameters.
+        """
         both = path.startswith("self.") and other.startswith("self.")
         return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
 

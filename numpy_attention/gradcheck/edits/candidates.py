@@ -1,4 +1,4 @@
-"""The parts of functions from which edits are made, and the shapes of indexed arrays."""
+"""The parts of functions from which edits are built, and the shapes of indexed arrays."""
 
 import ast
 
@@ -19,11 +19,11 @@ CUTS = {
 
 
 class Written:
-    """Parts of the source of some functions, from which edits are made.
+    """Parts of the source of some functions, from which edits are built.
 
-    names: the names of the functions. slices: the syntax trees of their indices. indices: the names
-    among these. entries: code such as step["c"]. is_softmax: whether a function may compute a
-    softmax.
+    names: the names of the functions. slices: the syntax trees of all indices in the functions.
+    indices: the indices that are names, such as t. entries: code such as step["c"]. is_softmax:
+    whether a function may compute a softmax.
     """
 
     def __init__(self, functions, others=()):
@@ -56,7 +56,7 @@ class Written:
 
 
 def keys_of(node):
-    """Return {key: None} for a dict that is written as dict(c=c) or {"c": c}, else {}."""
+    """Return {key: None} for each key of a dict written as dict(c=c) or {"c": c}, else {}."""
     if isinstance(node, ast.Call) and path_of(node.func) == "dict":
         return {one.arg: None for one in node.keywords if one.arg}
     if isinstance(node, ast.Dict):
@@ -74,7 +74,7 @@ def fits(shape, cut, whole):
 
 
 def part_of(shape, index):
-    """Return the shape of x[index], or None if it cannot be determined."""
+    """Return the shape of x[index] for x of shape `shape`, or None if it cannot be determined."""
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if len(parts) > len(shape):
         return None
@@ -88,7 +88,7 @@ def part_of(shape, index):
 
 
 def lies_over(shape, whole):
-    """Return whether a shape has fewer axes than the shape `whole`, and broadcasts to it."""
+    """Return whether `shape` has fewer axes than the shape `whole`, and broadcasts to `whole`."""
     try:
         return 0 < len(shape) < len(whole) and np.broadcast_shapes(shape, whole) == whole
     except ValueError:

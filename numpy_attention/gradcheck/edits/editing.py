@@ -1,4 +1,4 @@
-"""Small edits of the statements of a function, each tried by itself."""
+"""Small edits of the statements of a function. Each edit is tried by itself."""
 
 import ast
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ class Edit:
     """One edit of a function, which replaces the syntax tree `before` by `after`.
 
     place: the statement. kind: the kind of mistake that the edit repairs. function, tree: the
-    edited function and its syntax tree. nodes: the nodes that `slot` holds after the edit.
+    edited function and its syntax tree. nodes: the nodes that `slot` (a place in the tree) holds
+    after the edit.
     """
 
     place: Place
@@ -38,7 +39,7 @@ class Edit:
     nodes: tuple
 
     def code(self):
-        """Return the code of the edited function. Raises Declined if it does not compile."""
+        """Return the code of the edited function. Raises Declined if the code does not compile."""
         ast.fix_missing_locations(self.after)
         with self.slot.holding(*self.nodes):
             return compiled(self.function, self.tree)
@@ -60,9 +61,9 @@ class Edit:
 
     @property
     def is_apart(self):
-        """Whether the edit may affect gradients that do not depend on its statement.
+        """Whether the edit may affect gradients that do not depend on the edited statement.
 
-        This is so if it adds a statement, or changes a call with `grads` among its arguments.
+        This is so if the edit adds a statement, or changes a call with `grads` among its arguments.
         """
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
@@ -70,7 +71,7 @@ class Edit:
 
     @property
     def adds(self):
-        """Whether the edit adds to the existing code without removing any."""
+        """Whether the edit adds to the existing code without removing any of the code."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
@@ -105,7 +106,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add the edits that move an addition out of a loop, so that it happens once."""
+        """Add the edits that move an addition out of a loop, so that the addition happens once."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -113,7 +114,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(one, "double", one, one, slot, rest, one)
 
     def parts_of(self, statement):
-        """Add the edits of the parts of a statement."""
+        """Add the edits of the expressions and inner statements of a statement."""
         before, self.statement = self.statement, statement
         if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
             for name in ("iter", "test"):
@@ -135,7 +136,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
         self.statement = before
 
     def scattered(self, statement):
-        """Add the edits of the value in np.add.at(grads.E, ids, value)."""
+        """Add the edits of the argument `value` of np.add.at(grads.E, ids, value)."""
         call = statement.value
         if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
             for kind, variant in self.value_variants(call.args[2], (), ()):
@@ -143,7 +144,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(statement, kind, call, other, Slot(statement, "value"), other)
 
     def returns(self):
-        """Add the edits that let a function without a return statement return a gradient."""
+        """Add the edits that add `return dX` to a function without a return statement."""
         end = ast.copy_location(ast.Pass(), self.tree.body[-1])
         end.lineno = self.tree.end_lineno
         names = {target.id for one in ast.walk(self.tree) if isinstance(one, ast.Assign)
@@ -157,7 +158,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add the edits of the parts of an expression, then those of the whole, then `more`."""
+        """Add the edits of the subexpressions of `node`, then the edits of `node`, then `more`."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -167,7 +168,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
             self.add(self.statement, kind, node, variant, slot, variant)
 
     def add(self, statement, kind, old, new, slot, *nodes):
-        """Add one Edit of a statement."""
+        """Add one Edit, which replaces `old` by `new`, to the list; `statement` contains `old`."""
         if self.at is None or self.at.line != statement.lineno:
             qualname = self.function.__qualname__.replace("<locals>.", "")
             self.at = Place(qualname, self.function.__code__.co_filename, statement.lineno, "edit",
@@ -179,7 +180,8 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 def swappable(node, other):
     """Return whether two statements may exchange their values.
 
-    Both must assign to an element, both to a name, or both must use the same operator, such as +=.
+    Both statements must assign to an element, both to a name, or both must use the same operator,
+    such as +=.
     """
     if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return type(node.op) is type(other.op)

@@ -25,7 +25,7 @@ FUNCTIONS = "np.exp", "np.log", "np.tanh"
 
 
 class ExpressionEdits(Alternatives):
-    """Mixin with the alternatives to expressions."""
+    """Mixin that yields alternatives to expressions."""
 
     def variants(self, node):
         """Yield (kind, expression) for each alternative to an expression."""
@@ -85,7 +85,7 @@ class ExpressionEdits(Alternatives):
                 yield "wrong variable", parsed(entry)
 
     def argument_variants(self, node):
-        """Yield (kind, call) with another gradient, or without a copy or zeros_like."""
+        """Yield (kind, call) with another gradient as argument, or without copy or zeros_like."""
         yield from self.parameter_variants(node)
         name = path_of(node.func)
         last = function_name(node)
@@ -110,7 +110,11 @@ class ExpressionEdits(Alternatives):
                     yield "missing term", with_argument(node, i, both)
 
     def parameter_variants(self, node):
-        """Yield (kind, call) with the gradients of other parameters, one by one or all at once."""
+        """Yield (kind, call) with gradients of other parameters.
+
+        Either one argument is replaced, or the names of all gradients get another ending, such as
+        _b.
+        """
         handed = [path_of(one) for one in node.args if is_of_parameter(path_of(one))]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
                 if isinstance(one, ast.Attribute) and "_" in one.attr}
@@ -130,7 +134,7 @@ class ExpressionEdits(Alternatives):
                 yield "exchanged", with_argument(node, i, parsed(f"{root}.{other}"))
 
     def mask_variants(self, node):
-        """Yield np.where(mask, …), x[mask] or mask * x with the mask inverted, as (kind, node)."""
+        """Yield (kind, node): np.where(mask, …), x[mask] or mask * x with an inverted mask."""
         if isinstance(node, ast.Call) and path_of(node.func) == "np.where":
             name, at = "args", node.args[0]
         elif isinstance(node, ast.Subscript):
@@ -147,7 +151,7 @@ class ExpressionEdits(Alternatives):
         yield "mask backward", changed(node, **{name: whole})
 
     def weighted(self, node):
-        """Yield (kind, (x * dx).sum()) to replace dx.sum() or dx.mean()."""
+        """Yield (kind, (x * dx).sum()) to replace dx.sum(), and the same for a mean."""
         base = path_of(getattr(node.func, "value", None))
         target = path_of(getattr(self.statement, "target", None))
         if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base) or (
@@ -191,7 +195,7 @@ class ExpressionEdits(Alternatives):
 
 
 def stepped(node):
-    """Return {"t"} for the index t, t + 1 or t − 1, and an empty set for any other index."""
+    """Return {"t"} for the index t, t + 1 or t − 1, and an empty set for other kinds of index."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name):

@@ -1,6 +1,7 @@
 """Find the small edit of a forward pass that makes the backward pass correct.
 
-A gradient can be wrong because the forward is. The backward then belongs to the intended forward.
+A gradient can be wrong because the forward is wrong. In that case, the backward is correct for the
+forward that the user intended.
 """
 
 import ast
@@ -30,10 +31,10 @@ def norm(gradients):
 
 
 class EditingForward(Editing):
-    """The edits of a forward, except those that remove a term or a factor.
+    """The edits of a forward, except edits that remove a term or a factor.
 
-    If a backward forgets a term, it is correct for a forward without this term, although the
-    mistake is in the backward.
+    A backward that forgets a term is correct for a forward without this term. The mistake is still
+    in the backward, so the forward should not be edited.
     """
 
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
@@ -94,9 +95,10 @@ class EditingForward(Editing):
             yield from self.buffer_variants(node)
 
     def takes_out(self, node, variant):
-        """Return whether a variant removes a call, or reorders a list that the backward also uses.
+        """Return whether a variant removes a call, or changes the order of a list made by append.
 
-        An example of a removed call is x to replace x.sum(0) or np.where(mask, x, 0).
+        An example of a removed call is x to replace x.sum(0) or np.where(mask, x, 0). The backward
+        also uses the list.
         """
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
@@ -104,7 +106,7 @@ class EditingForward(Editing):
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """Yield np.where(mask, a, b) with another b, unless b is −∞."""
+        """Yield np.where(mask, a, b) with another b, unless the present b is −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -131,8 +133,8 @@ def is_constant(node):
 class ForwardRepairs(Repairs):
     """The edits of a forward pass, each tried to see whether all gradients become correct.
 
-    laws: the broken laws, which should hold with the edit. accused: the Place whose edits are tried
-    first.
+    laws: the broken laws, which should hold after the edit. accused: the Place of the statement
+    whose edits are tried first.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
@@ -164,7 +166,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return the errors before any edit, as from `off`, or [] if they are unknown."""
+        """Return the result of `off` without an edit, or [] if this raises or is not finite."""
         with quiet():
             try:
                 found = self.off()
@@ -185,9 +187,9 @@ class ForwardRepairs(Repairs):
     def best(self, kinds, keep_laws=False):
         """Return the first Edit of these kinds that makes all gradients correct, or None.
 
-        If laws are broken, an edit that also repairs them is preferred. With keep_laws it is
-        required. Edits that add a new mask are tried last, and edits of masks begin with the last
-        line.
+        If laws are broken, an edit that also repairs the laws is preferred. With keep_laws, the
+        edit must repair the laws. Edits that add a new mask are tried last, and edits of masks
+        begin with the last line.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))
@@ -210,12 +212,12 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def is_new_mask(self, edit):
-        """Return a sort key: edits that add a mask last, and edits of later masks first."""
+        """Return a sort key that puts new masks last, and edits of later masks first."""
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
     def tried(self, edit):
-        """Return whether the gradients are correct with an edit, and whether the laws also hold."""
+        """Return whether an edit makes the gradients correct, and whether the laws hold as well."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -238,8 +240,8 @@ class ForwardRepairs(Repairs):
     def off(self):
         """Return the relative errors of the gradients along some random directions.
 
-        Return [] if a gradient has another shape or is all 0. If an edit removes a variable from
-        the forward, 0 is the right gradient, but such an edit repairs nothing.
+        Return [] if the gradient of a variable has the wrong shape or is all 0. If an edit removes
+        a variable from the forward, the correct gradient is 0, but such an edit repairs nothing.
         """
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)

@@ -34,9 +34,10 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 class Repairs:
     """The edits of some functions, each tried to see whether all gradients become correct.
 
-    every: further functions, whose code supplies alternatives. gradients() returns {name: gradient}
-    of the check. wrong(gradients) returns the names of the wrong ones. variables: {name: array},
-    which are restored after an edit that changes them.
+    functions: the functions that are edited. every: further functions, whose code supplies
+    alternatives. gradients() returns {name: gradient} of the check. wrong(gradients) returns the
+    names of the wrong gradients. variables: {name: array}, whose contents are restored after each
+    edit.
     """
 
     functions: list
@@ -67,7 +68,7 @@ class Repairs:
         self.budget = Budget(self.most)
 
     def named(self):
-        """Run the passes and return a Naming, which has recorded the arrays of all functions."""
+        """Run the passes and return a Naming, which records the arrays of all functions."""
         rewritten = Instrumented([*self.functions, *self.every], Forward)
         naming = Naming(rewritten.places)
         with rewritten.reporting_to(naming), quiet():
@@ -79,7 +80,7 @@ class Repairs:
         return naming
 
     def all_right(self, edit, wrong):
-        """Return whether an edit makes the gradients in `wrong` correct, and no other one wrong."""
+        """Return whether an edit makes the gradients in `wrong` correct, and no others wrong."""
         gradients = self.gradients_with(edit)
         if not gradients:
             return False
@@ -87,7 +88,7 @@ class Repairs:
         return not still & set(wrong) and still <= self.before
 
     def gradients_with(self, edit=None):
-        """Return the gradients with an edit, or without one; {} if the backward raises."""
+        """Return {name: gradient} with an edit or without; {} if the backward raises."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -99,7 +100,10 @@ class Repairs:
 
     @contextmanager
     def edited(self, edit):
-        """Apply an edit, or none, inside this context. Raises Declined if it does not compile."""
+        """Apply an edit inside this context. Raises Declined if the edited code does not compile.
+
+        If the edit is None, the code is unchanged.
+        """
         codes = []
         if edit is not None:
             code, before = edit.code(), edit.function.__code__
@@ -112,7 +116,10 @@ class Repairs:
             np.copyto(array, self.kept[name])
 
     def reach(self):
-        """Return {(file, line): names of the gradients that depend on this line}, if known."""
+        """Return {(file, line): names of the gradients that depend on this line}.
+
+        The dict is empty if the backward raises without an edit.
+        """
         before = self.gradients_with()
         if not before:                  # the backward raises without an edit
             return {}
@@ -126,7 +133,7 @@ class Repairs:
         return {line: changed for line, changed in found.items() if changed}
 
     def within(self, places):
-        """Return the edits of the statements at these places, the most likely first."""
+        """Return the edits of the statements at these places, the most likely edits first."""
         lines = {(one.file, one.line) for one in places}
         return self.sorted(edit for edit in self.edits if line_of(edit) in lines)
 
@@ -134,8 +141,8 @@ class Repairs:
         """Return all edits that may make the gradients in `wrong` correct.
 
         Edits of statements on which exactly these gradients depend come first. innocent: {(file,
-        line)} of correct lines. Their edits are left out, except those that may affect gradients of
-        other lines. reach: the result of reach().
+        line)} of correct lines. The edits of correct lines are left out, except edits that may
+        affect gradients computed in other lines. reach: the result of reach().
         """
         first, then = [], []
         for edit in self.edits:
@@ -154,10 +161,10 @@ class Repairs:
         return sorted((one for one in edits if one.kind in self.kinds), key=self.likelihood)
 
     def likelihood(self, edit):
-        """Return a sort key, first of all the index in `kinds`.
+        """Return a sort key by which the most likely edits come first.
 
-        Within one kind, edits that add code come last, and a called function comes before its
-        caller.
+        The order follows the index of the kind of mistake in `kinds`. Within one kind, edits that
+        add code come last, and edits of a called function come before edits of its caller.
         """
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
@@ -182,7 +189,7 @@ def line_of(edit):
 
 @dataclass
 class Copying:
-    """Listener that replaces the values of one place of a forward by copies."""
+    """Listener that replaces the values of one place of a forward by copies of these values."""
 
     number: int
 
@@ -193,10 +200,10 @@ class Copying:
 
 
 def editable(functions):
-    """Return the functions among these that may be edited, or [] if one calls compiled code.
+    """Return the functions that may be edited, or [] if one of the functions calls compiled code.
 
-    A kernel does not check the shapes of its arguments, and an edit may change them. Functions of
-    the package are never edited, since all of them may call a kernel.
+    Compiled code (a kernel) does not check the shapes of its arguments, and an edit may change the
+    shapes. Functions of this package are never edited, since each of them may call a kernel.
     """
     own = [one for one in functions if PACKAGE not in Path(one.__code__.co_filename).parents]
     for one in own:

@@ -1,4 +1,4 @@
-"""Alternatives to a whole statement, and statements to add after it, by kind of mistake."""
+"""Alternatives to a whole statement and statements to add after it, each with a kind of mistake."""
 
 import ast
 
@@ -21,7 +21,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient, path_of
 
 
 class StatementEdits(Alternatives):
-    """Mixin with the alternatives to statements."""
+    """Mixin that yields alternatives to statements."""
 
     def statement_variants(self, node):
         """Yield (kind, statements) for each alternative to a statement."""
@@ -47,7 +47,10 @@ class StatementEdits(Alternatives):
                     yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
-        """Yield dX += dY @ W.T and dX += dY.T @ A, to add after the statement that computes dY."""
+        """Yield (kind, statements): the statement that computes dY, then dX += dY @ W.T.
+
+        Also yield dW += dY.T @ A. dX and dW must exist before the statement.
+        """
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
             return
@@ -60,7 +63,10 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield products of the gradient `name`, which has this shape, with the shape `wanted`."""
+        """Yield products of the gradient `name` with other arrays, as code.
+
+        shape: the shape of the gradient. wanted: the shape of the products.
+        """
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]
@@ -85,7 +91,7 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """Yield x[i] = y or x[i] += y with another i, and x[i] += y to replace x += y[:, None]."""
+        """Yield x[i] = y or x[i] += y with another i; also x[i] += y to replace x += y[:, None]."""
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         for number, part in enumerate(parts):
@@ -108,7 +114,7 @@ class StatementEdits(Alternatives):
 
 
 def cut_from_behind(node):
-    """Yield the tuple x[:, -n:], x[:, :-n] to replace x[:, :n], x[:, n:]."""
+    """Yield the tuple x[:, -n:], x[:, :-n] to replace the tuple x[:, :n], x[:, n:]."""
     if len(node.elts) != 2 or not all(isinstance(one, ast.Subscript) for one in node.elts):
         return
     first, second = (ast.unparse(one) for one in node.elts)

@@ -1,7 +1,7 @@
-"""Edits of syntax trees: the place of a node, temporary replacements, and elementary edits.
+"""Edits of syntax trees: the slot of a node, temporary replacements, and elementary edits.
 
-The gradient check tries such edits to repair a function. The exercises use them to plant mistakes
-in their solutions, and the mutation campaign in the package.
+The gradient check tries such edits to repair a function. The exercises of the course use such edits
+to plant mistakes in their solutions, and the mutation campaign plants mistakes in the package.
 """
 
 import ast
@@ -20,7 +20,10 @@ PRODUCTS = "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "(({0}) @ ({1}
 
 
 class Slot(NamedTuple):
-    """The place of a node in its parent. number: the index in a field that is a list, or None."""
+    """The place of a node in its parent, `field` of `parent`.
+
+    number: the index of the node if the field is a list, or None.
+    """
 
     parent: Any
     field: str
@@ -28,7 +31,11 @@ class Slot(NamedTuple):
 
     @contextlib.contextmanager
     def holding(self, *nodes: Any) -> Iterator[None]:
-        """Replace the node inside a `with` block by one node or, in a list, by any number."""
+        """Replace the node in this slot inside a `with` block.
+
+        If the slot is in a list, any number of nodes may replace the node; otherwise exactly one
+        may.
+        """
         before = getattr(self.parent, self.field)
         after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)
         setattr(self.parent, self.field, after)
@@ -78,7 +85,10 @@ def opposite_sign(node: Any) -> Any:
 
 
 def by_pattern(node: ast.BinOp, table: dict[type, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (name, expression) to replace an operation; table: {operator: [(name, pattern)]}."""
+    """Yield (name, expression) to replace an operation.
+
+    table: {operator: [(name, pattern)]}. {0} and {1} in a pattern are the operands.
+    """
     sides = ast.unparse(node.left), ast.unparse(node.right)
     for name, pattern in table.get(type(node.op), ()):
         yield name, parsed(pattern.format(*sides))
@@ -88,12 +98,12 @@ def by_pattern(node: ast.BinOp, table: dict[type, Any]) -> Iterator[tuple[str, A
 
 
 def function_name(call: Any) -> str:
-    """Return the last part of the name of the called function, or "" if it has none."""
+    """Return the last part of the name of the called function, or "" if there is no name."""
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def calling(call: Any, name: str) -> Any:
-    """Return the same call of another function or method."""
+    """Return a copy of a call that calls another function or method with the same arguments."""
     part = "attr" if isinstance(call.func, ast.Attribute) else "id"
     return changed(call, func=changed(call.func, **{part: name}))
 
@@ -103,7 +113,7 @@ def without_keyword(call: Any, name: str) -> Any:
 
 
 def with_axis(call: Any, axis: str) -> Any:
-    """Return the same reduction, such as a sum or mean, along another axis."""
+    """Return a copy of a reduction, such as a sum or mean, along another axis."""
     if any(one.arg == "axis" for one in call.keywords):
         return changed(call, keywords=[
             changed(one, value=parsed(axis)) if one.arg == "axis" else one

@@ -11,7 +11,7 @@ from numpy_attention.gradcheck.report.kinds import LOCAL
 
 
 class ValueEdits(Alternatives):
-    """Mixin with the alternatives to whole values."""
+    """Mixin that yields alternatives to the whole value of a statement."""
 
     def whole(self, statement):
         """Yield (kind, expression) for each alternative to the value of a statement."""
@@ -28,7 +28,10 @@ class ValueEdits(Alternatives):
         yield from self.value_variants(value, self.alike(statement), self.shapes_of(statement))
 
     def value_variants(self, value, alike, shapes=()):
-        """Yield (kind, expression) to replace a gradient; alike: arrays that have its shape."""
+        """Yield (kind, expression) to replace a gradient.
+
+        alike: the names of arrays that have the shape of the gradient. shapes: its known shapes.
+        """
         reads = reads_of(value)
         if not any(map(is_gradient, reads)):
             return
@@ -62,7 +65,12 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """Yield a gradient plus another one, times a local derivative, or minus a weighted sum."""
+        """Yield (kind, expression): a gradient plus a term or times a factor.
+
+        The term is another gradient, or a negative weighted sum as in the gradient of a softmax.
+        The factor is a local derivative. text: the code of the gradient. reads: the names in that
+        code.
+        """
         for name in alike:
             if is_gradient(name):
                 if name not in reads:
@@ -79,7 +87,7 @@ class ValueEdits(Alternatives):
                         f"{text} - {name} * ({name} * {text}).{method}({axis}, keepdims=True)")
 
     def products(self, shape):
-        """Yield dY @ W.T of this shape for all known dY and W: the gradient of x in y = x @ W."""
+        """Yield dY @ W.T of this shape for all known dY and W, the gradient of x in y = x @ W."""
         for matrix, (one, *_) in self.names.items():
             if len(one) != 2 or one[:1] != shape[-1:] or is_gradient(matrix):
                 continue
@@ -88,7 +96,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield the value with one array, if it occurs more than once, replaced by another."""
+        """Yield (kind, value) with another array for an array that occurs more than once."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):
@@ -105,7 +113,7 @@ def masked(value, masks):
 
 
 class Renaming(ast.NodeTransformer):
-    """Replaces a name or dotted path by another one."""
+    """Transformer that replaces one name or dotted path by another."""
 
     def __init__(self, old, new):
         self.old = old

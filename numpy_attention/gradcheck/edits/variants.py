@@ -1,4 +1,4 @@
-"""Variants of the syntax tree of an expression, by kind of mistake."""
+"""Variants of the syntax tree of an expression, each with a kind of mistake."""
 
 import ast
 
@@ -48,7 +48,7 @@ def operator_variants(node):
 
 
 def call_variants(node):
-    """Yield (kind, expression) to replace a call: other axes, arguments or functions."""
+    """Yield (kind, expression) to replace a call: other axes, arguments or another function."""
     name = function_name(node)
     if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
         yield from reduction_variants(node, name)
@@ -127,7 +127,7 @@ def einsum_variants(node):
 
 
 def moved(node):
-    """Yield copies of a node with one of its integers decreased or increased by one."""
+    """Yield copies of a node, in each of which one integer is increased or decreased by one."""
     for slot, one in [pair for inside in ast.walk(node) for pair in children(inside)]:
         if isinstance(one, ast.Constant) and type(one.value) is int:
             for step in (-1, 1):
@@ -137,7 +137,7 @@ def moved(node):
 
 
 def shifted(node):
-    """Yield x[:t] to replace x[1:t + 1], and the reverse."""
+    """Yield x[:t] to replace x[1:t + 1], and x[1:t + 1] to replace x[:t]."""
     at = node.slice
     if not isinstance(at, ast.Slice) or at.upper is None or at.step is not None:
         return
@@ -149,7 +149,7 @@ def shifted(node):
 
 
 def swapped(node):
-    """Yield copies of a tuple or list with two of its elements exchanged."""
+    """Yield copies of a tuple or list, each with two of the elements exchanged."""
     for i in range(len(node.elts)):
         for k in range(i):
             yield changed(node, elts=exchanged(node.elts, i, k))
@@ -159,7 +159,7 @@ def swapped(node):
 
 
 def with_argument(call, i, value):
-    """Return a copy of a call whose i-th argument is another value."""
+    """Return a copy of a call with `value` as the i-th argument."""
     return changed(call, args=with_item(call.args, i, value))
 
 

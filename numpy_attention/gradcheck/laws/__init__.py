@@ -7,11 +7,11 @@
     linear                  backward(a u + b v) = a backward(u) + b backward(v)   `linear`
     initialized memory      memory from np.empty is filled before it is read      `uninitialized`
     masked words            have weight 0, change nothing and are not counted     `masking`
-    the future              changes nothing, if one axis is time                  `masking`
+    the future              changes no earlier output, if one axis is time        `masking`
     float32                 parameters and inputs give float32 results            `precision`
 
-A central difference compares one call of backward, with zeroed gradients, so it cannot see any of
-these mistakes.
+The last column names the module of a law. A central difference compares one call of backward, with
+zeroed gradients, so it cannot see any of these mistakes.
 """
 
 import numpy as np
@@ -97,7 +97,10 @@ def assigned_laws(check, names):
 
 
 def caches_are_independent(first):
-    """Check that a second forward on other inputs does not change the gradients of the first."""
+    """Check that a second forward on other inputs does not change an earlier cache.
+
+    The gradients from the earlier cache must remain the same.
+    """
     check = first.check
     _, cache = forward_of(check, copy_arrays(check.inputs))
     others = copy_arrays(check.inputs)
@@ -123,7 +126,7 @@ FORWARD_LAWS = (masked_values_unused, padding_ignored, future_unused)
 
 
 def broken_conditions(check):
-    """Return the reasons why central differences cannot be taken, as [Broken]."""
+    """Return [Broken], the reasons why central differences cannot be computed."""
     found = first_broken(CONDITIONS, check)
     if found and found[0].kind == "random":
         return judged(all_initialized, check) or found
@@ -131,10 +134,10 @@ def broken_conditions(check):
 
 
 def broken_laws(check):
-    """Return the laws that a check breaks, as [Broken].
+    """Return [Broken], the laws that a check breaks.
 
     Only the first broken law of the backward pass is returned. If uninitialized memory is read, two
-    forwards may differ, so the laws of the forward pass are not checked.
+    forwards may differ, so the laws of the forward pass are not tested.
     """
     of_backward = judged(lambda check: first_broken(BACKWARD_LAWS, First(check)), check)
     if any(one.kind == "unwritten" for one in of_backward):
@@ -143,7 +146,7 @@ def broken_laws(check):
 
 
 def first_broken(laws, given):
-    """Return law(given) of the first law that is broken, or []."""
+    """Return [Broken] of the first law that is broken, or []. given: the argument of each law."""
     for law in laws:
         found = judged(law, given)
         if found:

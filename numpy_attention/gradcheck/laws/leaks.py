@@ -1,8 +1,8 @@
 """Find the line of a forward pass that reads words that a mask should hide.
 
-Two forward passes differ only in hidden words. After each line, their arrays (…, B, S, …) should
-differ only at hidden words. If an array also differs at a visible word, this line has read a hidden
-one.
+Two forward passes differ only in hidden words. After each line, the arrays (…, B, S, …) of the two
+passes should differ only at hidden words. If an array also differs at a visible word, the line has
+read a hidden word.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ def leak(run, other, mask):
     """Return the Place where a mask is missing, or None if it is unknown.
 
     run, other: functions that run the forward with inputs that differ only in hidden words. The
-    Place is in the function that has the mask. It is the line that makes what should be masked or,
-    if there is none, the line that reads it.
+    Place is in the function that has the mask. It is the line that computes the unmasked array or,
+    if no line does, the first line that reads that array.
     """
     found = first_leak(recorded(run), recorded(other), mask)
     if found is None:
@@ -34,8 +34,8 @@ def leak(run, other, mask):
 def first_leak(records, others, mask):
     """Return (frame, line, sources) where an array first differs at a visible word, or None.
 
-    records, others: two lists from `recorded`. sources: {frame: the last line after which arrays
-    differ only in hidden words}.
+    records, others: the lists that `recorded` returned for the two passes. sources: {frame: the
+    last line after which arrays differ only in hidden words}.
     """
     sources = {}
     known = {}
@@ -60,10 +60,10 @@ def first_leak(records, others, mask):
 
 
 def places_of(array, other, shape):
-    """Return where two arrays differ, or None if they agree.
+    """Return a boolean array: where two arrays differ. Return None if the two arrays agree.
 
-    shape: that of the mask. If the arrays have its two axes, the result has this shape. If not, it
-    is True, without axes.
+    shape: the shape (B, S) of the mask. The result has this shape if the arrays have the axes B and
+    S. If the arrays lack those axes, the result is the scalar True.
     """
     if array.shape != other.shape or array.dtype.kind != "f":
         return None
@@ -78,13 +78,16 @@ def places_of(array, other, shape):
 
 
 def has(frame, mask):
-    """Return whether the mask is a local variable of a frame, or within one."""
+    """Return whether a local variable of a frame is the mask or contains the mask."""
     return any(array.dtype == bool and np.array_equal(array, mask)
                for _, array in arrays_within(dict(frame.f_locals), ""))
 
 
 def recorded(run):
-    """Call run() and return [(frame, line, {name: array})] after each line of user code."""
+    """Call run() and return [(frame, line, {name: array})], an item for each executed line.
+
+    The arrays are the local arrays of user code after the line.
+    """
     lines = []
 
     def record(frame, line):

@@ -1,4 +1,4 @@
-"""Check that backward is linear in its upstream, which it must not ignore, round or clip."""
+"""Check that backward is linear in its upstream gradient, which must not be rounded or clipped."""
 
 import numpy as np
 
@@ -47,7 +47,10 @@ def linear_in_upstream(first):
 
 
 def integers_in(check):
-    """Return the Place after which a name that begins with d first holds integers, or None."""
+    """Return the first Place after which a gradient holds integers, or None if there is none.
+
+    A gradient is an array whose name starts with `d`.
+    """
     _, cache = forward_of(check, copy_arrays(check.inputs))
     return first_line_with(
         lambda: backward_of(check, copy_arrays(check.upstream), cache, new_grads(check)),

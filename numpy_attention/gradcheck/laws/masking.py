@@ -1,4 +1,4 @@
-"""Check that words hidden by a mask, and later steps, are not read."""
+"""Check that a pass does not read words that a mask hides, nor later time steps."""
 
 import numpy as np
 
@@ -24,11 +24,11 @@ ADVICE = ("  a hidden word's score is −∞ before the softmax, a hidden step k
 
 
 def masked_values_unused(check):
-    """Check that masked values have weight 0 and change nothing.
+    """Check that masked values have weight 0 and that a change of masked values changes no output.
 
-    A mask is a boolean array (B, S) or (T, B) named `mask`: an argument of the forward, or a
-    variable that it closes over, as in `protocol`. It applies to inputs whose first two axes have
-    its shape. True may hide or show, so both are tried.
+    A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of the forward, or a
+    variable in the closure of the forward, as in `protocol`. It applies to inputs whose first two
+    axes have its shape. True may mean hidden or visible, so both meanings are tried.
     """
     found = []
     for mask in masks_of(check):
@@ -40,11 +40,11 @@ def masked_values_unused(check):
 
 
 def padding_ignored(check):
-    """Check that one more hidden position at the end of all masked arrays changes nothing.
+    """Check that one more hidden position at the end of all masked arrays changes no output.
 
-    The added values are 0. An axis is skipped if one of its rows has no visible position. If hidden
-    values come last along both axes, it is unclear which one counts positions, and nothing is
-    checked.
+    The values at the added position are 0. An axis is skipped if one of its rows has no visible
+    position. If hidden positions come last along both axes, the axis of positions is ambiguous, and
+    nothing is checked.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
@@ -66,7 +66,10 @@ def is_padded(mask, axis):
 
 
 def changed_by_padding(check, mask, axis):
-    """Return the names of outputs that one more hidden position changes, or [] if it is unknown."""
+    """Return the names of outputs that one more hidden position changes.
+
+    Return [] if the forward raises an exception with this position.
+    """
     before = outputs_at(check, copy_arrays(check.inputs))
     try:
         after = outputs_at(check, longer(copy_arrays(check.inputs), mask.shape, axis))
@@ -78,7 +81,7 @@ def changed_by_padding(check, mask, axis):
 
 
 def longer(value, shape, axis):
-    """Return a tree with a 0 appended along `axis` to arrays whose first two axes are `shape`."""
+    """Return a tree in which each array with first axes `shape` has a 0 appended along `axis`."""
     if isinstance(value, (list, tuple)):
         return type(value)(longer(one, shape, axis) for one in value)
     if isinstance(value, np.ndarray) and value.shape[:2] == shape:
@@ -87,7 +90,7 @@ def longer(value, shape, axis):
 
 
 def masks_of(check):
-    """Return [mask] for the `mask` of the forward, or [] if it has none that can be recognized."""
+    """Return [mask] for the argument or variable `mask` of the forward, or [] without a mask."""
     names = names_of(check.forward)
     named = dict(zip(names, check.inputs))
     code = getattr(check.forward, "__code__", None)
@@ -102,15 +105,16 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return descriptions of how masked values are used, or [] if they are not used."""
+    """Return descriptions of how outputs depend on masked values, or [] if no output does."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
 def claims(mask):
-    """Return arrays of booleans: the hidden positions whose weights must be 0.
+    """Return up to two arrays of booleans: the hidden positions whose weights must be 0.
 
-    The first array leaves out rows that are hidden entirely, the second such columns. Where nothing
-    can be read, weights may be anything. An array without any position is dropped.
+    The first array leaves out rows that are hidden entirely, the second leaves out columns that are
+    hidden entirely, because the weights there may be anything. An array without any position is
+    dropped.
     """
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]
@@ -139,13 +143,13 @@ def leaking_place(check, mask):
 
 
 def outputs_at(check, inputs):
-    """Return {name: a copy of the output} for these inputs."""
+    """Return {name: a copy of the output} of the forward for these inputs."""
     outputs, _ = forward_of(check, inputs)
     return {name: array.copy() for name, array in arrays_within(outputs, "output")}
 
 
 def visible(outputs, mask):
-    """Return the outputs at visible positions, because those at hidden ones may be anything."""
+    """Return the outputs at visible positions. Outputs at hidden positions may be anything."""
     return {name: at_mask(array, mask) for name, array in outputs.items()}
 
 
@@ -162,8 +166,8 @@ def at_mask(array, mask):
 def move(array, where, shape):
     """Change an input in place where `where` is True; return whether it can be changed.
 
-    Its first two axes must have the shape `shape`. An integer becomes the next one that occurs in
-    the array, because it may be an id.
+    Only arrays whose first two axes are `shape` can be changed. An integer may be an id, so it is
+    replaced by another integer that occurs in the array.
     """
     if array.shape[:2] != shape or array.dtype.kind not in "fiu":
         return False
@@ -176,9 +180,9 @@ def move(array, where, shape):
 
 
 def hidden_weights(name, array, mask, hidden):
-    """Return a description of the largest weight of a hidden word, as [text], or [].
+    """Return [text], a description of the largest weight of a hidden word, or [].
 
-    An output holds weights if they sum to 1 along its last axis.
+    An output holds weights if it sums to 1 along its last axis.
     """
     if array.ndim < 2 or array.dtype.kind != "f":
         return []
@@ -204,7 +208,7 @@ def hidden_weights(name, array, mask, hidden):
 
 
 def future_unused(check):
-    """Check that no output reads later steps of the first input, if an axis is time."""
+    """Check that no output depends on later steps of the first input, if an axis is time."""
     if check.causal is None:
         return []
     axis = check.causal
@@ -223,7 +227,10 @@ def future_unused(check):
 
 
 def steps(outputs, check, which):
-    """Return the steps `which`, a slice, of all outputs with as many steps as the first input."""
+    """Return the outputs that have as many time steps as the first input.
+
+    which: a slice of time steps, to which the outputs are cut.
+    """
     T = check.inputs[0].shape[check.causal]
     return {name: np.moveaxis(array, check.causal, 0)[which] for name, array in outputs.items()
             if array.ndim > check.causal and array.shape[check.causal] == T}

@@ -22,7 +22,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def variables_unchanged(check):
-    """Check that neither pass changes inputs or parameters, as central differences require."""
+    """Check that neither pass changes inputs or parameters. Central differences require this."""
     seen = {}
     held = Watch([*arrays_within(list(check.inputs), "input", seen), *check.parameters.items()])
     upstream = copy_arrays(check.upstream)
@@ -50,7 +50,7 @@ def variables_unchanged(check):
 
 
 def arguments_unchanged(first):
-    """Check that backward changes neither its upstream nor the cache."""
+    """Check that backward changes neither its upstream gradients nor the cache."""
     check = first.check
     seen = {}
     held = Watch([*named_upstream(check, first.upstream, seen),
@@ -65,7 +65,10 @@ def arguments_unchanged(first):
 
 
 def named_upstream(check, upstream, seen):
-    """Yield (name, array) for the upstream, with the names of backward's arguments."""
+    """Yield (name, array) for the upstream gradients, named as the arguments of backward.
+
+    seen: {id: object} of the arrays that already have a name.
+    """
     names = names_of(check.backward)
     for i, value in enumerate(upstream):
         yield from arrays_within(value, names[i] if i < len(names) else f"upstream[{i}]", seen)
@@ -74,7 +77,8 @@ def named_upstream(check, upstream, seen):
 def changes(what, names, held, run):
     """Return a Broken for each line that changes one of the arrays `names`.
 
-    what: "forward" or "backward". held: a Watch of the arrays. run: repeats the change.
+    what: the pass, "forward" or "backward". held: a Watch of the arrays. run: a function that
+    repeats the pass.
     """
     places = lines_of(run, lambda *_: held.changed())
     by_place = {}

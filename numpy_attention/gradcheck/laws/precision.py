@@ -1,4 +1,4 @@
-"""Check that every result is float32 with float32 parameters and inputs, as in training.
+"""Check that results are float32 if parameters and inputs are float32, as they are in training.
 
 The gradient check itself runs in float64, where a forward that changes the dtype goes unnoticed.
 """
@@ -26,7 +26,7 @@ ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64
 def float32_kept(target, inputs, forward, backward):
     """Return [Broken] if an output or a gradient is float64 with float32 arguments, else [].
 
-    A pass that raises in float32 breaks the law only if a line has made a float64 array before.
+    An exception in float32 breaks the law only if an earlier line has computed a float64 array.
     """
     lifted = []
     tracer = FirstLifted(of_package=not users_class(target))
@@ -54,7 +54,7 @@ def float32_kept(target, inputs, forward, backward):
 
 
 def float32_inputs(inputs):
-    """Return the same tree of inputs with its float arrays as float32."""
+    """Return a copy of a tree of inputs in which all float arrays are float32."""
     if isinstance(inputs, (list, tuple)):
         return type(inputs)(map(float32_inputs, inputs))
     is_float = isinstance(inputs, np.ndarray) and inputs.dtype.kind == "f"
@@ -62,7 +62,7 @@ def float32_inputs(inputs):
 
 
 def wide(value, name):
-    """Return the names of the float64 arrays in a list or tuple, except single numbers."""
+    """Return the names of the float64 arrays in a list or tuple, except arrays without axes."""
     return [label for label, array in float_arrays(list(value), name)
             if array.ndim and array.dtype == np.float64]
 
@@ -70,7 +70,7 @@ def wide(value, name):
 class FirstLifted(Tracer):
     """Tracer that finds the first line after which a function holds or returns a float64 array.
 
-    of_package: whether lines of numpy_attention count.
+    of_package: whether lines of numpy_attention are also considered.
     """
 
     def __init__(self, of_package):

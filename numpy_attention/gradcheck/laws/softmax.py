@@ -1,10 +1,10 @@
-"""The law of scores: adding one number to all of them changes nothing, so their gradient sums to 0.
+"""The law of scores: adding a number to all scores changes nothing, so their gradient sums to 0.
 
     α = softmax(e) along an axis, L(e + c) = L(e)   ⇒   Σ_k de_k = 0
 
 Only an incorrect de is checked, because correct gradients satisfy the law. The check measures
-whether the forward has a softmax of e, and whether c changes nothing there. So the law is not
-applied where it does not hold: to scores that are also an output, or to Gaussians.
+whether the forward has a softmax of e, and whether adding c leaves the loss unchanged. So the law
+is not applied where it does not hold: to scores that are also an output, or to Gaussian weights.
 """
 
 import numpy as np
@@ -18,7 +18,10 @@ SEED = 13
 
 
 def unbalanced(derivatives, compared):
-    """Return [Broken] for the first gradient of scores that should sum to 0 and does not, or []."""
+    """Return [Broken] for the first gradient that should sum to 0 but does not, or [].
+
+    compared: the Comparison, whose groups are the gradients of the backward.
+    """
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
             continue
@@ -35,7 +38,10 @@ def unbalanced(derivatives, compared):
 
 
 def last_assignments(compared):
-    """Return the groups whose names are not assigned again and whose arrays have one shape."""
+    """Return the groups of gradients whose names are not assigned again later.
+
+    The arrays of a returned group all have one shape.
+    """
     last = {}
     for group in compared.groups:
         for value in group.values:
@@ -49,7 +55,10 @@ def last_assignments(compared):
 
 
 def axes_of_softmax(derivatives, numbers, shape):
-    """Return the axes along which the forward has a softmax of the values of places `numbers`."""
+    """Return the axes along which the forward computes a softmax of some values.
+
+    numbers: the numbers of the places that compute the values. shape: the shape of the values.
+    """
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
         return []
     made = [derivatives.values[one][0] for one in numbers]
@@ -60,7 +69,7 @@ def axes_of_softmax(derivatives, numbers, shape):
 
 
 def is_softmax(alpha, e, axis):
-    """Return whether alpha is the softmax of e along an axis, or 0 where it is masked."""
+    """Return whether alpha is the softmax of e along an axis. Masked elements of alpha may be 0."""
     if not (alpha >= 0).all() or not np.allclose(alpha.sum(axis), 1):
         return False
     difference = np.where(alpha > 0, np.log(np.where(alpha > 0, alpha, 1)) - e, np.nan)
@@ -68,9 +77,10 @@ def is_softmax(alpha, e, axis):
 
 
 def may_be_shifted(derivatives, number, axis):
-    """Return whether adding one number to all values along an axis keeps the loss.
+    """Return whether adding one number to all values along an axis leaves the loss unchanged.
 
-    Other changes of the values must change the loss. number: the number of their place.
+    Other changes of the values must change the loss. number: the number of the place that computes
+    the values.
     """
     shapes = derivatives.times(number)
     if len(shapes) > MOST_TIMES:
@@ -89,7 +99,7 @@ def may_be_shifted(derivatives, number, axis):
 
 
 def largest_sum(arrays, axis):
-    """Return the largest absolute sum along an axis, or 0 if all are 0 up to rounding."""
+    """Return the largest absolute sum along an axis, or 0 if all sums are 0 up to rounding."""
     sums = np.array([np.abs(one.sum(axis)).max() for one in arrays])
     sizes = np.array([np.abs(one).sum(axis).max() for one in arrays])
     return float(np.where(sums > NOTHING * sizes, sums, 0).max())

@@ -1,4 +1,4 @@
-"""Check that uninitialized memory is not read: fill np.empty with NaN, which must not spread."""
+"""Check that uninitialized memory is not read: NaN in memory from np.empty must not spread."""
 
 import contextlib
 import sys
@@ -36,7 +36,10 @@ def all_initialized(check):
 
 
 def not_finite(check, fill, places):
-    """Return the names of results that are not finite if np.empty is filled with fill(place)."""
+    """Return the names of outputs and gradients that are not finite.
+
+    np.empty fills its memory with fill(place). places: a dict that gets each place of such a call.
+    """
     inputs, upstream = copy_arrays(check.inputs), copy_arrays(check.upstream)
     grads = new_grads(check)
     with emptied(fill, places):
@@ -49,7 +52,10 @@ def not_finite(check, fill, places):
 
 @contextlib.contextmanager
 def emptied(fill, places):
-    """Make np.empty and np.empty_like fill float arrays with fill(place of the call)."""
+    """Make np.empty and np.empty_like fill float arrays with fill(place) inside this context.
+
+    place: the line that calls np.empty. places: a dict that gets each place as a key.
+    """
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 
     def filling(make):

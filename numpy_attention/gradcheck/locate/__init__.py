@@ -9,7 +9,7 @@ words have one meaning in this package:
     use         a place in the forward that reads an X
     group       the gradients that one statement of the backward computes, one per execution
     fits        whether a gradient in the backward equals ∂L/∂X, measured by central differences
-    times       for each gradient of a group, the n of the X to which it belongs
+    times       for each gradient of a group, the n of the X to which the gradient belongs
     wrong       disagrees with central differences; "right" is the opposite
     instead     values that replace those of the backward, {(place, n): array}
 """

@@ -1,4 +1,4 @@
-"""Run a backward pass and keep every named value, with the statements that computed it."""
+"""Run a backward pass and keep every named value, with the statements that computed the value."""
 
 import ast
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class BackwardRewriter(Rewriter):
         return self.start(node, start)
 
     def begin(self, node):
-        """Return the statement `__call__ = listener.begin()`, which numbers the calls."""
+        """Return the statement `__call__ = listener.begin()`, which numbers the function calls."""
         call = self.through("begin", ast.copy_location(ast.Constant(0), node), 0)
         made = ast.Assign([ast.Name("__call__", ast.Store())], call, lineno=node.lineno)
         return ast.fix_missing_locations(ast.copy_location(made, node))
@@ -90,7 +90,7 @@ class BackwardRewriter(Rewriter):
         return node
 
     def visit_Expr(self, node):
-        """Report dx after np.matmul(a, b, out=dx), which sets it, or np.add.at(dx, ids, dy)."""
+        """Report dx after np.matmul(a, b, out=dx), which sets dx, or np.add.at(dx, ids, dy)."""
         if isinstance(node.value, ast.Call):
             first, *rest = node.value.args or [None]
             if rest and path_of(node.value.func).endswith(".at"):
@@ -114,10 +114,11 @@ class BackwardRewriter(Rewriter):
 class Value:
     """What a name holds from one assignment to the next, or an attribute in the whole run.
 
-    places: the statements that assigned or changed it. values: copies of its contents after each of
-    these, and at the end. base: the object whose attribute it is. call: the number of the call of
-    its function. order, done: when it was first assigned and last changed. held: the contents.
-    terms: [(place, array)] of what += added. source: for an argument, the Value that was passed.
+    places: the statements that assigned or changed the contents. values: copies of the contents
+    after each of these statements, and at the end. base: the object that has the attribute. call:
+    the number of the function call. order, done: the numbers of the first and last change. held:
+    the contents. terms: [(place, array)] of what += added. source: for an argument, the Value that
+    the caller passed.
     """
 
     name: str
@@ -137,9 +138,9 @@ class Value:
 
 
 class Kept:
-    """Listener that keeps the `values` of a backward pass, in the order in which they began.
+    """Listener that keeps the `values` of a backward pass, in the order of their first assignment.
 
-    instead: {(place, n): array}, the replacement for the n-th value that a statement computes.
+    instead: {(place, n): array}, replacements for the n-th value that a statement computes.
     """
 
     def __init__(self, places, instead=None):
@@ -183,7 +184,7 @@ class Kept:
         return value
 
     def source(self, value):
-        """Return the Value whose array is passed as an argument, or shares its memory, or None."""
+        """Return the Value that holds the array `value`, or shares its memory, or None."""
         if not isinstance(value, np.ndarray):
             return None
         for one in reversed(self.values):
@@ -193,10 +194,10 @@ class Kept:
         return None
 
     def changed(self, one, place, value):
-        """Record the contents of a Value after a statement.
+        """Record the contents of the Value `one` after a statement.
 
-        If the statement changed an argument in place, also record those of the Value that was
-        passed.
+        If the statement changed an argument in place, also record the contents of the Value that
+        the caller passed.
         """
         while one is not None:
             one.done = self.events
@@ -225,7 +226,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """Return the array `right`, written into `value` if the statement has changed that in place."""
+    """Return the array `right`, written into `value` if the statement changed `value` in place."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

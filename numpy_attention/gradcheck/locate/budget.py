@@ -1,4 +1,4 @@
-"""Limits of a search. They count trials, so that the search finds the same on every machine."""
+"""Limits of a search. The number of trials is limited, so that every machine finds the same."""
 
 import time
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ share = ContextVar("share", default=1.0)        # of the usual number of trials
 
 @contextmanager
 def limited_search(part):
-    """Limit searches in this context to a fraction of their usual trials, such as 0.5."""
+    """Limit searches in this context to `part` of their usual trials, a fraction such as 0.5."""
     token = share.set(part)
     try:
         yield
@@ -21,7 +21,7 @@ def limited_search(part):
 
 
 class Budget:
-    """A number of trials, and a time after which none is left."""
+    """The number of trials that a search may still make, and the time at which it must stop."""
 
     def __init__(self, number):
         self.left = int(number * share.get())

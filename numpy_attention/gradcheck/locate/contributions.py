@@ -1,4 +1,4 @@
-"""Find which uses of a value contribute to its gradient, and how often each one does."""
+"""Find which uses of a value contribute to its gradient, and how often each use is counted."""
 
 import linecache
 
@@ -14,10 +14,10 @@ MOST_PARTS = 16         # uses of a name, or executions of one, that are disting
 
 
 class Contributions:
-    """The places where a value of the forward is read, and the gradient through each of them.
+    """The places where a value of the forward is read, and the gradient through each place.
 
-    number, n: the value is the n-th X of this place. array: the value is this parameter or input
-    instead.
+    number, n: the value is the n-th X that the place with this number computes. array: a parameter
+    or input, if this is the value instead.
     """
 
     def __init__(self, derivatives, number=None, n=0, array=None):
@@ -34,9 +34,9 @@ class Contributions:
     def parts(self):
         """Return the parts, their derivatives along random directions, and the directions.
 
-        A part is (use, executions): a place that reads the value, in one execution or, if there are
-        too many, in all of them. The part (None, ()) is the gradient that flows through none of the
-        others.
+        A part of the gradient flows through a use, a place that reads the value. It is written
+        (use, executions), with one execution or, if there are too many, all executions. The part
+        (None, ()) is the rest of the gradient, which flows through no known use.
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -57,7 +57,7 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """Return the derivatives along the directions, through all uses at once."""
+        """Return the derivatives of the loss along the directions, through all uses at once."""
         return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
                          for one in directions])
 
@@ -72,12 +72,13 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """Return the parts, and how often a gradient `value` contains each of them.
+        """Return the parts, and how often the gradient `value` contains each part.
 
         Return None if `value` is not a sum of parts, or if it is a single number, which is a
-        multiple of any other.
+        multiple of any other number.
 
-        later: what was added to `value` afterwards. A part that equals one of these counts once.
+        later: arrays that were added to the gradient afterwards. A part that equals one of these
+        arrays counts once.
         """
         if not np.ndim(value) or np.shape(value) != self.shape:
             return None
@@ -100,10 +101,10 @@ class Contributions:
 
 
 def independent(parts):
-    """Return the indices of the parts that contribute something and are not the sum of others.
+    """Return the indices of the parts that are not 0 and are not the sum of other parts.
 
-    If a value is passed to a function, the function reads it again. The part of the call is then
-    the sum of the parts inside.
+    If a value is passed to a function, the function reads the value again. The part of the call is
+    then the sum of the parts inside the function.
     """
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
@@ -119,7 +120,7 @@ def independent(parts):
 
 
 class ReadListener:
-    """Listener that records the reads of one value, except as an argument of traced functions."""
+    """Listener that records each read of one value, except as an argument of traced functions."""
 
     def __init__(self, places, number, n, array):
         self.places = places
@@ -154,7 +155,7 @@ class ReadListener:
 
 
 class MovingUse(Moving):
-    """Listener that moves a value only where one place reads it, in the executions `times`."""
+    """Listener that moves a value only where the place `use` reads it, in certain executions."""
 
     def __init__(self, number, n, step, use, times, array):
         super().__init__(number, n, step, use)
@@ -178,10 +179,10 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a Kind for each use that a gradient does not contain exactly once.
+    """Return a Kind of mistake for each use that a gradient does not count exactly once.
 
-    uses: the Contributions to the gradient `value`. later: what was added to it afterwards. calls:
-    as in a Report, for lines of this package.
+    uses: the Contributions to the gradient `value`. later: arrays that were added to the gradient
+    afterwards. calls: as in a Report, for lines of this package.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -210,9 +211,10 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """Return (name, text) of the Kind of a use, or None if it is contained once.
+    """Return (name, text) of the Kind of mistake in a use, or None if the use is counted once.
 
-    ks: how often each execution is contained. text: the statement. line: its description.
+    ks: how often each execution of the use is counted. text: the statement. line: the description
+    of its line.
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None
@@ -236,7 +238,7 @@ def use_kind(ks, text, line):
 
 
 def statement(derivatives, place):
-    """Return the source of the statement of the forward that contains a use."""
+    """Return the source of the statement in the forward that contains a use."""
     same = [one for one in derivatives.places if one.line == place.line and one.name
             and one.file == place.file and one.kind in ("assign", "update", "part")]
     text = linecache.getline(place.file, place.line).split("#")[0].strip()

@@ -15,9 +15,10 @@ SEED = 11
 
 
 class Derivatives:
-    """The gradient ∂L/∂X of any value X of the forward, by moving X; L = Σ upstream · output.
+    """Numerical gradients ∂L/∂X for any value X in the forward pass, by perturbing X.
 
-    run() returns L. values: {place number: [a copy of each X, or None if it is not of floats]}.
+    L = Σ upstream · output is the result of run(). values: {place number: [a copy of each X]}, with
+    None for an X that is not an array of floats.
     """
 
     def __init__(self, run: Callable[[], float], functions):
@@ -43,14 +44,15 @@ class Derivatives:
         return self.budget.is_spent
 
     def times(self, number):
-        """Return the shape of each X of a place, or [] if one of them is not an array of floats."""
+        """Return the shape of each X of a place, or [] if an X is not an array of floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
     def along(self, number, n, step, use=None):
         """Return (L(X + step) − L(X − step)) / 2 for the n-th X of a place, or None.
 
-        use: if given, X is moved only where this place reads it. None means that X cannot be moved.
+        use: if given, X is moved only where this place reads X. The result None means that X cannot
+        be moved.
         """
         self.budget.take()
         with self.rewritten.reporting_to(listener := Moving(number, n, step, use)):
@@ -62,7 +64,7 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return ∂L/∂X · δ for some random directions δ, and the directions, or None if unknown."""
+        """Return ([∂L/∂X · δ], [δ]) for some random directions δ, or None if X cannot be moved."""
         if (number, n) not in self.known:
             if self.is_late():
                 return None
@@ -97,7 +99,7 @@ class Derivatives:
         return found
 
     def fits(self, value, number, n):
-        """Return whether an array equals the gradient of the n-th value computed at a place."""
+        """Return whether an array equals the gradient ∂L/∂X of the n-th X computed at a place."""
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
             return False
         known = self.directional(number, n)

@@ -1,4 +1,4 @@
-"""The data flow of a backward: from what each value is computed, and which values are gradients."""
+"""The data flow of a backward: the operands of each value, and the names that hold gradients."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient
 
 
 class Flow:
-    """Finds the operands of a Value (`sources`), and what is computed from it (`consumers`)."""
+    """Finds the operands of a Value (`sources`), and the Values computed from it (`consumers`)."""
 
     def __init__(self, values):
         self.values = values
@@ -45,10 +45,10 @@ class Flow:
 
 
 def carrying(values, of_forward):
-    """Return the names that hold gradients, as (function, name), and functions that return one.
+    """Return the names that hold gradients, as (function, name), and the functions that return one.
 
-    A name dX holds a gradient unless the forward has the same name. So does every name that is
-    computed from a gradient.
+    A name dX holds a gradient unless the forward also has the name dX. A name that is computed from
+    a gradient also holds a gradient.
     """
     found: set = set()
     for value in values:

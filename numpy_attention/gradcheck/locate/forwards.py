@@ -110,7 +110,7 @@ class Forward(Rewriter):
 
 
 def filled_by(loop):
-    """Return the names whose elements a loop assigns, as nodes at their last assignment."""
+    """Return the names whose elements a loop assigns, each as the node of its last assignment."""
     found = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(
@@ -129,8 +129,8 @@ def is_super(node):
 class Counting:
     """Listener that keeps copies of all values of a run.
 
-    values: {place number: [array or None]}. An entry is None if the value is not of floats. A float
-    that has a name, or is put into an array, becomes an array without axes.
+    values: {place number: [array or None]}. None stands for a value that does not hold floats. A
+    float becomes an array without axes, if it has a name or is put into an array.
     """
 
     def __init__(self, places):
@@ -151,7 +151,7 @@ class Naming:
     """Listener that records the arrays and numbers of each function.
 
     names: {function: {name or path: shapes}} of float arrays. masks: the same for boolean arrays.
-    numbers: {function: names}.
+    numbers: {function: names} of scalar numbers.
     """
 
     def __init__(self, places):
@@ -174,7 +174,7 @@ class Naming:
     used = moved
 
     def names_of(self, function):
-        """Return {name: shapes} of a function and, for `self.` paths, of its whole class."""
+        """Return {name: shapes} of a function. `self.` paths are from all methods of its class."""
         found = dict(self.names.get(function, {}))
         for other, names in self.names.items():
             if other.rpartition(".")[0] == function.rpartition(".")[0]:
@@ -187,7 +187,7 @@ class Naming:
 class Moving:
     """Listener that adds `step` to the n-th value of a place.
 
-    use: if given, the value itself does not change, and only this place reads the moved value.
+    use: if given, the value itself does not change, and only the place `use` reads the moved value.
     """
 
     def __init__(self, number, n, step, use=None):

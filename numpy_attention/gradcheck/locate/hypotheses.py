@@ -1,4 +1,4 @@
-"""Test a suspect: replace its values by correct ones, and see which gradients become correct."""
+"""Test a suspect: replace its values by correct values, and see which gradients become correct."""
 
 from dataclasses import replace
 
@@ -14,10 +14,11 @@ MOST_TRIED = 8          # places of the forward that one may be meant to be the 
 
 
 class Hypotheses:
-    """Replaces values of the backward by correct ones, to find those that make gradients wrong.
+    """Replaces values of the backward by correct values, to find which values make gradients wrong.
 
     run(instead) returns the gradients with these replacements. wrong(gradients) returns the names
-    of the wrong ones. instead: {(statement, its execution): value}, the replacements found so far.
+    of the wrong gradients. instead: {(statement, its execution): value}, the replacements found so
+    far.
     """
 
     def __init__(self, derivatives, run, wrong):
@@ -61,7 +62,7 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield (place number, times) of each forward value whose gradients this group may be."""
+        """Yield (place number, times) of each forward value whose gradients the group may hold."""
         m = len(group.values)
         for number in self.meant(group, compared):
             count = len(self.derivatives.times(number))
@@ -74,7 +75,7 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """Return a Finding for this group if a value computed from it can be corrected, or None."""
+        """Return a Finding for a group if correct values computed from the group help, or None."""
         if group.state == "part":
             return None
         for one in compared.wrong_consumers(group):
@@ -89,13 +90,13 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return which execution of its last statement completed the j-th value, counted from 0."""
+        """Return which run of its last statement completed value j of a group, counted from 0."""
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return the numbers of places whose gradients a group may be, the most likely first."""
+        """Return the numbers of places whose gradients a group may hold, the most likely first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -118,7 +119,8 @@ class Hypotheses:
     def near(self, group, compared, others):
         """Return the places in `others` whose values have the shapes of a group, the nearest first.
 
-        The distance is counted in lines, back from the first X whose gradient the group reads.
+        The distance is the number of lines from a place to the first X whose gradient the group
+        reads.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
@@ -134,7 +136,7 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """Return [∂L/∂X] for the X of a place at these times, or None if it is not available."""
+        """Return [∂L/∂X] for the X of a place at these times, or None if ∂L/∂X is not available."""
         made = self.derivatives.times(number)
         shapes = [made[n] for n in times]
         if shapes != [np.shape(one.values[-1]) for one in group.values]:
@@ -147,9 +149,9 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding with the first wrong statement, if several build up its value.
+        """Return the Finding with its first wrong statement, if several build up its value.
 
-        What each statement adds should be the gradient through some of the uses of X.
+        The array that each statement adds should be the gradient through some of the uses of X.
         """
         if not finding.others:
             return finding
@@ -188,9 +190,10 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Return a Finding if all gradients are correct with forward values, or None.
+        """Return a Finding if values of the forward make all gradients correct, or None.
 
-        values: what the backward recomputed. made: the arrays of the forward, which replace it.
+        values: the Values that the backward recomputed. made: arrays of the forward, which replace
+        the recomputed arrays.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]
@@ -209,7 +212,7 @@ class Hypotheses:
 
 
 def at(finding, place):
-    """Return the Finding with another of its statements as the place."""
+    """Return the Finding with another statement of its group as the place of the mistake."""
     return replace(finding, place=place,
                    others=[one for one in finding.group.places if one != place])
 

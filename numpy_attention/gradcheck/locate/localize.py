@@ -2,9 +2,9 @@
 
 For each name dX that the backward assigns, ∂L/∂X is measured by moving X in the forward, each time
 that X is computed there. A loop of the backward, or a series of calls, goes through these times in
-reverse, or in the forward's order. If the forward has no X of this name, the value is compared with
-every expression of the forward. The first wrong value that is computed from correct ones is a
-suspect.
+reverse, or in the forward's order. If the forward has no X of this name, dX is compared with the
+gradient of every expression in the forward. The first wrong value that is computed from correct
+values is a suspect.
 """
 
 from dataclasses import dataclass, field
@@ -23,12 +23,13 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 class Group:
     """The gradients whose computation starts at one statement of the backward pass.
 
-    values: one for each time the statement runs. name: X. state: "right"; "part" for the gradient
-    through one use of X instead of all; "wrong"; "unknown" if no X of the forward has this
-    gradient; "given" by the caller. number: the place in the forward whose gradient it is or should
-    be. fits: for each value, whether it is right. times: for each value, which computation of X it
-    belongs to. other: (number, fits, times) of an X of another name that fits better. renamed:
-    whether that X is meant. is_named: whether the forward has an X of this name.
+    values: one Value for each time the statement runs. name: the name X, if the gradient is called
+    dX. state: "right"; "part" for the gradient through one use of X instead of all; "wrong";
+    "unknown" if no X of the forward has this gradient; "given" by the caller. number: the place of
+    X in the forward. fits: for each value, whether the value is right. times: for each value, the
+    number of the X to which the value belongs. other: (number, fits, times) of an X of another name
+    that fits better. renamed: whether the user means that other X. is_named: whether the forward
+    has an X of this name.
     """
 
     values: list[Value]
@@ -56,12 +57,12 @@ class Group:
 
     @property
     def first_wrong(self):
-        """The index of the first value that is not right, or 0 if all are."""
+        """The index of the first value that is not right, or 0 if all values are right."""
         return self.fits.index(False) if False in self.fits else 0
 
 
 class Comparison:
-    """The groups of one run of the backward, compared with central differences of the forward."""
+    """The groups of gradients of one backward, compared with central differences of the forward."""
 
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
         self.derivatives = derivatives
@@ -129,7 +130,7 @@ class Comparison:
             group.state, group.number = "wrong", own[0]
 
     def judge_again(self, group):
-        """Accept values from which right values are computed; they belong to another X."""
+        """Accept values from which right values are computed; the values belong to another X."""
         if group.state not in ("wrong", "unknown") or any(group.fits):
             return
         fits = [any(map(self.is_found_right, self.flow.consumers(value)))
@@ -146,11 +147,11 @@ class Comparison:
                    or path.rpartition(".")[2] in self.carrying for path in place.reads)
 
     def accused(self, group):
-        """Return the statement of a group that is reported: the first that reads gradients."""
+        """Return the statement to report for a group: the first statement that reads gradients."""
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return the places that compute the group's X, and others that run equally often."""
+        """Return the places that compute the group's X, and other places that run equally often."""
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):
@@ -169,11 +170,11 @@ class Comparison:
         return own, others + expressions + uses
 
     def fits(self, group, number):
-        """Return which values of a group equal ∂L/∂X, and the time of X to which each belongs.
+        """Return which values of a group equal ∂L/∂X, and the time of X for each value.
 
         number: the place of X. A loop of the backward goes through the times of X in reverse, or in
-        the forward's order. If X is computed more often, the consecutive times that fit best are
-        returned. Single numbers may be computed in nested loops.
+        the forward's order. If X is computed more often than the values, the consecutive times that
+        fit best are returned. Single numbers may be computed in nested loops.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -192,8 +193,8 @@ class Comparison:
     def suspects(self):
         """Return two lists of groups that may contain the first mistake: suspects and parts.
 
-        A suspect is not right, is computed from right gradients, and nothing right is computed from
-        it. Suspects are in the order in which they go wrong.
+        A suspect is not right and is computed from right gradients. No right gradient is computed
+        from it. Suspects are in the order of their first wrong values.
 
         A part is the gradient through some of the uses of its X.
         """
@@ -212,7 +213,7 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether some values of a group are right, and the others have wrong operands."""
+        """Return whether some values of a group are right and all others have wrong operands."""
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
@@ -232,7 +233,7 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Split the statements of an innocent group: those up to the last right value, the rest."""
+        """Return two lists: the statements up to the last right value of a group, and the rest."""
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
             ends = [self.derivatives.fits(one, group.number, n) for one in value.values]
@@ -242,7 +243,7 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return which computation of X each value of a group belongs to, or None if unknown.
+        """Return the number of its X for each value of a group, or None if the order is unknown.
 
         If no value is right, the order is that of a loop in the same function whose gradient is
         right.
@@ -257,7 +258,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return the suspects and the parts in the order in which to try them."""
+        """Return the suspects and the parts in the order in which they should be tried."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -265,7 +266,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return whether a value is not known to be wrong; an argument is judged by its source."""
+        """Return whether a value is not known to be wrong. An argument is judged by its source."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]
@@ -283,7 +284,7 @@ class Comparison:
         return [self.where[id(value)][0] for value in values]
 
     def wrong_consumers(self, group):
-        """Return the groups with wrong values computed from the first wrong value of this one."""
+        """Return the groups with a wrong value that uses the first wrong value of `group`."""
         values = self.flow.consumers(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values if not self.is_right(value)]
 
@@ -291,7 +292,7 @@ class Comparison:
 def rows(count, m):
     """Yield lists of m consecutive times of an X that is computed `count` times.
 
-    Each is a way in which m executions may go through them. Those in reverse come first.
+    Each list is an order in which m executions may go through the times. Reverse orders come first.
     """
     for last in range(count, m - 1, -1):
         yield list(range(last - 1, last - m - 1, -1))
@@ -303,8 +304,8 @@ def rows(count, m):
 def nested(count, m):
     """Yield lists of m times of an X, in the possible orders of two nested loops.
 
-    If X is computed more often, `count` times in a third loop inside, the last time of each such
-    loop counts.
+    If X is computed more often than m times, in a third loop inside the two, the last time of each
+    such loop counts. count: how often X is computed.
     """
     if count % m:
         return

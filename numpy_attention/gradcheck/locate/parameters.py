@@ -1,4 +1,4 @@
-"""Find the statement that makes a parameter's gradient wrong out of correct values."""
+"""Find the statement that computes a wrong gradient of a parameter from correct operands."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from numpy_attention.gradcheck.report.finding import Finding
 def parameter_finding(name, events, wrong, wrong_elements):
     """Return the Finding for a parameter whose gradient is wrong though its operands are correct.
 
-    events: [(statement, the gradient after it)]. If the gradient was right at some time, the next
-    statement is reported. wrong(gradients) returns the names of the wrong ones.
-    wrong_elements(array) returns which elements are wrong.
+    events: [(statement, the gradient after it)]. If the gradient was right at some time, the
+    statement after that time is reported. wrong(gradients) returns the names of the wrong
+    gradients. wrong_elements(array) returns a boolean array: which elements are wrong.
     """
     was_right = [i for i, (_, value) in enumerate(events)
                  if name not in wrong({name: value})]
@@ -24,7 +24,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """Return how well the elements that a statement changes match the wrong ones, from 0 to 1."""
+    """Return how well the elements that a statement changes match the wrong elements (0 to 1)."""
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)
     for one, value in events:

@@ -1,8 +1,8 @@
 """Repeat the check with less: one output, a full mask, or one position along an axis.
 
-A smaller check that passes narrows the search. If it passes with one step, the mistake is in what
-is passed from step to step, or in a sum over steps. If it passes with a full mask, the mistake is
-in the mask. If it passes with one output, the mistake is in the other outputs.
+A smaller check that passes narrows the search. If the check passes with one step, the mistake is in
+what is passed from step to step, or in a sum over steps. If it passes with a full mask, the mistake
+is in the mask. If it passes with one output, the mistake is in the other outputs.
 """
 
 import contextlib
@@ -25,15 +25,15 @@ MOST_AXES = 4
 def reruns(check, wrong):
     """Return a line for each smaller check whose gradients are all correct.
 
-    wrong: the names of the wrong gradients. A smaller check in which all of these are 0 proves
-    nothing and has no line.
+    wrong: the names of the wrong gradients. A smaller check in which all these gradients are 0
+    proves nothing and has no line.
     """
     with quiet():
         return [*rerun_outputs(check, wrong), *rerun_masks(check, wrong), *rerun_axes(check, wrong)]
 
 
 def rerun_outputs(check, wrong):
-    """Yield a line if some, but not all, outputs have correct gradients by themselves."""
+    """Yield a line if some, but not all, outputs have correct gradients when checked alone."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
@@ -79,7 +79,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the sizes above 1 that occur in inputs, not in parameters, and once per array."""
+    """Return the sizes above 1 that occur in inputs once per array, and in no parameter."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -88,7 +88,7 @@ def sizes(check, arrays):
 
 
 def cut(value, size):
-    """Return a tree whose arrays are cut to the first position along the axes of this size."""
+    """Return a tree whose arrays are cut to the first position along each axis of this size."""
     if isinstance(value, (list, tuple)):
         return type(value)(cut(one, size) for one in value)
     if isinstance(value, np.ndarray):
@@ -97,9 +97,9 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether the forward makes weights that are all 1, by a softmax over one position.
+    """Return whether the forward computes weights that are all 1, by a softmax over one position.
 
-    No gradient flows through such weights, right or wrong.
+    No gradient flows through such weights, so that no mistake can be seen there.
     """
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).all()
@@ -125,7 +125,7 @@ def cut_around(check, size):
 def is_right(check, wrong=()):
     """Return whether all gradients of a Check agree with differences along random directions.
 
-    wrong: names of gradients. If there are any, at least one of them must not be 0.
+    wrong: names of gradients, of which at least one must not be 0, if any are given.
     """
     rng = np.random.default_rng(SEED)
     try:

@@ -1,6 +1,6 @@
 """Rewrite functions through their syntax trees, so that a listener gets every value they compute.
 
-A rewritten function computes what it did before. Each value goes through a method of the listener,
+A rewritten function computes what it did before. Each value is passed to a method of the listener,
 which returns the value or a replacement. Only `__code__` is exchanged, so methods, closures and
 other references to the function stay valid.
 """
@@ -34,7 +34,7 @@ LIBRARIES = tuple({sysconfig.get_path(name)
 
 
 class Declined(Exception):
-    """A function that cannot be rewritten; the message says why."""
+    """Exception: a function cannot be rewritten. The message says why."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Place:
     """A place in the code where a value is computed or read.
 
     kind: "argument", "assign", "update" (in place), "term" (added by +=) or "return". In a forward
-    also "use" (a name is read) and "expression". name: such as "dx" or "grads.W". reads: the names
-    that the statement reads.
+    also "use" (a name is read) and "expression". name: the name of the value, such as "dx" or
+    "grads.W". reads: the names that the statement reads.
     """
 
     function: str       # "PlainAttention.step"
@@ -57,7 +57,7 @@ class Place:
 
     @property
     def is_scaling(self):
-        """Whether the statement scales a value in place, as x *= a does."""
+        """Whether the statement scales a value in place, as x *= a and x /= a do."""
         return self.kind == "update" and (" *= " in self.text or " /= " in self.text)
 
 
@@ -65,11 +65,11 @@ class Place:
 
 
 def called_functions(work):
-    """Return the Python functions that work() calls, by first call, and the result of work().
+    """Return the functions that work() calls, in order of first call, and the result of work().
 
-    Functions of NumPy, of the standard library and of gradient checks, and those without a name,
-    are left out. A function that is defined inside another may occur several times, with the same
-    code.
+    Functions of NumPy, of the standard library and of gradient checks, and functions without a
+    name, are left out. A function that is defined inside another may occur several times, with the
+    same code.
     """
     codes = {}
 
@@ -89,7 +89,7 @@ def called_functions(work):
 
 @contextlib.contextmanager
 def profiled(profile):
-    """Report calls to profile() inside this context; restore the previous profiler after it."""
+    """Report calls to profile() inside this context; restore the previous profiler at its end."""
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
@@ -115,12 +115,12 @@ def is_user_code(code):
 
 
 def is_of_package(file):
-    """Return whether a file is part of this package, and so is not the cause of a user's error."""
+    """Return whether a file belongs to this package, so that its errors are not a user's errors."""
     return PACKAGE in Path(file).parents
 
 
 def users_class(target):
-    """Return the name of the class of a user's Module, or "" for one of this package."""
+    """Return the name of the class of a user-defined Module, or "" for a class of this package."""
     module = type(target).__module__        # a user's file is loaded below numpy_attention.custom
     own = module.startswith("numpy_attention.") and ".custom." not in module
     return "" if own else type(target).__name__
@@ -132,8 +132,8 @@ def users_class(target):
 def tree_of(function):
     """Return the FunctionDef of a function, with the line numbers of its file.
 
-    Raises Declined if there is no source, or if it does not match the function. The file may have
-    changed since, or another text may have its name.
+    Raises Declined if there is no source, or if the source does not match the function. The file
+    may have changed since the import, or another text may have the same file name.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -162,7 +162,7 @@ def has_asserts(node):
 
 
 def compiled(function, node):
-    """Compile a changed tree with the same names and closure. Raises Declined if that fails."""
+    """Compile a changed tree with the names and closure of `function`. May raise Declined."""
     free = function.__code__.co_freevars
     module = ast.parse(f"def outer({', '.join(free)}): pass")
     node.name = INNER                           # or what it reads by its own name were outer's
@@ -201,7 +201,8 @@ def is_private(node):
 class Instrumented:
     """Functions whose code is replaced, inside a context, by the output of a Rewriter.
 
-    places: the Place of each listener number. declined: {function name: why it is not rewritten}.
+    places: the Place for each number that a listener gets. declined: {function name: the reason why
+    the function is not rewritten}.
     """
 
     def __init__(self, functions, rewriter):
@@ -242,7 +243,7 @@ class Instrumented:
 
 
 class Rewriter(ast.NodeTransformer):
-    """Base class of transformers that send values through methods of the listener."""
+    """Base class of transformers that pass values through methods of the listener."""
 
     def __init__(self, function, places):
         self.places = places
@@ -272,7 +273,7 @@ class Rewriter(ast.NodeTransformer):
                 if one.arg not in ("self", "cls")]
 
     def block(self, statements):
-        """Return the rewritten statements; each may become several."""
+        """Return the rewritten statements. One statement may become several."""
         made = []
         for statement in statements:
             changed = self.visit(statement)
@@ -292,7 +293,7 @@ class Rewriter(ast.NodeTransformer):
 
 
 def path_of(node):
-    """Return the dotted path of an expression, such as "dmemory.keys", or "" without one."""
+    """Return the dotted path of an expression, such as "dmemory.keys", or "" if it has no path."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -318,7 +319,7 @@ def is_gradient(path):
 
 
 def is_of_parameter(path):
-    """Return whether an attribute path is that of a parameter's gradient, such as `grads.W`."""
+    """Return whether a path is that of the gradient of a parameter, such as `grads.W`."""
     return path.startswith(tuple(f"{root}." for root in GRADS))
 
 
@@ -329,7 +330,7 @@ def loaded(target):
 
 
 def targets_of(node):
-    """Return the single targets of an assignment, those of a tuple one by one."""
+    """Return the targets of an assignment as a list. A tuple is split into its elements."""
     if isinstance(node, (ast.Tuple, ast.List)):
         return [one for part in node.elts for one in targets_of(part)]
     if isinstance(node, ast.Starred):
@@ -341,7 +342,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """Return the last Place of an exception's traceback that is in user code, or None."""
+    """Return the last Place in user code of an exception's traceback, or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:
@@ -354,9 +355,9 @@ def failing_place(error):
 
 
 def qualname_of(frame):
-    """Return the name of a frame's function with its class.
+    """Return the name of a frame's function, with the name of its class.
 
-    Before Python 3.11 code has no qualified name, so the class is found through self.
+    Before Python 3.11, code has no qualified name, so the class is found through self.
     """
     code = frame.f_code
     if hasattr(code, "co_qualname"):

@@ -1,4 +1,4 @@
-"""Search for the first wrong line: try the correct value in place of each suspect."""
+"""Search for the first wrong line: replace the value of each suspect by the correct value."""
 
 from dataclasses import replace
 
@@ -25,9 +25,9 @@ MOST_ELEMENTS = 300      # of a value whose derivative is computed for the repor
 class Search:
     """The search for the wrong lines of a failed check, which has loss() and gradients().
 
-    wrong(gradients) returns the names of the wrong ones. wrong_elements(name, array) returns which
-    elements are wrong. unbalanced: [Broken] of gradients of scores that do not sum to 0, set by
-    `findings`.
+    wrong(gradients) returns the names of the wrong gradients. wrong_elements(name, array) returns a
+    boolean array: which elements are wrong. unbalanced: [Broken] for gradients of scores that do
+    not sum to 0. `findings` sets it.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -46,7 +46,7 @@ class Search:
         self.hypotheses = Hypotheses(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
 
     def gradients(self):
-        """Return {name: gradient}, or {} if the backward raises."""
+        """Return {name: gradient}, or {} if the backward raises an exception."""
         try:
             with quiet():
                 return self.check.gradients()[0]
@@ -61,7 +61,7 @@ class Search:
         return gradients, kept.end()
 
     def compared(self):
-        """Return the gradients, and a Comparison of the Values of the backward."""
+        """Return {name: gradient}, and a Comparison of the Values of the backward."""
         gradients, values = self.kept(self.hypotheses.instead)
         return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
@@ -94,8 +94,8 @@ class Search:
     def proven(self, compared, wrong):
         """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
-        Edits that undo a change in place are tried first. If the forward breaks a law, it is edited
-        before the backward.
+        Edits that undo a change in place are tried first. If the forward breaks a law, the forward
+        is edited before the backward.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -106,7 +106,7 @@ class Search:
     def repaired(self, compared, wrong):
         """Return the Finding of a statement whose edit makes every gradient correct, or None.
 
-        Suspects are tried first, then all statements that the wrong gradients depend on.
+        Suspects are tried first, then all statements on which the wrong gradients depend.
         """
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
@@ -120,7 +120,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """Return the Finding of an edit; for a group, add the correct value."""
+        """Return the Finding of an edit. If `group` is given, add the correct value if possible."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -134,7 +134,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an edit that makes its gradients correct if there is one."""
+        """Return the Finding, with an edit that makes its gradients correct if one exists."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -161,8 +161,8 @@ class Search:
     def first(self, compared, wrong, acquitted):
         """Return the Finding that corrects most gradients, or None.
 
-        Its correct values are used from then on. acquitted: the statements and parameters of
-        earlier Findings.
+        The correct values of the Finding are used from then on. acquitted: the statements and
+        parameters of earlier Findings.
         """
         best = None
         for group in compared.in_order():
@@ -202,7 +202,7 @@ class Search:
 
 
 class ForwardEditSearch:
-    """The search for an edit of the forward that makes the backward correct. Each is tried once."""
+    """The search for an edit of the forward that makes the backward correct."""
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
         self.repairs = ForwardRepairs(check, functions, laws, accused)
@@ -219,7 +219,8 @@ class ForwardEditSearch:
 def find_broken_law(check, laws, place):
     """Return the Finding of an edit with which laws hold and gradients are correct, or None.
 
-    place: a known suspect, which is tried first. The edit must then concern a mask or a step.
+    place: the line that a broken law names, or None. Edits of this line are tried first, and the
+    edit must then concern a mask or a step.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -228,7 +229,7 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit with which the forward runs correctly, or None."""
+    """Return the Finding of an edit with which the forward runs and is finite, or None."""
     def run():
         try:
             check.forward(*check.inputs)

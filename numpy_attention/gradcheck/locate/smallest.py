@@ -1,4 +1,4 @@
-"""Find the smallest input with which a check still fails, and its first wrong gradient."""
+"""Find the smallest input with which a check still fails, and the first wrong gradient for it."""
 
 import contextlib
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ def smallest(check, wrong):
     """Return the Smallest of the first gradient that is still wrong, or None if nothing can be cut.
 
     All arrays are cut to the first position along one axis after another, as long as the check
-    still fails.
+    still fails. wrong: the names of the wrong gradients.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False
@@ -48,7 +48,7 @@ def smallest(check, wrong):
 
 
 def fails(check):
-    """Return whether both passes of a Check run and a gradient is wrong."""
+    """Return whether both passes of a Check run without an exception, but a gradient is wrong."""
     try:
         check.draw(np.random.default_rng(SEED))
         check.gradients()

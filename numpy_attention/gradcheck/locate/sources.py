@@ -1,4 +1,4 @@
-"""Check that a function still matches its file, which may have changed since it was run."""
+"""Check that a function still matches its file, which may have changed since the import."""
 
 import ast
 import functools
@@ -7,7 +7,7 @@ from types import CodeType
 
 
 def matches_source(code: CodeType) -> bool:
-    """Return whether the current text of its file compiles to this code of a function."""
+    """Return whether the present text of a function's file compiles to this code."""
     codes = codes_of("".join(linecache.getlines(code.co_filename)))
     return any(fingerprint(one) == fingerprint(code)
                for one in codes.get((code.co_name, code.co_firstlineno), []))
@@ -21,7 +21,7 @@ def fingerprint(code: CodeType) -> tuple:
 
 @functools.lru_cache(8)
 def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
-    """Return {(name, first line): codes} of a file, or {} if it is not Python.
+    """Return {(name, first line): codes} of a file, or {} if the text is not valid Python.
 
     Each function is compiled twice: a notebook compiles its statements one by one, and np.tanh(a)
     compiles differently without `import numpy`.
@@ -45,7 +45,7 @@ def compiled(statements: list[ast.stmt]) -> CodeType:
 
 
 def statement_text(file: str, node: ast.AST) -> str:
-    """Return a statement's source on one line, without comments; for a loop, its header."""
+    """Return a statement's source on one line, without comments. For a loop, return its header."""
     first = getattr(node, "lineno", 0)
     body = getattr(node, "body", None)
     last = body[0].lineno - 1 if body else getattr(node, "end_lineno", first)

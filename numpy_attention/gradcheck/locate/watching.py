@@ -1,4 +1,4 @@
-"""Watch arrays while user code runs: which of them change, and in which line."""
+"""Watch arrays while user code runs, to find the lines that change the arrays."""
 
 import linecache
 import sys
@@ -19,9 +19,10 @@ OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 
 
 def arrays_within(value, name, seen=None):
-    """Yield (name, array) for all arrays in lists, tuples, dicts and objects, each once.
+    """Yield (name, array) for all arrays in lists, tuples, dicts and objects, each array once.
 
-    seen: {id: object} of the objects already visited; pass it from one call to the next.
+    seen: {id: object} of the objects already visited. Pass the same dict to several calls to get
+    each array once in all.
     """
     seen = {} if seen is None else seen
     if id(value) in seen:
@@ -56,7 +57,7 @@ class Watch:
     def changed(self):
         """Return the names of the arrays whose bits have changed.
 
-        Of arrays that share memory, only the first is named.
+        If several changed arrays share memory, only the first is named.
         """
         found = []
         for name, array in self.arrays.items():
@@ -66,7 +67,7 @@ class Watch:
         return found
 
     def restore(self):
-        """Restore the arrays; return the names of those that had changed."""
+        """Restore the arrays; return the names of the arrays that had changed."""
         changed = self.changed()
         for name, array in self.arrays.items():
             if array.flags.writeable:
@@ -77,8 +78,8 @@ class Watch:
 def lines_of(work, happened):
     """Run work() and call happened(frame, line) after every line of a user's code.
 
-    happened returns the names of all events so far. The result is {name: Place of the line after
-    which happened first returned this name}.
+    happened returns the names of all events so far. The result is {name: Place}, where Place is the
+    line after which happened first returned this name.
     """
     tracer = Tracer(happened)
     traced(work, tracer.called)
@@ -126,9 +127,9 @@ class Tracer:
 
 
 def first_line_with(work, is_it):
-    """Return the first Place in work() after which is_it holds for an array, or None.
+    """Return the first Place in work() after which is_it(name, array) is true, or None.
 
-    is_it(name, array): called with the local variables of each function that are arrays.
+    is_it is called for the local variables that are arrays, after each line.
     """
     def happened(frame, _):
         return [True for name, value in frame.f_locals.items()
@@ -138,7 +139,7 @@ def first_line_with(work, is_it):
 
 
 def frames_of(frame):
-    """Return a frame and those that called it, the innermost first."""
+    """Return a list of a frame and all its callers, the innermost frame first."""
     found = []
     while frame is not None:
         found.append(frame)
@@ -167,7 +168,7 @@ def calls_of_package(work):
 
 
 def nearest(frame):
-    """Return the innermost frame, from this one outwards, that runs user code, or None."""
+    """Return the first frame that runs user code among a frame and its callers, or None."""
     while frame is not None and not is_user_code(frame.f_code):
         frame = frame.f_back
     return frame
@@ -178,6 +179,6 @@ def place_of(frame, line):
 
 
 def with_text(place):
-    """Return the same Place with the source of its line."""
+    """Return the same Place, with the source of its line as the text."""
     text = linecache.getline(place.file, place.line).split("#")[0].strip()
     return replace(place, text=text)

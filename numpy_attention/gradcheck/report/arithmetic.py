@@ -1,11 +1,11 @@
-"""The arithmetic of one element: the operands from which a statement computed it.
+"""The arithmetic of one element: the operands from which a statement computed the element.
 
     dx = de * v             0.31 * 0.52
     dx = de @ W             0.31 * 0.52 + 0.2 * -1.3 + … (7 products); einsum likewise
     db = da.sum(axis=0)     0.31 + 0.2 + … (6 terms)
 
 The statement must fit on one line and consist of one operation. Its operands are computed a second
-time, so they must not contain calls, except those of NumPy.
+time, so the operands must not contain calls, except calls of NumPy functions.
 """
 
 import ast
@@ -61,7 +61,7 @@ def format_terms(pairs, between):
 
 
 def assigned_expression(place):
-    """Return the expression that a one-line statement assigns, or None if it is not supported."""
+    """Return the expression that a one-line statement assigns, or None if it is unsupported."""
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
     except (SyntaxError, IndexError):
@@ -75,11 +75,11 @@ def assigned_expression(place):
 
 
 class Taken:
-    """Traces a run up to one execution of a line, and evaluates a function there.
+    """Traces a run up to one execution of a line, and evaluates expressions there.
 
     before: the number of executions to skip. take: take(evaluate) is called at the line, where
     evaluate(node) returns the value of an expression. found: the result of `take`, or None if the
-    line was not executed that often.
+    line was not executed often enough.
     """
 
     def __init__(self, place, before, take):
@@ -104,10 +104,11 @@ class Taken:
 
 
 def terms_of(node, at, shape, evaluate):
-    """Return the terms from which one element was computed, and the sign within a term.
+    """Return (terms, operator): the terms that add up to one element, and the operator.
 
-    A term is a pair of numbers or, in a sum, (number, None). at: the index of the element. shape:
-    that of the whole array. evaluate: as for `Taken`. Raises if the expression is not supported.
+    A term is a pair of numbers, joined by the operator, such as "*". In a plain sum, a term is
+    (number, None). at: the index of the element. shape: the shape of the whole array. evaluate: as
+    for `Taken`. Raises if the expression is not supported.
     """
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         both = (np.broadcast_to(evaluate(part), shape)[at] for part in (node.left, node.right))

@@ -17,15 +17,16 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 class Finding:
     """A statement that computes a wrong value from correct operands.
 
-    place: the statement. name: that of the value. others: statements that contribute to the same
-    value. of, number: the Place in the forward whose gradient the value should be, and its number,
-    or None for the gradient of a parameter. found, right: the first wrong value, and the correct
-    one. group: the Group of the values. fits, times: as in a Group. instead: the replacements with
-    which the gradients in `follows` are correct. edit: the edit of the statement that makes them
-    so. compared: the statement of a later value that was compared instead, if the forward has no X
-    for this one. copied: the place in the forward whose value must be copied. recomputed: the place
-    in the forward whose value must be used. is_forward: the statement is in the forward.
-    arithmetic: how the element with the largest error was computed, or "".
+    place: the statement. name: the name of the value. others: statements that contribute to the
+    same value. of: the Place in the forward whose gradient the value should be, or None for the
+    gradient of a parameter. number: the number of this Place. found, right: the first wrong value,
+    and the correct value. group: the Group of the values. fits, times: as in a Group. follows: the
+    names of the gradients that become correct with the replacements `instead` or with `edit`, an
+    edit of the statement. compared: the statement of a later value that was compared instead, if
+    the forward has no X for this value. copied: the place in the forward whose value must be
+    copied. recomputed: the place in the forward whose value must be used. is_forward: whether the
+    statement is in the forward. arithmetic: how the element with the largest error was computed, or
+    "".
     """
 
     place: Place
@@ -49,7 +50,7 @@ class Finding:
 
     @property
     def earlier(self):
-        """Earlier contents of the first wrong value, the last first. Sums may be incomplete."""
+        """Earlier contents of the first wrong value, the latest first. Sums may be incomplete."""
         return () if self.group is None else self.group.values[self.first_wrong].values[-2::-1]
 
     @property
@@ -58,12 +59,12 @@ class Finding:
 
     @property
     def time(self):
-        """The computation of X to which the first wrong value belongs, counted from 0."""
+        """The number, from 0, of the X to which the first wrong value belongs."""
         return self.times[self.first_wrong]
 
     @property
     def is_recurrent(self):
-        """Whether only the last time step is correct, with which the backward begins."""
+        """Whether only the last time step, with which the backward begins, is correct."""
         back = len(self.times) > 1 and self.times[0] > self.times[-1]
         return back and self.fits[0] and not any(self.fits[1:])
 
@@ -76,8 +77,8 @@ class Finding:
 def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
     """Return the likely Kinds of mistake of a Finding, the most likely first.
 
-    flags: boolean arrays that may be masks. variables, numeric: {name: array} and {name: gradient
-    by central differences} of parameters and inputs. calls: as in a Report.
+    flags: boolean arrays that may be masks. variables: {name: array} of parameters and inputs.
+    numeric: {name: gradient by central differences}. calls: as in a Report.
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
@@ -116,8 +117,9 @@ def edit_kind(edit):
 def gradient_kinds(found, right, earlier, uses, values, flags, calls):
     """Return the likely Kinds of mistake of a wrong gradient.
 
-    found, right: the wrong array and the correct one. earlier: previous contents of the wrong one,
-    the last first. uses: its Contributions. values: {name: array} of the forward.
+    found, right: the wrong array and the correct array. earlier: previous contents of the wrong
+    array, the latest first. uses: the Contributions to the gradient. values: {name: array} of the
+    forward. flags: boolean arrays that may be masks. calls: as in a Report.
     """
     kinds = array_kinds(found, right, flags)
     if kinds and kinds[0].name in ("shape", "unwritten"):
@@ -130,7 +132,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls):
 
 
 def at_the_same_time(derivatives, finding):
-    """Return {name: array} of the forward for the step that a Finding belongs to."""
+    """Return {name: array} of the forward, for the time step of the first wrong value."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

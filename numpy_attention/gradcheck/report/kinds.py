@@ -1,4 +1,4 @@
-"""The kinds of mistakes, and how a wrong array differs from the right one."""
+"""The kinds of mistakes, and how a wrong array differs from the correct array."""
 
 from dataclasses import dataclass
 from itertools import permutations
@@ -62,7 +62,7 @@ class Kind:
 
 
 def array_kinds(found, right, flags=()):
-    """Return the Kinds of difference between a wrong array and the right one.
+    """Return Kinds of mistake that describe how a wrong array differs from the correct array.
 
     flags: boolean arrays that may be masks.
     """
@@ -101,7 +101,7 @@ def array_kinds(found, right, flags=()):
 
 
 def by_rows(found, right, size):
-    """Return whether each row along axis 0 is the right one times a positive factor."""
+    """Return whether each row of `found` is the same row of `right` times a positive factor."""
     found, right = (one.reshape(len(one), -1) for one in (found, right))
     ratios = (found * right).sum(1) / np.maximum((right**2).sum(1), 1e-300)
     fits = np.abs(found - ratios[:, None] * right).max(initial=0) <= CLOSE * size
@@ -109,7 +109,7 @@ def by_rows(found, right, size):
 
 
 def exchanged(found, right, same):
-    """Return [Kind] if blocks of columns, as of gates, are exchanged, or only one is wrong."""
+    """Return [Kind] if blocks of columns, as of gates, are exchanged or only one is wrong."""
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
             continue
@@ -152,7 +152,10 @@ def masked(found, right, size, flags):
 
 
 def along(found, right, size):
-    """Return [Kind] if an array is wrong only at some positions of an axis; zeros do not count."""
+    """Return [Kind] if an array is wrong only at some positions of an axis, or [].
+
+    Positions where both arrays are 0 do not count.
+    """
     wrong = np.abs(found - right) > CLOSE * size
     for axis in range(wrong.ndim):
         others = tuple(i for i in range(wrong.ndim) if i != axis)
@@ -165,9 +168,9 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """Return [Kind] if a local derivative is wrong: found = right · g(z) / f(z).
+    """Return [Kind] if a local derivative is wrong, found = right · g(z) / f(z), or [].
 
-    values: {name: z}, the values of the forward among which z is searched.
+    values: {name: z}, the values of the forward that are tried as z.
     """
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
@@ -182,7 +185,7 @@ def local_derivative(found, right, values):
 
 
 def factors(found, right, z):
-    """Return the keys of f and g in LOCAL with found · f(z) = right · g(z), or None."""
+    """Return the keys of f and g in LOCAL for which found · f(z) = right · g(z), or None."""
     made = {text: f(z) for text, f in LOCAL.items()}
     made = {text: one for text, one in made.items() if np.isfinite(one).all()}
     for wanted, f in made.items():

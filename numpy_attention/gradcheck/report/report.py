@@ -1,4 +1,4 @@
-"""The report of a gradient check: which gradients are correct, which are wrong, where and how."""
+"""The report of a gradient check: which gradients are wrong, in which line, and how."""
 
 from dataclasses import dataclass, field, replace
 
@@ -37,14 +37,14 @@ SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as wel
 class Report:
     """The gradients of a check by name, their largest relative errors, and the findings.
 
-    analytic, numeric: {name: gradient} of the backward and by central differences. noise: the
-    rounding error of a difference. kinds: the Kinds of each finding. stops: the message of the
-    exception that ended a pass. laws: the broken laws, which differences cannot test. declined:
-    {function: why it could not be traced}. reruns: lines on smaller checks that pass. kinks: {name:
-    {index: Kink}} of the elements that were not checked. letters: {input: letters of its axes}.
-    users_class: the name of the user's class, if any. calls: {(file, line) of this package: the
-    Place in the user's code that calls it}. smallest: a wrong gradient for the smallest input that
-    still fails.
+    analytic: {name: gradient} of the backward. numeric: {name: gradient} by central differences.
+    noise: the rounding error of a difference. kinds: the Kinds of mistake of each finding. stops:
+    the message of the exception that ended a pass. laws: the broken laws, which differences cannot
+    test. declined: {function: why it could not be traced}. reruns: lines about smaller checks that
+    pass. kinks: {name: {index: Kink}} of the elements that were not checked. letters: {input:
+    letters of its axes}. users_class: the name of the user's class, if any. calls: {(file, line) of
+    this package: the Place in the user's code that calls it}. smallest: a wrong gradient for the
+    smallest input that still fails.
     """
 
     title: str
@@ -66,7 +66,7 @@ class Report:
     calls: dict[tuple, Place | None] = field(default_factory=dict)
 
     def add(self, name, analytic, numeric):
-        """Compare the gradient `analytic`, or None, with `numeric`, and add both to the report."""
+        """Compare the gradient `analytic`, or None, with `numeric`, and add both gradients."""
         self.analytic[name] = analytic
         self.numeric[name] = numeric
         self.errors[name] = np.inf
@@ -79,7 +79,7 @@ class Report:
         return relative_errors(self.analytic[name], self.numeric[name], smallest)
 
     def is_wrong(self, name):
-        """Return an array of booleans: which elements of a gradient are wrong."""
+        """Return an array of booleans, True for the elements of a gradient that are wrong."""
         return ~(self.element_errors(name) < self.tolerance)
 
     @property
@@ -93,11 +93,11 @@ class Report:
 
     @property
     def left_out(self):
-        """One line for each kind of kink at which gradients were not compared."""
+        """A list with a line for each kind of kink at which gradients were not compared."""
         return list(lines_of_kinks(self.kinks, self.numeric))
 
     def check_measured(self):
-        """Raise ValueError if no element has a difference well above rounding errors."""
+        """Raise ValueError unless some numeric gradient is well above rounding errors."""
         moving = {name: np.abs(numeric) > 1e3 * self.noise
                   for name, numeric in self.numeric.items()}
         for name, found in self.kinks.items():
@@ -148,7 +148,7 @@ class Report:
 
 
 def explain(report, check):
-    """Look for the first wrong line of a failed check; complete and return its Report."""
+    """Look for the first wrong line of a failed check, and return the completed Report."""
     def wrong(gradients):
         trial = Report(report.title, {}, report.tolerance, report.noise)
         for name, right in report.numeric.items():
@@ -178,7 +178,7 @@ def explain(report, check):
 
 
 def explain_forward(report, check):
-    """Add the line of a forward that breaks a law, if an edit of this line fixes it."""
+    """Add the line of a forward that breaks a law to the Report, if an edit of this line helps."""
     unwritten = any(one.kind == "unwritten" for one in report.laws)
     if report.laws and not report.wrong and not unwritten:
         laws = [law for law in FORWARD_LAWS if judged(law, check)]
@@ -193,7 +193,7 @@ def explain_forward(report, check):
 
 
 def stop_error(text, check):
-    """Return the GradientError of a forward that raises or whose outputs are not finite.
+    """Return the GradientError for a forward that raises or whose outputs are not finite.
 
     text: the message. If an edit of one line fixes the forward, the report names this line.
     """
@@ -209,7 +209,7 @@ def stop_error(text, check):
 
 
 def short(report):
-    """Return the lines of a failure, at most 14; details are left out as needed."""
+    """Return the lines that describe a failure, at most 14. Details are left out as needed."""
     for brevity in range(4):
         lines = "\n".join(lines_of(report, brevity)).splitlines()
         if len(lines) <= MOST_LINES:
@@ -218,11 +218,11 @@ def short(report):
 
 
 def lines_of(report, brevity=0):
-    """Yield the lines of a failure.
+    """Yield the lines that describe a failure.
 
-    brevity: 0 for all lines. 1 leaves only one kind of mistake per finding, and one line for each
-    finding after the second. 2 also leaves out the re-runs and what follows the findings. 3 also
-    leaves only one line for the second finding.
+    brevity: 0 yields all lines. 1 yields only one kind of mistake per finding, and one line for
+    each finding after the second. 2 also omits the re-runs and the text after the findings. 3 also
+    yields only one line for the second finding.
     """
     wrong = report.wrong
     if report.stops:
@@ -308,7 +308,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
 
 
 def subject_of(finding):
-    """Return the name of the value that was compared: the statement's own, or a later one."""
+    """Return the name of the value that was compared: the statement's value, or a later value."""
     if finding.compared is None:
         return finding.name
     made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
@@ -316,7 +316,7 @@ def subject_of(finding):
 
 
 def shapes_of(finding):
-    """Yield a line with both shapes, if they differ and the forward's line has axis letters."""
+    """Yield a line with both shapes, if they differ and the forward has letters for the axes."""
     letters = letters_of_line(finding.of)
     if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
         return
@@ -326,13 +326,13 @@ def shapes_of(finding):
 
 
 def is_unexplained(finding, kinds):
-    """Return whether a Finding has the first wrong value, but not the reason why it is wrong."""
+    """Return whether a Finding has the first wrong value, but no reason why it is wrong."""
     explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_KINDS])
     return not finding.is_proven and not explained
 
 
 def element_of(found, right):
-    """Describe the element with the largest error."""
+    """Describe the element with the largest error; found, right: wrong and correct array."""
     at = furthest(found, right)
     where = f"element {list(at)} of {found.shape}: " if at else ""
     return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
@@ -353,7 +353,7 @@ def array_lines(report, name):
 
 
 def elements_of(report, name):
-    """Yield a line on how many elements of a gradient are wrong, and by how much."""
+    """Yield a line that says how many elements of a gradient are wrong, and by how much."""
     found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return
