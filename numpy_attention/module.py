@@ -129,7 +129,7 @@ class Module:
     def _check_parts_of_its_own(self):
         """Raise RuntimeError if a part of this model is already packed into another model.
 
-        The vector of a part of this model is no error, because packing replaces that vector.
+        A part may have a vector of its own, because packing this model replaces that vector.
         """
         own = set()
         for _, whole in self.modules():

@@ -70,7 +70,7 @@ class RecurrentCell(Protocol):
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:
-        """Allocate the steps for the pre-activations a (T, B, G) from `project`.
+        """Allocate the steps for the pre-activations a, a result of `project`.
 
         state: the initial state; None means zeros. If mask is None, no step is padding. rng and
         row_ids (T, B) are for the dropout between the layers of a stack.

@@ -32,8 +32,9 @@ class LanguageModel(Protocol):
     """A model that writes one token after another. Only the model itself reads its state."""
 
     def next(self, tokens: Array, state: Any = None) -> tuple[Array, Array | None, Any]:
-        """Predict the next tokens: tokens (B,) → log p (B, V), weights (B, S) or None, state.
+        """Predict the next token of each text → log p (B, V), weights (B, S) or None, state.
 
-        The weights are over the S remembered states, oldest first. They are None without attention.
-        After its `start`, a translator can be used too; its weights are over the source.
+        tokens: the last token of each text. The weights are over the S remembered states, oldest
+        first, or None without attention. A translator can be used too, with a state from its
+        `start`; its weights are over the source.
         """
