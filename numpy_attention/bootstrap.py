@@ -57,7 +57,10 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
 
 
 def ends(draws: Array | Sequence[float], level: float = LEVEL) -> tuple[float, float]:
-    """Return (low, high) that leave out (1 − level) / 2 of the draws on each side. Ignores NaN."""
+    """Return the numbers (low, high) between which a fraction `level` of the draws lies.
+
+    The same number of draws is left out on each side. NaN among the draws is ignored.
+    """
     outside = (1 - level) / 2
     low, high = np.nanquantile(draws, [outside, 1 - outside])
     return float(low), float(high)

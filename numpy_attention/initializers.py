@@ -41,7 +41,7 @@ def normal(deviation):
 
 
 def glorot(rng, shape, dtype=np.float32):
-    """Draw from U(−r, r) with r = √(6 / (inputs + outputs)) (Glorot & Bengio 2010).
+    """Draw weights from U(−r, r) with r = √(6 / (inputs + outputs)) (Glorot & Bengio 2010).
 
     This keeps the variances of activations and of gradients similar in all layers.
     """
@@ -70,8 +70,9 @@ class InitialValues(NamedTuple):
 def initial_values(init, paper):
     """Return the InitialValues that `init` names.
 
-    init: "paper" for the argument `paper`; "modern" for `glorot`, `orthogonal` and N(0, 0.1²); or a
-    number b for U(−b, b) everywhere. Raises ValueError for anything else.
+    init: "paper" for the InitialValues in the argument `paper`; "modern" for `glorot`, `orthogonal`
+    and, for embeddings, N(0, 0.1²); or a number b for U(−b, b) everywhere. Raises ValueError for
+    any other value.
     """
     if not isinstance(init, str):
         return InitialValues(uniform(init), uniform(init), uniform(init))
@@ -84,7 +85,8 @@ def initial_values(init, paper):
 def check_initial(rng, dtype, *inits):
     """Check the arguments with which `create` draws: a Generator, a dtype and initializers.
 
-    Raises TypeError unless the dtype is float32 or float64, or if another argument is wrong.
+    Raises TypeError if rng is not a Generator, the dtype is neither float32 nor float64, or an
+    initializer is not a function.
     """
     check_generator(rng)
     check_floating(dtype)

@@ -8,7 +8,7 @@ from typing import Any
 
 def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any],
                                                                 Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` of a package.
+    """Return (`__getattr__`, `__dir__`), two functions for the namespace of a package.
 
     modules: {public name: the module that defines it, relative to the package}.
     """

@@ -46,9 +46,9 @@ class _Score(NamedTuple):
 class Score(_Score):
     """A corpus score from 0 to 100, with sacreBLEU's signature, which says how it was computed.
 
-    low, high: the 95 % confidence interval by a bootstrap over the sentences (Koehn 2004), if it
-    was requested and there are at least two sentences. note: why the score is not meaningful, or
-    "".
+    low, high: the 95 % confidence interval by a bootstrap over the sentences (Koehn 2004), or None
+    if it was not requested or there is only one sentence. note: why the score is not meaningful, or
+    "" if it is.
     """
 
     note: str = ""
@@ -59,7 +59,7 @@ class Score(_Score):
 
 
 class LengthBucket(NamedTuple):
-    """BLEU of the `count` sentences with low ≤ length < high, or None if there are none.
+    """BLEU of the `count` sentences with low ≤ length < high. It is None if count is 0.
 
     bleu_low, bleu_high: the 95 % confidence interval as in `Score`, if it was requested.
     """
@@ -77,10 +77,10 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     """Return corpus BLEU (Papineni et al. 2002) by sacreBLEU, with one reference per sentence.
 
     Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are, and
-    splits strings at white space. "13a", "intl", "zh", "char" … are tokenisers of sacreBLEU. They
-    split untokenised strings; tokens are first joined with spaces. Scores are only comparable if
-    their signatures are the same. If no sentence has four tokens, BLEU is 0 for any quality, and
-    the note of the Score says so. rng: a generator that draws a bootstrap interval. Without it
+    splits strings at white space. "13a", "intl", "zh", "char" … are tokenisers of sacreBLEU, which
+    split untokenised strings; token lists are first joined with spaces. Scores are only comparable
+    if their signatures are the same. If no sentence has four tokens, BLEU is 0 for any quality, and
+    the note of the Score says so. rng: a generator that draws a bootstrap interval. Without rng
     there is no interval.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
@@ -108,7 +108,10 @@ def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
 
 
 def signature(measure: Callable[..., Score], **how: Any) -> str:
-    """Return the sacreBLEU signature of `bleu` or `chrf` for a call with the arguments `how`."""
+    """Return the sacreBLEU signature for a call measure(…, **how). measure: `bleu` or `chrf`.
+
+    The signature is a text that says how the score is computed.
+    """
     return measure([["a"]], [["a"]], **how).signature
 
 
@@ -120,7 +123,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     lengths: one number per sentence, usually the length of its source. edges: ascending numbers.
     For example, (1, 10, 20, math.inf) makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and
     20 ≤ length. A length outside all buckets raises ValueError. rng: a generator that draws an
-    interval for each bucket from its own sentences. Without it there are no intervals.
+    interval for each bucket from its own sentences. Without rng there are no intervals.
     """
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")
@@ -152,7 +155,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
 def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequence[Any]]) -> float:
     """Return the share of hypotheses that are equal to their reference.
 
-    A sentence is a list of tokens or ids, or a string on both sides.
+    A sentence is a list of tokens or ids, or a string. A string must have a string as reference.
     """
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")
@@ -174,9 +177,9 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
 def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     """Return the share of sure links (i, j) whose target word j attends most to source word i.
 
-    A target word with two sure links can be right for one of them only. If weights are equal, the
-    leftmost is the largest. A row of zeros (a window past the end of the sentence) has no largest
-    weight and is wrong.
+    A target word with two sure links can be right for only one of the two links. If several weights
+    of a row are the largest, the leftmost counts. A row of zeros (a window past the end of the
+    sentence) has no largest weight and is wrong.
     """
     pairs = _pairs(pairs)
     return _share_of_sure_links(_largest(weights, pairs), pairs)
@@ -186,8 +189,8 @@ def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> floa
     """Return `pointing_accuracy` along the diagonal, the baseline that attention has to beat.
 
     rule="proportional": word j of T points at source word j·(S−1)/(T−1) of S, rounded, halves up
-                         (0 where T = 1)
-    rule="same":         word j points at source word j, or at the last one of a shorter source
+                         (source word 0 if T = 1)
+    rule="same":         word j points at source word j, or at the last source word if S ≤ j
     """
     check_name("rule", rule, ("proportional", "same"))
     pairs = _pairs(pairs)
@@ -226,18 +229,19 @@ def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int
 def links_from_weights(weights: Iterable[Array], pairs: Iterable[Pair]) -> list[set[Link]]:
     """Return a set of links per sentence, from each target word to its most attended source word.
 
-    A row of zeros has no link.
+    A target word whose row of weights is all 0 has no link.
     """
     return [{(i, j) for j, i in enumerate(positions) if i >= 0}
             for positions in _largest(weights, _pairs(pairs))]
 
 
 def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair]) -> float:
-    """Return the alignment error rate (Och & Ney 2003) of links A, a set per sentence. 0 is best.
+    """Return the alignment error rate (Och & Ney 2003) of predicted links. 0 is best.
 
-        AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)        S sure, P possible, S ⊆ P
+        AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 
-    Both sums run over the whole corpus.
+    A are the predicted links of a sentence, S its sure links, and P its possible links; S ⊆ P. The
+    numerator and the denominator are sums over the whole corpus. links: a set A for each sentence.
     """
     found = [as_set(f"sentence {n}", sentence)
              for n, sentence in enumerate(as_list("links", links, "sets of links"))]
@@ -259,9 +263,9 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
 
 
 def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]:
-    """Return, for each sentence, the source position of the largest weight of each target word.
+    """Return, for each sentence, a list with the most attended source position per target word.
 
-    The position is −1 for a row of zeros.
+    The position is −1 if the row of a target word is all 0.
     """
     weights = as_list("weights", weights, "matrices")
     _same_count("weight matrices", weights, "pairs", pairs)
@@ -286,7 +290,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
 
 
 def _pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return pairs as a list. Raises TypeError for anything else."""
+    """Return the pairs as a list. Raises TypeError if an entry is not a Pair."""
     pairs = as_list("pairs", pairs, "Pairs")
     check_pairs(pairs)
     return pairs
@@ -309,7 +313,7 @@ def _some_links(total: int) -> int:
 
 def _lists(hypotheses: Iterable[Sentence],
            references: Iterable[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
-    """Return both as lists of sentences. Raises ValueError if they differ in length."""
+    """Return both arguments as lists. Raises ValueError if the lists differ in length."""
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
             raise ValueError(f"{name} must be a list of sentences, got one string; "
@@ -344,7 +348,10 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
 
 def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
                  references: Sequence[Sentence]) -> str:
-    """Return a note if one side has no 4-grams, without which BLEU is not meaningful, or ""."""
+    """Return a note for the user if BLEU is not meaningful, otherwise "".
+
+    BLEU is not meaningful if no translation, or no reference, has four tokens.
+    """
     for name, sentences in (("translation", hypotheses), ("reference", references)):
         texts = [_text(sentence) for sentence in sentences]
         if not any(texts):

@@ -7,11 +7,11 @@ are hyperparameters.
     model.vector, grads.vector           all parameters as one flat vector; the fields are its views
 
 Weights are tied by sharing a Module. A traversal of a model visits each object once, and every use
-of a shared part adds its gradient to the same place in the gradient model.
+of a shared part adds its gradient to the same array of the gradient model.
 
-A packed model, one with a vector, is closed. Its parts belong only to it, its lists are tuples, and
-its fields accept new values but not new arrays. Copies, deep copies and pickles are independent
-models.
+The first access to `vector` packs a model. A packed model is closed: its parts belong to no other
+model, its lists are tuples, and its fields accept new values but not new arrays. Copies, deep
+copies and pickles are independent models.
 """
 
 from collections.abc import Mapping
@@ -36,9 +36,9 @@ class Module:
     # ---- walking ---------------------------------------------------------------------------------
 
     def modules(self):
-        """Yield (dotted name, module) for this module, named "", and its parts, each object once.
+        """Yield (dotted name, module) for this module and all its parts, each object once.
 
-        The traversal is depth-first, in the order of the fields.
+        The name of this module is "". The traversal is depth-first, in the order of the fields.
         """
         seen = set()
         for name, module in self._visits(""):
@@ -47,7 +47,7 @@ class Module:
                 yield name, module
 
     def _visits(self, name):
-        """Yield the same as `modules`, but a shared part under each of its names."""
+        """Yield the pairs of `modules`, but repeat a shared part under each of its names."""
         yield name, self
         for field in fields(self):
             for part_name, part in _parts(join(name, field.name), getattr(self, field.name)):
@@ -69,7 +69,7 @@ class Module:
                     yield full, value
 
     def ties(self):
-        """Return [(other name, first name)] for the parts that have more than one name."""
+        """Return [(other name, first name)], with a pair for each further name of a shared part."""
         first = {}
         ties = []
         for name, module in self._visits(""):
@@ -80,12 +80,12 @@ class Module:
 
     @property
     def size(self):
-        """The number of parameters. Tied ones count once."""
+        """The number of parameters. Tied parameters count once."""
         return sum(array.size for _, array in self.named_parameters())
 
     @property
     def dtype(self):
-        """The dtype of all parameters. Raises ValueError if they have different ones."""
+        """The dtype of all parameters. Raises ValueError if their dtypes differ."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
             given = ", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items())
@@ -103,7 +103,10 @@ class Module:
         return self.__dict__["_vector"]
 
     def _pack(self):
-        """Move all parameters into one vector; the fields become its views. Close the model."""
+        """Move all parameters into one vector, replace the fields by views of it; close the model.
+
+        `__setattr__` checks what the fields of a closed model accept.
+        """
         self._check_parts_of_its_own()
         arrays = [array for _, array in self.named_parameters()]
         size = sum(array.size for array in arrays)
@@ -124,7 +127,10 @@ class Module:
         self.__dict__["_vector"] = vector
 
     def _check_parts_of_its_own(self):
-        """Raise RuntimeError if a part is packed into a model outside this one."""
+        """Raise RuntimeError if a part of this model is already packed into another model.
+
+        A part may have a vector of its own, because packing this model replaces that vector.
+        """
         own = set()
         for _, whole in self.modules():
             if "_vector" in whole.__dict__:
@@ -160,7 +166,7 @@ class Module:
         return grads
 
     def copy(self):
-        """Return an independent model with the same values and ties, packed if this one is."""
+        """Return an independent model with the same values and ties, packed if this model is."""
         return self._converted(np.array)
 
     def astype(self, dtype):
@@ -175,9 +181,9 @@ class Module:
         return rebuilt
 
     def __getstate__(self):
-        """Return the state for pickle and copy.deepcopy, which has only the fields.
+        """Return the fields without the vector, as the state for pickle and copy.deepcopy.
 
-        Views of the vector would become separate arrays.
+        In a copy of the state, the fields would no longer be views of the vector.
         """
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_vector", "_packed")}
@@ -185,8 +191,8 @@ class Module:
     def load(self, parameters):
         """Set the parameters from {dotted name: array}.
 
-        Raises ValueError if the names or shapes are not those of this model, and TypeError for
-        other types.
+        Raises ValueError if the names or shapes are not those of this model, and TypeError if
+        `parameters` is not a mapping or a value is not an array of real numbers.
         """
         check_kind("parameters", parameters, Mapping, "arrays by dotted name")
         own = dict(self.named_parameters())
@@ -242,21 +248,30 @@ def _has_parts(value):
 
 
 def _kind(value):
-    """Return dtype and shape as text. These must not change in a field of a packed model."""
+    """Return the dtype and shape of an array as text, or the type of any other value.
+
+    An array that is assigned to a field of a packed model must have the same text.
+    """
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     return type(value).__name__
 
 
 def _closed(value):
-    """Turn lists into tuples. A part that is added to a list later would not be in the vector."""
+    """Return the value of a field with tuples instead of lists.
+
+    A part that was appended to a list later would not be in the vector.
+    """
     if isinstance(value, list) or type(value) is tuple:
         return tuple(map(_closed, value))
     return value
 
 
 def _rebuilt(value, convert, memo):
-    """Rebuild a tree of modules, and convert every array. Shared parts stay shared."""
+    """Rebuild a tree of modules, with convert(array) for every array. Shared parts stay shared.
+
+    memo: {id of a module: its rebuilt module}, to which this function adds.
+    """
     if isinstance(value, Module):
         if id(value) not in memo:
             rebuilt = object.__new__(type(value))

@@ -31,7 +31,10 @@ PACKAGE = f"{__package__}."
 
 
 class Moved(MetaPathFinder, Loader):
-    """Finder and loader of old module paths. It imports the new one with a DeprecationWarning."""
+    """Finder and loader of old module paths.
+
+    An import of an old path returns the module at its new path, with a DeprecationWarning.
+    """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         old = fullname.removeprefix(PACKAGE)
@@ -50,7 +53,7 @@ class Moved(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the spec of the new path. The module itself has already run."""
+        """Restore the module's own spec. The code of the module has already run."""
         spec = module.__spec__
         module.__spec__ = spec and spec.loader_state
 

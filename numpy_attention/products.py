@@ -2,8 +2,8 @@
 
 For every product x W, OpenBLAS copies W into the order in which it will read it. With ten rows, as
 in a step of a recurrent network, that copy takes most of the time. For up to SMALL multiplications,
-the AVX-512 kernels of OpenBLAS read W in place. `Panels` turns a product into a batch of such small
-ones. It lays out blocks of W contiguously, once for many products. Lesson 14 measures the
+the AVX-512 kernels of OpenBLAS read W in place. `Panels` turns one product into a batch of such
+small products. It lays out blocks of W contiguously, once for many products. Lesson 14 measures the
 difference.
 """
 
@@ -30,7 +30,10 @@ _lock = Lock()
 
 
 def numpy_blas():
-    """Return threadpoolctl's entries for NumPy's BLAS, without SciPy's, which numba may load."""
+    """Return the entries of threadpoolctl for NumPy's BLAS.
+
+    Entries for SciPy's BLAS, which numba may load, are left out.
+    """
     known = [one for one in threadpool_info() if one["user_api"] == "blas"]
     return [one for one in known if not {"scipy", "scipy.libs"} & {*Path(one["filepath"]).parts}]
 
@@ -45,7 +48,7 @@ def has_small_kernels():
 def fixed_weights():
     """Context manager that caches the weight layouts computed by `few_rows`.
 
-    Weights must not change inside it. All threads and nested calls share the cache.
+    Weights must not change inside the `with` block. All threads and nested blocks share the cache.
     """
     token = _laid_out.set({} if _laid_out.get() is None else _laid_out.get())
     try:
@@ -57,9 +60,9 @@ def fixed_weights():
 def few_rows(W, rows, steps=1):
     """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
 
-    The result is Panels if those are faster. If the steps are too few to pay for a copy, it is W
-    itself. Otherwise it is a contiguous array, because a product with a view W.T takes up to twice
-    as long.
+    The result is a Panels object if that is faster. If the steps are too few to pay for a copy, the
+    result is W itself. Otherwise it is a contiguous array, because a product with a view W.T takes
+    up to twice as long.
     """
     laid_out = _laid_out.get()
     copied = rows * W.size > SMALL and 1 < rows <= ROWS[-1]         # by OpenBLAS, at every product
@@ -76,10 +79,10 @@ def few_rows(W, rows, steps=1):
 
 
 class Panels:
-    """A matrix W (K, N) as blocks of WIDTH columns, for products x @ W with few rows x (B, K).
+    """A matrix W (K, N) as panels of WIDTH columns, for products x @ W with few rows x (B, K).
 
     x @ Panels(W, B) is x @ W up to rounding. If a panel of K rows is too large for a small product,
-    its rows are split too, and the products of the parts are added.
+    its rows are split too, and the products of these smaller blocks are added.
     """
 
     __array_ufunc__ = None      # so that x @ panels calls __rmatmul__

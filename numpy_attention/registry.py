@@ -126,10 +126,10 @@ def is_custom_code(value):
 
 
 def resolve(what, name, table):
-    """Return the entry of a table for a name. A class with `create` is returned unchanged.
+    """Return the entry of a table for a name. The entry is a class or None.
 
-    The entry is a class or None. what: the kind of name, for the message. Raises ValueError for a
-    name that is not in the table.
+    A class with `create`, instead of a name, is returned unchanged. what: the kind of name, for the
+    error message. Raises ValueError for a name that is not in the table.
     """
     if isinstance(name, type) and hasattr(name, "create"):
         return name
@@ -143,12 +143,12 @@ def resolve(what, name, table):
 
 
 def accepted_kwargs(create, **offered):
-    """Return those of the offered arguments that a function accepts, by name."""
+    """Return {name: value} for the offered arguments that the function `create` accepts."""
     from inspect import signature  # here, so that `--help` does not wait for it
     parameters = signature(create).parameters
     return {name: value for name, value in offered.items() if name in parameters}
 
 
 def build(kind, rng, **offered):
-    """Return kind.create(rng, …) with those of the offered arguments that it accepts."""
+    """Return kind.create(rng, …), called with the offered arguments that `create` accepts."""
     return kind.create(rng, **accepted_kwargs(kind.create, **offered))

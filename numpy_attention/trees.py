@@ -4,24 +4,30 @@ import numpy as np
 
 
 def tree_map(f, *trees):
-    """Apply f to the arrays at the same place in all trees. None stays None."""
+    """Return a tree of f(array, …), called on the arrays at the same position of all trees.
+
+    None stays None.
+    """
     if isinstance(trees[0], tuple):
         return tuple(tree_map(f, *items) for items in zip(*trees, strict=True))
     return None if trees[0] is None else f(*trees)
 
 
 def rows_of(tree, k, n):
-    """Return the k-th of n nearly equal parts of the rows, divided in the same way as batches."""
+    """Return a tree with the k-th of n nearly equal parts of the rows of every array.
+
+    The rows are divided in the same way as those of a batch.
+    """
     return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
 
 
 def join_rows(trees):
-    """Concatenate the parts of a tree along the rows."""
+    """Return a tree with the rows of all given trees, which have the same structure."""
     return tree_map(lambda *arrays: np.concatenate(arrays), *trees)
 
 
 def leaves(tree):
-    """Return the arrays of a tree in order."""
+    """Return the arrays of a tree as a list, from left to right."""
     if isinstance(tree, tuple):
         return [array for item in tree for array in leaves(item)]
     if tree is None:
@@ -30,14 +36,17 @@ def leaves(tree):
 
 
 def describe(tree):
-    """Return the structure of a tree for JSON: nested lists, 0 for an array, None for None."""
+    """Return the structure of a tree for JSON: nested lists with 0 for an array, None for None."""
     if isinstance(tree, tuple):
         return [describe(item) for item in tree]
     return None if tree is None else 0
 
 
 def rebuild(shape, arrays):
-    """Build a tree from its structure, a result of `describe`, and an iterator over its arrays."""
+    """Return the tree with a given structure. arrays: an iterator over the arrays of the tree.
+
+    shape: the structure, as `describe` returns it.
+    """
     if isinstance(shape, list):
         return tuple(rebuild(item, arrays) for item in shape)
     return None if shape is None else next(arrays)
@@ -49,14 +58,14 @@ def last_leaf(tree):
 
 
 def last_leaf_alone(tree, array):
-    """Return a tree of this structure with `array` as its last leaf and None for all others."""
+    """Return a tree with the structure of `tree`, `array` as last leaf, and None elsewhere."""
     if not isinstance(tree, tuple):
         return array
     return (None,) * (len(tree) - 1) + (last_leaf_alone(tree[-1], array),)
 
 
 def cut_columns(array, like):
-    """Split the columns of an array (B, …) into a tree of arrays as wide as those of `like`."""
+    """Split the columns of an array (B, …) into a tree with the structure and widths of `like`."""
     if not isinstance(like, tuple):
         return array
     widths = [sum(leaf.shape[1] for leaf in leaves(part)) for part in like]

@@ -8,9 +8,9 @@
                                                                     the large products, once
 
 Here dmemory = memory.gradient(). The class `Attention` in `numpy_attention.attention.protocol`
-documents these methods. Most mechanisms define only a score and inherit the rest from
+documents these methods. Most mechanisms define only a score and inherit all else from
 `SoftmaxAttention`. `AttentionConfig` builds an attention by name. A language model that attends to
-its own past processes all queries at once: see `HistoryAttention` and the readouts that use it.
+its own past processes all queries at once: see `HistoryAttention` and `HistoryReadout`.
 """
 
 from numpy_attention.lazy import exports

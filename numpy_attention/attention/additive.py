@@ -36,7 +36,7 @@ class AdditiveAttention(SoftmaxAttention):
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
         """Draw the weights. size: A. init_v: the initializer of v_a, by default `init`.
 
-        The paper starts with v_a = 0. Raises ValueError if a size is below 1.
+        In the paper, v_a is initially 0. Raises ValueError if a size is below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, size=size)
         check_initial(rng, dtype, init, init_v or init)
@@ -52,8 +52,8 @@ class AdditiveAttention(SoftmaxAttention):
     def read(self, values, mask):
         """Compute the keys k_j = U_a h_j in one product and return a Memory.
 
-        values (B, S, D), mask (B, S). Raises ValueError if the size D is not that of U_a, and
-        TypeError if the dtype is not that of the weights.
+        values (B, S, D), mask (B, S). Raises ValueError if U_a does not have D rows, and TypeError
+        if the values do not have the dtype of the weights.
         """
         memory = super().read(values, mask)
         keys = as_rows(values) @ self.U_a

@@ -28,10 +28,10 @@ class AttentionConfig:
 
     attention: a name of `registry.SCORES`, or a class that follows the protocol. The `create` of
     the class receives only the arguments that it names. window: a name of `registry.WINDOWS`.
-    width: a window has 2 · width + 1 positions. backwards: the sources are reversed, so local-m
-    starts at their end. alignment: the size of the hidden layer of the score and of local-p, by
-    default the query's size. longest: the largest number of source positions that "location"
-    supports, including </s>. heads: the number of heads of "multi-head".
+    width: a window has 2 · width + 1 positions. backwards: whether the sources are reversed; then
+    local-m starts at their end. alignment: the size of the hidden layers of the score and of
+    local-p, by default the query's size. longest: the largest number of source positions that
+    "location" supports, including </s>. heads: the number of heads of "multi-head".
 
     Raises ValueError for an unknown name, a score that does not fit the window, or a size below 1.
     """
@@ -58,10 +58,10 @@ class AttentionConfig:
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention with queries (B, query_size) and values (B, S, value_size).
 
-        others: extra arguments for the score and the window. Those that their `create` does not
-        accept are ignored.
+        others: extra arguments for the `create` of the score and of the window. An argument that
+        neither accepts is ignored.
 
-        Raises ValueError if a size is below 1 or the score does not allow it.
+        Raises ValueError if a size is below 1 or the score does not allow the sizes.
         """
         score = resolve("attention", self.attention, SCORES)
         window = resolve("window", self.window, WINDOWS)
@@ -81,8 +81,8 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
     """Build the attention of a decoder from its settings, or return the given Module.
 
     attention: a name of `registry.SCORES`, a class, or a Module that follows the protocol.
-    settings: a dict of other fields of AttentionConfig. initial: initializers for the score, under
-    the names of its `create`.
+    settings: a dict with the other fields of AttentionConfig. initial: initializers, which are
+    passed to the `create` of the score by name.
 
     Raises ValueError for a name, size or setting that does not fit.
     """

@@ -1,4 +1,4 @@
-"""Baseline without attention: a whole sentence in one fixed vector, with the same methods."""
+"""Baseline without attention: one vector for the whole sentence, in the class of an attention."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -18,8 +18,8 @@ SOFT_STEP = 2**31       # no target word has this number
 class SampledMemory(Memory):
     """A memory for training that samples positions from a hash of key, row and step.
 
-    A row therefore samples the same position however a batch is split. Decoding uses `take`, which
-    returns a Memory without sampling.
+    A row therefore samples the same position however a batch is split. Decoding calls `take`, which
+    returns a Memory that does not sample.
     """
 
     key: int = 0
@@ -72,7 +72,10 @@ class HardAttention(Module):
         return self.attention.read(values, mask)
 
     def sampled(self, memory, rng, rows):
-        """Return a SampledMemory for the ids `rows`, with a key drawn from rng.   rows (B,)."""
+        """Return a memory that samples positions, with a key drawn from rng.   rows (B,).
+
+        rows: the ids of the rows, from which positions are sampled.
+        """
         key = int(rng.integers(2**32))
         return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)
 
@@ -95,7 +98,7 @@ class HardAttention(Module):
         return memory.uniform(SOFT_STEP) < self.soft
 
     def choose(self, weights, memory, t):
-        """Return the positions (B,) to read."""
+        """Return the positions (B,) to read, one for each row of the batch."""
         if not isinstance(memory, SampledMemory):
             return weights.argmax(1)
         totals = weights.cumsum(1)                                              # (B, S)
@@ -105,8 +108,8 @@ class HardAttention(Module):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D) → dquery (B, Q), or None if dweights is None.
 
-        dweights (B, S) is R − b at the chosen position and 0 elsewhere. If it is None, the choice
-        is treated as fixed.
+        dweights (B, S) is R − b at the chosen position and 0 elsewhere. If dweights is None, the
+        choice is treated as fixed.
         """
         memory, weights, chosen, soft, scored = cache
         # c = Σ_j chosen_j h_j

@@ -14,10 +14,11 @@ from numpy_attention.module import Array, Module
 
 
 def causal(mask, T, window=None):
-    """Return which of S positions each of the last T may attend to.   mask (B, S) → (T, B, S).
+    """Return the causal mask of the last T positions: mask (B, S) → visible (T, B, S).
 
-    These are the unmasked positions before it, at most `window` steps away. S must be at least T. A
-    position does not see itself, so the very first one sees nothing.
+    It is True where a step may attend. Each of the last T of the S positions may attend to the
+    unmasked positions before it that are at most `window` steps away (None: at any distance). S
+    must be at least T. A position does not see itself, so the first position sees nothing.
     """
     S = mask.shape[1]
     distance = np.arange(S - T, S)[:, None] - np.arange(S)                      # (T, S)
@@ -52,7 +53,7 @@ class HistoryAttention(Module):
     """
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces this."""
+        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces the method."""
         return masked_softmax(scores, visible)
 
     def forward(self, queries, keys, values, visible):

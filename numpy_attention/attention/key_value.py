@@ -48,8 +48,8 @@ class KeyValueReadout(HistoryReadout):
     roles=1, b and no window, this is the attentive model of Salton et al. 2017 with either of its
     scores: W_c [h_t; c_t] there is W_x h_t + W_r c_t here.
 
-    The memory holds the states of the current chunk of text (the steps of one batch) and up to
-    `carried` states of earlier chunks.
+    A chunk of text is the steps of one batch. Attention reads the states of the current chunk and
+    up to `carried` states of earlier chunks, which the memory holds.
     """
 
     attention: HistoryAttention
@@ -111,7 +111,7 @@ class KeyValueReadout(HistoryReadout):
 
     @property
     def reach(self):
-        """Number of states to keep while a text is generated word by word."""
+        """The number of states to keep while a text is generated word by word."""
         return max(self.carried, self.window or WITHOUT_WINDOW)
 
     def forward(self, h, mask, memory=None, keep=None):
@@ -151,7 +151,7 @@ class KeyValueReadout(HistoryReadout):
         return dh
 
     def roles_backward(self, dy, dweights, cache, grads):
-        """Return the terms of dh, by role.   dy (T, B, O), dweights (T, B, M + T) or None."""
+        """Return the RoleGradients of h.   dy (T, B, O), dweights (T, B, M + T) or None."""
         h, r, y, attended = cache
         T = len(h)
         p = self._part(h, "predict")

@@ -22,7 +22,10 @@ SEVERAL_SUMS = ("local-p multiplies the weights of one sum by a Gaussian, but mu
 
 @dataclass(eq=False)
 class Window(Module):
-    """Base class of local attention. A window has 2 · width + 1 positions; width is a field."""
+    """Base class of local attention. Subclasses have a field `width`.
+
+    A window has 2 · width + 1 positions.
+    """
 
     attention: Module
 
@@ -146,8 +149,8 @@ class LocalPredictive(Window):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of v_p is added to grads. Those of the values and of W_p are deferred in
-        dmemory.
+        The gradient of v_p is added to grads. The gradients of the values and of W_p are deferred
+        in dmemory.
         """
         memory, query, hidden, lengths, share, distance, gauss, weights, attend_cache = cache
         # c = Σ_s α_s h_s

@@ -1,4 +1,4 @@
-"""The memory of attention and its gradient; sums over coordinates, positions and steps."""
+"""The memory of attention, its gradient, and sums over coordinates, positions and steps."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,11 +25,11 @@ class Memory:
         check_mask(self.mask, self.values.shape[:2], "(B, S)")
 
     def gradient(self):
-        """Return a gradient of this memory with zeros, to which the backward pass adds."""
+        """Return a MemoryGradient of zeros for this memory. The backward pass adds to it."""
         return zeros_like(self)
 
     def take(self, rows):
-        """Return the memory of these rows of the batch, in this order. Beam search uses it."""
+        """Return a Memory of the given rows of the batch, in the given order, for beam search."""
         keys = None if self.keys is None else self.keys[rows]
         return Memory(self.values[rows], keys, self.mask[rows])
 
@@ -68,8 +68,8 @@ class MemoryGradient:
         """Store the factors of one step, each (B, size), under a name; a step may use a name twice.
 
         Raises TypeError if a factor is not an array, and ValueError if its shape is wrong or its
-        size differs from earlier steps. A mistake in a user-defined score is therefore reported on
-        its own line.
+        size differs from that of an earlier step. The traceback of a mistake in a user-defined
+        score therefore shows the line with the mistake.
         """
         sizes = [factor.shape[-1] for factor in self.pending.get(name, [factors])[0]]
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
@@ -81,7 +81,7 @@ class MemoryGradient:
     later = defer       # its name in version 1.0, which users' files may call
 
     def stacked(self, name):
-        """Return the deferred factors of a name, each (N, B, size), last step first."""
+        """Return the factors deferred under a name, each (N, B, size), last step first."""
         return tuple(np.stack(arrays) for arrays in zip(*self.pending[name]))
 
 
@@ -94,8 +94,8 @@ def zeros_like(memory):
 def dot_scores(query, memory):
     """Return q · h_j at the unmasked positions, 0 elsewhere.   query (B, D) → (B, S).
 
-    These are the scores of dot attention. With dc instead of q, they are the gradient dα_j in every
-    attention.
+    These are the scores of dot attention. If the query is replaced by dc, the gradient of the
+    context, the result is dα_j, the gradient of the weights in every attention.
     """
     scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
     kernels.dot_scores(np.ascontiguousarray(query), memory.values, memory.mask, scores)
@@ -105,7 +105,7 @@ def dot_scores(query, memory):
 def sum_of_values(weights, memory):
     """Return Σ_j w_j h_j, a sum over positions.   weights (B, S) → (B, D).
 
-    With w = α this is the context. With w = de it is ∂L/∂q for the scores e_j = q · h_j.
+    With w = α the sum is the context. With w = de it is ∂L/∂q for the scores e_j = q · h_j.
     """
     total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)  # (B, D)
     kernels.weighted_sum(weights, memory.values, total)
@@ -115,8 +115,8 @@ def sum_of_values(weights, memory):
 def sum_over_steps(factors, rows):
     """Return Σ_n f_nj x_n for each sentence.   factors (N, B, S), rows (N, B, D) → (B, S, D).
 
-    If n runs over the steps, this is ∂L/∂h_j, both for contexts c_t = Σ_j α_tj h_j (f = α, x = dc)
-    and for scores e_tj = q_t · h_j (f = de, x = q). If factors of both are deferred under one name,
-    n runs over all of them.
+    If n runs over the steps, the sum is ∂L/∂h_j, for contexts c_t = Σ_j α_tj h_j (f = α, x = dc) as
+    well as for scores e_tj = q_t · h_j (f = de, x = q). If the products for contexts and for scores
+    are deferred under the same name, n runs over both.
     """
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

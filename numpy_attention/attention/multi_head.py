@@ -69,9 +69,9 @@ class MultiHeadAttention(Module):
                init=glorot, dtype=np.float32):
         """Draw the weights. size: A, the size of all heads together. outputs: O.
 
-        Both default to query_size. A decoder whose contexts must have the size of the annotations,
-        such as RNNSearch, needs outputs = value_size. Raises ValueError if heads does not divide A,
-        or a size is below 1.
+        size and outputs are query_size by default. A decoder whose contexts must have the size of
+        the annotations, such as RNNSearch, needs outputs = value_size. Raises ValueError if heads
+        does not divide A, or a size is below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, heads=heads)
         at_least(1, size=size, outputs=outputs)

@@ -25,10 +25,11 @@ class NGramReadout(HistoryReadout):
 
     y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
 
-    This is equation 13. The step i − 1 places later reads part i of a state. The first steps of a
-    chunk of text read zeros or, with carried=True, the last states of the previous chunk.
-    activation "linear" omits tanh. With order 2 no past is read, and y_t = tanh(W h_t) is one layer
-    between the state and the words. Every readout has such a layer in addition to its attention.
+    This is equation 13. N is the field `order`. Part i of a state is read i − 1 steps after the
+    state. The first steps of a chunk of text (the steps of one batch) read zeros or, with
+    carried=True, the last states of the previous chunk. activation "linear" omits tanh. With
+    order 2 no past is read, and y_t = tanh(W h_t) is one layer between the state and the words.
+    Every readout has such a layer in addition to its attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -110,6 +111,6 @@ class NGramReadout(HistoryReadout):
         return parts
 
     def _columns(self):
-        """Return [(number of steps until it is read, its columns)] for each part of a state."""
+        """Return a list of (steps until the part is read, slice of its columns), part by part."""
         n = len(self.W) // (self.order - 1)
         return [(i, slice(i * n, (i + 1) * n)) for i in range(self.order - 1)]

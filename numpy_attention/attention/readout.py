@@ -13,8 +13,8 @@ class HistoryReadout(Module):
 
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory is a
     pair (states (B, M, H), known (B, M)), or None. It holds the last states of earlier chunks of
-    the text; the gradient stays within a chunk. `forward` takes the memory before the chunk and
-    returns the one after it.
+    the text; a chunk is the steps of one batch. The gradient stays within a chunk. `forward` takes
+    the memory before the chunk and returns the memory after the chunk.
 
     A subclass has four attributes: hidden_size H, output_size O, `carried` (whether, or how many,
     states are carried by default) and `reach` (the number of states needed to continue word by
@@ -45,10 +45,13 @@ def activate(a, activation):
 
 
 def activate_backward(dy, y, activation):
-    """Return ∂L/∂a from dy = ∂L/∂y and the output y of `activate`."""
+    """Return ∂L/∂a from dy = ∂L/∂y, where y is the output of `activate`."""
     return dy * (1 - y * y) if activation == "tanh" else dy
 
 
 def last(states, known, keep):
-    """Return the memory of the last `keep` states, or of all if there are fewer; 0 gives None."""
+    """Return a memory of the last `keep` states, or None if keep is 0.
+
+    If there are fewer than `keep` states, the memory has all of them.
+    """
     return (states[:, -keep:], known[:, -keep:]) if keep else None

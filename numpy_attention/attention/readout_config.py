@@ -29,9 +29,9 @@ class ReadoutConfig:
     "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection"; or a user-defined
     HistoryAttention, which is used like "attention", with one role and no bias. "projection" is a
     2-gram: one layer between state and words that reads no past. window: the number of earlier
-    states that may be read. carried: the number of states kept from the previous batch. For an
-    N-gram model, any number except 0 means order − 2. order: N of the N-gram model. activation:
-    "tanh", or "linear" for no activation.
+    states that may be read. carried: the number of states kept from the previous batch. In an
+    N-gram model, order − 2 states are kept unless carried is 0. order: N of the N-gram model.
+    activation: "tanh", or "linear" for no activation.
 
     Raises ValueError for an unknown name or a number out of range.
     """
@@ -55,7 +55,7 @@ class ReadoutConfig:
 
     @property
     def _order(self):
-        """The order N of an N-gram model; None with attention."""
+        """The order N of an N-gram model, or None for a readout with attention."""
         return {"ngram": self.order, "projection": 2}.get(self.attention)
 
     @property
@@ -64,7 +64,7 @@ class ReadoutConfig:
 
     @property
     def roles(self):
-        """The number of parts of a state, which must divide the model's hidden size."""
+        """The number of parts of a state. It must divide the model's hidden size."""
         return self._order - 1 if self._order else self._form["roles"]
 
     def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):

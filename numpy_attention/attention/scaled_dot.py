@@ -34,7 +34,7 @@ class ScaledDotProductAttention(Module):
     scaled: bool = True
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces this."""
+        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces the method."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):

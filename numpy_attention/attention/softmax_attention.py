@@ -41,8 +41,8 @@ class SoftmaxAttention(Module):
     def read(self, values, mask):
         """Store the values and the mask in a Memory without keys.   values (B, S, D), mask (B, S).
 
-        Raises ValueError if D is not `value_size`, and TypeError if the dtype is not that of the
-        weights.
+        Raises ValueError if D is not `value_size`, and TypeError if the values do not have the
+        dtype of the weights.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
                     "memories are batch-major")
@@ -51,7 +51,7 @@ class SoftmaxAttention(Module):
         return Memory(values, None, mask)
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces this."""
+        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces the method."""
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):
@@ -64,8 +64,8 @@ class SoftmaxAttention(Module):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of the values is deferred in dmemory. A score may also defer those of its
-        matrices.
+        The gradient of the values is deferred in dmemory. A score may also defer the gradients of
+        its matrices.
         """
         memory, weights, scored = cache
         # c = Σ_j α_j h_j

@@ -47,9 +47,9 @@ class Bidirectional(Module):
     def backward(self, dys, dstate, cache, grads):
         """Backpropagate dys (T, B, D) → dxs (T, B, I), dstate.
 
-        The argument dstate is the pair of gradients of the last states of the forward and the
-        backward cell. It, or either half, may be None, which means 0. The dstate that is returned
-        is the pair of gradients of their initial states.
+        The argument dstate is a pair: the gradients of the last state of the forward cell and of
+        the last state of the backward cell. The pair or either gradient may be None, which means 0.
+        The returned dstate is the pair of gradients of the initial states of the two cells.
         """
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size

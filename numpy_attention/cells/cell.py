@@ -19,7 +19,10 @@ from numpy_attention.validation.arrays import (
 
 @dataclass
 class Steps:
-    """Arrays over the T steps of a cell. Step t is at index t, and the state after it at t + 1."""
+    """Arrays over the T steps of a cell.
+
+    Step t is at index t, and the state after step t is at index t + 1.
+    """
 
     a: Array        # (T, B, G)         the input's part of the pre-activations
     mask: Array     # (T, B)            False: the row keeps the state it had
@@ -32,11 +35,14 @@ class Steps:
 
     @property
     def U(self):
-        """U, laid out for the product h U. It is for cells that multiply by U in one piece."""
+        """U, laid out for the product h U, in cells that multiply by the whole U at once."""
         return self.Us[0]
 
     def is_guarded(self, t, dy, dh, dc=None):
-        """Return whether to check arguments: at the last step, or if a gradient is not (B, H)."""
+        """Return whether the kernel of a backward step should check its arguments.
+
+        It should at the last step, which comes first, and if dy, dh or dc is not (B, H).
+        """
         alike = dy.shape == dh.shape == (dh if dc is None else dc).shape == self.hs.shape[1:]
         return t == len(self.a) - 1 or not alike
 
@@ -51,7 +57,7 @@ class StepGradients:
 
     @property
     def U_T(self):
-        """Uᵀ, laid out for the product du Uᵀ. It is for cells that multiply by U in one piece."""
+        """Uᵀ, laid out for the product du Uᵀ, in cells that multiply by the whole U at once."""
         return self.U_Ts[0]
 
 
@@ -65,9 +71,9 @@ class Cache(NamedTuple):
 class Cell(Module):
     """A recurrent cell with the fields W (I, G), U (H, G), b (G,), where G = gates · H.
 
-    `protocol.RecurrentCell` documents its methods. A user-defined cell implements its equations in
+    `protocol.RecurrentCell` documents the methods. A user-defined cell implements its equations in
     `_step` and `_step_backward`, which need not handle masks. If its backward pass needs more
-    arrays than Steps has, it sets `steps_type` to a subclass of Steps with these arrays.
+    arrays than Steps has, the class sets `steps_type` to a subclass of Steps with these arrays.
     """
 
     steps_type = Steps
@@ -112,18 +118,19 @@ class Cell(Module):
         return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
     def _weights_backward(self, da, xs, grads):
-        """Add only the gradients of W and b. A stack calls this, because it computes dxs itself."""
+        """Add the gradients of W and b to grads. A stack calls this, and computes dxs itself."""
         grads.W += as_rows(xs).T @ as_rows(da)
         grads.b += as_rows(da).sum(0)
 
     # ---- step by step, forward --------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
-        """Allocate the steps of a (T, B, G), starting from `state`, or from zeros if it is None.
+        """Allocate the steps for the pre-activations a (T, B, G) from `project`.
 
-        rng and row_ids have no effect; a stack uses them. The steps reuse `a` and set its padding
-        to 0. Raises ValueError for shapes that do not fit, and TypeError for a mask that is not
-        boolean or an array whose dtype is not that of the weights.
+        state: the initial state; None means zeros. rng and row_ids have no effect; only a stack
+        uses them. The steps reuse `a` and set its padding to 0. Raises ValueError for shapes that
+        do not fit, and TypeError for a mask that is not boolean or an array whose dtype is not that
+        of the weights.
         """
         check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         check_dtype("a", a, self.U)
@@ -150,7 +157,10 @@ class Cell(Module):
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Compute the state after step t from a[t] and the state before. Masked rows keep it."""
+        """Compute the state after step t from a[t] and the state before step t.
+
+        Masked rows keep their state.
+        """
         self._step(t, steps)
         if steps.ragged[t]:
             before = arrays(self.state(steps, t))
@@ -213,7 +223,10 @@ class Cell(Module):
 
 
 def check_state(what, state, like):
-    """Raise ValueError or TypeError unless a state has the arrays, shapes and dtype of `like`."""
+    """Raise ValueError or TypeError unless a state has the arrays, shapes and dtype of `like`.
+
+    what: the name of the state, for messages. like: another state.
+    """
     given = arrays(state)
     wanted = arrays(like)
     if len(given) != len(wanted):

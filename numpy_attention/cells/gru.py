@@ -105,7 +105,7 @@ class GRU(Cell):
             kernels.gru_update.in_loop(t == 0)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        """Allocate the gradients of the steps. With reset="after", those of a and u differ."""
+        """Allocate the gradients of the steps. If reset="after", ∂L/∂a and ∂L/∂u are two arrays."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
             return replace(dsteps, u=np.empty_like(dsteps.a))
@@ -151,7 +151,7 @@ class GRU(Cell):
 
 
 def _check_convention(reset, update):
-    """Return the convention as text for messages, or raise ValueError if it is unknown."""
+    """Return the text "GRU(reset=…, update=…)". Raises ValueError for unknown arguments."""
     given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):

@@ -48,7 +48,10 @@ class LSTM(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0,
                dtype=np.float32):
-        """Draw the weights; biases are 0 except forget_bias. Raises ValueError if a size is < 1."""
+        """Draw the weights; biases are 0, but forget_bias in the forget gate.
+
+        Raises ValueError if a size is below 1.
+        """
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
         W = init(rng, (inputs, 4 * hidden), dtype)

@@ -49,9 +49,9 @@ class RecurrentCell(Protocol):
         dxs    = cell.project_backward(da, xs, grads)              input weights: likewise
 
     A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
-    In rows where mask (T, B) is False, a step keeps the state and passes its gradient on. The
-    pre-activations have G = gates · H columns. In a stack, xs, a and G belong to the first cell, H
-    and hs to the last one.
+    In rows where mask (T, B) is False, a step keeps the state and passes the gradient of the state
+    on. The pre-activations have G = gates · H columns. In a stack, xs, a and G are those of the
+    first cell; H, hs and ys are those of the last.
     """
 
     @property
@@ -70,10 +70,10 @@ class RecurrentCell(Protocol):
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:
-        """Allocate the steps of a, starting from `state`, or from zeros if it is None.
+        """Allocate the steps for the pre-activations a, a result of `project`.
 
-        If mask is None, no step is padding. rng and row_ids (T, B) are for the dropout between the
-        layers of a stack.
+        state: the initial state; None means zeros. If mask is None, no step is padding. rng and
+        row_ids (T, B) are for the dropout between the layers of a stack.
         """
 
     def step(self, t: int, steps: Any) -> None:
@@ -83,7 +83,7 @@ class RecurrentCell(Protocol):
         """Return the state before step t; t = T or −1 gives the last state."""
 
     def hidden(self, state: Any) -> Array:
-        """Return h (B, H) of a state, or of the gradient of one. For a stack: of the top layer."""
+        """Return h (B, H) from a state or its gradient. A stack returns h of its top layer."""
 
     def begin_backward(self, steps: Any) -> GradientsOfSteps:
         """Allocate the gradients of the steps."""
@@ -92,11 +92,11 @@ class RecurrentCell(Protocol):
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
         dy is the gradient of h_t (B, H) from the layers that use it. dstate is the gradient of the
-        state after step t from later steps. The two are added here.
+        state after step t from later steps. This method adds dy and dstate.
         """
 
     def end_backward(self, steps: Any, dsteps: Any, grads: Any) -> Array:
-        """Add the gradients of the recurrent weights; return that of the `a` passed to `begin`."""
+        """Add the gradients of the recurrent weights; return da, the gradient of `begin`'s a."""
 
     def project_backward(self, da: Array, xs: Array, grads: Any) -> Array:
         """Add the gradients of the input weights; return the gradient of xs."""

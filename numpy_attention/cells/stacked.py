@@ -14,7 +14,7 @@ from numpy_attention.validation.messages import typed_repr
 
 @dataclass
 class StackedSteps:
-    """The steps of all layers, and the inputs that layers receive from those below."""
+    """The steps of all layers, and the inputs that layers receive from the layers below."""
 
     layers: list[Steps]
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
@@ -60,8 +60,8 @@ class Stacked(Module):
     Layer l reads D(h^{l−1}_t), where D is dropout.
 
     The methods are those of `protocol.RecurrentCell`. `forward` processes a whole sequence layer by
-    layer, with one product for the input of each layer; there, a layer may be a Bidirectional. Step
-    by step, all layers must be cells.
+    layer, with one product for the input of each layer. A layer may be a Bidirectional if only
+    `forward` and `backward` are used. For use step by step, all layers must be cells.
     """
 
     cells: list
@@ -69,9 +69,10 @@ class Stacked(Module):
 
     @classmethod
     def create(cls, make, sizes, dropout=0.0):
-        """Build one layer, make(below, above), for each pair of neighbouring sizes.
+        """Build a stack with one layer make(below, above) for each pair of neighbouring sizes.
 
-        sizes: first the size of the input, then the state size of each layer.
+        make: a function that builds a cell from the sizes of its input and of its state. sizes:
+        first the size of the input, then the state size of each layer.
         """
         layers = [make(below, above) for below, above in zip(sizes, sizes[1:])]
         return cls(layers, Dropout(dropout))
@@ -95,7 +96,7 @@ class Stacked(Module):
         return self.cells[0].project(xs)
 
     def project_backward(self, da, xs, grads):
-        """Return the gradient of xs; add those of the first layer's input weights."""
+        """Return the gradient of xs; add the gradients of the first layer's input weights."""
         return self.cells[0].project_backward(da, xs, grads.cells[0])
 
     # ---- step by step -----------------------------------------------------------------------
@@ -159,7 +160,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return the first layer's da; add all gradients except those of its input weights."""
+        """Return the first layer's da; add all gradients except of the first layer's W and b."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -196,7 +197,10 @@ class Stacked(Module):
         return dys, tuple(reversed(dfirst))
 
     def _states(self, state):
-        """Return one state, or None, for each layer. Raises ValueError if the number is wrong."""
+        """Return a list with one state, or None, for each layer.
+
+        Raises ValueError if the number of states is wrong.
+        """
         if state is None:
             return (None,) * len(self.cells)
         if not isinstance(state, tuple) or len(state) != len(self.cells):
@@ -206,6 +210,6 @@ class Stacked(Module):
 
 
 def stack(make, sizes, dropout=0.0):
-    """Return `Stacked.create` of the arguments, or the layer itself if there is only one."""
+    """Return Stacked.create(make, sizes, dropout), or just the layer if there is only one layer."""
     made = Stacked.create(make, sizes, dropout)
     return made.cells[0] if len(made.cells) == 1 else made

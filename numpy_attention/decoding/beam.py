@@ -81,7 +81,8 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
 def _largest(so_far: Array, log_probs: Array, count: int) -> list[tuple[int, int, float]]:
     """Return (row, token, total) for the `count` largest sums of so_far (N,) and log_probs (N, V).
 
-    The largest comes first, and equal sums keep their order. There are fewer if fewer are finite.
+    The largest comes first, and equal sums keep their order. If fewer than `count` sums are finite,
+    only the finite sums are returned.
     """
     if log_probs.dtype not in (np.float32, np.float64):
         log_probs = log_probs.astype(np.float64)        # compiled code has no others

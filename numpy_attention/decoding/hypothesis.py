@@ -13,7 +13,10 @@ from numpy_attention.validation.arrays import at_least, check_integers, check_ma
 
 @dataclass
 class Hypothesis:
-    """A translation: its ids, with </s> if that was reached, Σ log p and the attention weights."""
+    """A translation: its ids, Σ log p and the attention weights.
+
+    The ids end with </s>, unless the search ended at the maximum length.
+    """
 
     ids: list[int]
     log_probability: float
@@ -33,7 +36,7 @@ class Hypothesis:
         """Return log p / ((5 + length) / 6)^length_penalty (Wu et al. 2016, equation 14).
 
         The length includes </s>. With length_penalty = 0, the score is the sum of log p. Raises
-        ValueError unless it is a number from −100 to 100.
+        ValueError unless length_penalty is a number from −100 to 100.
         """
         check_penalty(length_penalty)
         return self.log_probability / ((5 + len(self.ids)) / 6) ** length_penalty
@@ -52,7 +55,10 @@ class Prefix(NamedTuple):
         return Prefix(self.sentence, self.ids + [token], log_probability, self.weights + [weights])
 
     def ends(self, limit: Array) -> bool:
-        """Return whether </s> or the sentence's limit has been reached.   limit (B,)."""
+        """Return whether the prefix ends with </s> or has the maximum length.   limit (B,).
+
+        limit: the maximum length for each sentence of the batch.
+        """
         return self.ids[-1] == EOS or len(self.ids) >= limit[self.sentence]
 
     def hypothesis(self) -> Hypothesis:
@@ -60,7 +66,7 @@ class Prefix(NamedTuple):
 
 
 def check_penalty(length_penalty: float) -> None:
-    """Raise ValueError unless the length penalty is a valid exponent."""
+    """Raise ValueError unless length_penalty is a number from −100 to 100."""
     check_number("length_penalty", length_penalty, -100, 100, "a number from -100 to 100")
 
 
@@ -77,8 +83,8 @@ def check_sources(model: Any, source: Array, source_mask: Array) -> None:
 def longest(source_mask: Array, max_length: int | None) -> Array:
     """Return the largest number of steps (B,) for each sentence.
 
-    It is twice the source's length plus 10, or max_length if that is smaller. Raises ValueError for
-    an empty sentence or a max_length below 1.
+    The number is twice the source's length plus 10, or max_length if max_length is smaller. Raises
+    ValueError for an empty sentence or a max_length below 1.
     """
     check_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
@@ -93,7 +99,10 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
 
 
 def never_chosen(never: Sequence[int], V: int) -> list[int]:
-    """Return the ids to exclude: <pad>, <s>, `never`. Raises ValueError for an id of V or more."""
+    """Return the ids that a search must not choose: <pad>, <s> and the ids in `never`.
+
+    Raises ValueError for an id of V or more.
+    """
     ids = as_integers("never", never)
     if ids.size and not 0 <= ids.min() <= ids.max() < V:
         raise ValueError(f"never contains {ids.min()} to {ids.max()}; expected ids from 0 to "

@@ -1,4 +1,4 @@
-"""Methods that decoding needs. Any object that has them can be searched or sampled from."""
+"""Methods that decoding needs. Any object with these methods can be searched or sampled from."""
 
 from typing import Any, Protocol
 
@@ -9,7 +9,10 @@ class State(Protocol):
     """The state of a translator, with a row for each sentence or hypothesis of the batch."""
 
     def take(self, rows: Array) -> "State":
-        """Return the state of these rows, in this order. Rows may be repeated or left out."""
+        """Return the state of the given rows, in the given order.
+
+        A row may occur several times in `rows`, or not at all.
+        """
 
 
 class Translator(Protocol):
@@ -29,8 +32,9 @@ class LanguageModel(Protocol):
     """A model that writes one token after another. Only the model itself reads its state."""
 
     def next(self, tokens: Array, state: Any = None) -> tuple[Array, Array | None, Any]:
-        """Predict from one token each (B,) → log p (B, V), weights (B, S) or None, state.
+        """Predict the next token of each text → log p (B, V), weights (B, S) or None, state.
 
-        The weights are over the S remembered states, oldest first. They are None without attention.
-        A translator can be used too once it has started; its weights are over the source.
+        tokens: the last token of each text. The weights are over the S remembered states, oldest
+        first, or None without attention. A translator can be used too, with a state from its
+        `start`; its weights are over the source.
         """

@@ -21,7 +21,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 class Reading(NamedTuple):
-    """The result of reading a text: log p of the next token, attention weights and the state."""
+    """The result of reading a text: log p of the next token, attention weights and state."""
 
     log_probabilities: Array            # (V,)
     weights: list[Array | None]         # one for each step read, as a Choice has them
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
-    """Read ids with a model. The first one is usually </s>. Raises ValueError if ids is empty."""
+    """Read ids with a model. The first id is usually </s>. Raises ValueError if ids is empty."""
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
@@ -55,10 +55,10 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
            reset: bool = False) -> Iterator[Choice]:
     """Continue from a Reading; yield one Choice per step.
 
-    The next token is drawn from softmax(log p / temperature). This distribution is first cut down
-    to the `top_k` most probable tokens, then to the nucleus: the fewest most probable tokens whose
-    probabilities add up to at least `top_p` (Holtzman et al. 2020, section 3.1). Temperature 0
-    takes the most probable token. <pad>, <s> and the ids in `never` are never chosen.
+    The next token is drawn from softmax(log p / temperature). The distribution is first cut down to
+    the `top_k` most probable tokens, then to the nucleus: the smallest set of most probable tokens
+    whose probabilities add up to at least `top_p` (Holtzman et al. 2020, section 3.1).
+    Temperature 0 takes the most probable token. <pad>, <s> and the ids in `never` are never chosen.
 
     Sampling ends after `length` tokens, or after `sentences` ends of sentence. reset: clear the
     state after each </s>, for a model that was trained on single sentences. Each step draws one
@@ -104,9 +104,9 @@ def _next(model: LanguageModel, id: int, state: Any) -> tuple[Array, Array | Non
 
 def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
            top_k: int | None = None, top_p: float | None = None) -> int:
-    """Draw an id from log_p (V,). The probabilities need not sum to 1; −inf is never drawn.
+    """Draw an id with the log probabilities log_p (V,). An id with log p = −inf is never drawn.
 
-    Raises the same errors as `sample`.
+    The probabilities need not sum to 1. The settings and errors are those of `sample`.
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
         raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats (V,)")
@@ -139,7 +139,7 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
-    """Return the ids never chosen. Raises TypeError if start is not a Reading."""
+    """Return the ids that must never be chosen. Raises TypeError if start is not a Reading."""
     if not isinstance(start.log_probabilities, np.ndarray):
         raise TypeError(f"start contains {typed_repr(start.log_probabilities)}; expected a "
                         "Reading, as `read` returns")

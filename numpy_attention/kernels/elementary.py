@@ -1,13 +1,13 @@
 """exp, tanh and σ that LLVM can vectorise, and the two kinds of compiled function.
 
-In float32 they are short polynomials, which take about 0.3 ns per element; a call of the C library
-takes 16 ns. In float64, which only the gradient checks use, they are the C library's functions.
-Both keep NaN. In float32 none overflows. In float64 exp overflows above 709, but it is used only
-for x ≤ 0.
+In float32 the functions are short polynomials, which take about 0.3 ns per element; a call of the C
+library takes 16 ns. In float64, which only the gradient checks use, they call the C library. For
+NaN, all return NaN. In float32 no function overflows. In float64 exp overflows above 709, but
+kernels call exp only for x ≤ 0.
 
-    kernel      may contract a·b + c into one rounding, but never reorders sums, for exp's rounding
-                trick needs their order
-    reduction   may reorder sums, which is what lets them vectorise; no exp inside
+    kernel      may contract a·b + c into one rounding, but never reorders sums, because the
+                rounding trick of exp needs their order
+    reduction   may reorder sums, so that LLVM can vectorise loops that sum; must not call exp
 """
 
 import math
@@ -153,11 +153,11 @@ def _sigmoid(x):
 
 @kernel
 def row_max(row):
-    """Return max_j row_j. A NaN may be ignored here, but it shows in all later results of the row.
+    """Return max_j row_j. A NaN may be ignored here, but later results of the row are NaN.
 
     LLVM does not vectorise the maximum of one row, but it does vectorise the elementwise maximum of
-    two. So the row is cut into blocks of LANES columns, whose elementwise maximum is searched at
-    the end.
+    two rows. So the row is cut into blocks of LANES columns. The result is the maximum of the
+    elementwise maximum of these blocks.
     """
     tops = row[:LANES].copy()
     for start in range(LANES, row.shape[0], LANES):

@@ -4,9 +4,9 @@ Shapes: batch B, hidden size H, G = gates · H. a (B, G) is the input's part of 
 and u (B, G) is the recurrent part, with one block of H columns per gate. x' is x after the step.
 
 In a backward kernel each comment quotes the forward line that the lines below it differentiate,
-from the last forward line to the first. dy is the gradient of h' from the layers that use it, and
-dh_next is the one from later steps; dnext is their sum. The caller adds du Uᵀ, the gradient that
-reaches h through the product u = h U.
+from the last forward line to the first. dy is the gradient of h' from the layers that use h', and
+dh_next is the gradient of h' from later steps; dnext is dy + dh_next. The caller adds du Uᵀ, the
+gradient that reaches h through the product u = h U.
 """
 
 from numpy_attention.kernels.elementary import kernel, sigmoid, tanh
@@ -77,7 +77,7 @@ def elman(a, u, h_next):
 @guarded(dy="B H", dh_next="B H", h_next="B H", da="B H")
 @kernel
 def elman_backward(dy, dh_next, h_next, da):
-    """Backward of `elman`. da is the gradient of a and of u."""
+    """Backward of `elman`. da is both ∂L/∂a and ∂L/∂u."""
     one = h_next.dtype.type(1)
     for b in range(h_next.shape[0]):
         dyb = dy[b]
@@ -117,7 +117,7 @@ def lstm(a, u, c, gates, h_next, c_next):
          da="B 4H", dc="B H")
 @kernel
 def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
-    """Backward of `lstm`. da = [di df dg do] is the gradient of a and of u; dc is that of c."""
+    """Backward of `lstm`. da = [di df dg do] is both ∂L/∂a and ∂L/∂u; dc is ∂L/∂c."""
     one = c.dtype.type(1)
     for b in range(c.shape[0]):
         i, f, g, o = quarters(gates[b])
@@ -211,7 +211,7 @@ def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
 @guarded(a="B 3H", u="B 2H", h="B H", gates="B 3H", s="B H")
 @kernel
 def gru_reset(a, u, h, gates, s):
-    """Compute the first half of a step, with reset="before": r, z = σ(a + u), s = r h.
+    """Compute the first half of a step with reset="before": r, z = σ(a + u), s = r h.
 
     u (B, 2H) has no block for n.
     """

@@ -1,4 +1,4 @@
-"""The guard of a kernel: compiled code does not check bounds, so its arguments are checked before.
+"""The guard of a kernel: a check of its arguments, because compiled code does not check bounds.
 
 A kernel would read and write past the end of an array that is too small. The memory order needs no
 check, because a kernel is compiled for the order of its arguments.
@@ -16,9 +16,9 @@ def guarded(**axes):
     """Return a decorator that checks the axes of a kernel's arrays, such as a="B 4H", h="B H".
 
     A letter has the same size in all arrays. All arrays have the same dtype, float32 or float64,
-    except those whose axes end in another one, as in "B S bool", "N int" and "N float64". The
-    entries of "N int < V" are indices into the axis V. An array that does not fit raises
-    ValueError.
+    except where the text ends in another dtype, as in "B S bool", "N int" and "N float64". The
+    entries of an array "N int < V" are indices into the axis V. If an array does not fit, a call of
+    the kernel raises ValueError.
     """
     return lambda kernel: Guarded(kernel, axes)
 
@@ -51,9 +51,10 @@ class Guarded:
         return getattr(self.compiled, "py_func", self.compiled)
 
     def in_loop(self, first):
-        """Return the guarded kernel if first, else `compiled`.
+        """Return the guarded kernel if `first`, else `compiled`.
 
-        In a small step, the check takes 10 % of the time.
+        first: whether this is the first step of a loop over arguments with the same shapes. In a
+        small step, the check takes 10 % of the time.
         """
         return self if first else self.compiled
 
@@ -68,7 +69,7 @@ class Guarded:
         return self.compiled(*arguments)
 
     def _check(self, arguments):
-        """Raise ValueError unless all shapes and dtypes are right. If they are, remember them."""
+        """Raise ValueError for wrong shapes or dtypes. Otherwise remember the shapes and dtypes."""
         sizes = {}
         real = None
         for name, place, axes, dtype, text in self.arrays:
@@ -108,7 +109,10 @@ class Guarded:
 
 
 def _fits(dtype, kind, real):
-    """Return whether a dtype is of this kind. real: the dtype that all real arrays share."""
+    """Return whether a dtype is of a kind: "real", "int" or the name of a dtype.
+
+    real: the dtype that all real arrays share.
+    """
     if kind == "real":
         return dtype == real and real in REAL
     if kind == "int":

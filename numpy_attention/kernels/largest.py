@@ -1,4 +1,4 @@
-"""The few largest of many sums, for each step of beam search."""
+"""The K largest of many sums, which beam search needs at every step."""
 
 import math
 
@@ -10,7 +10,7 @@ BLOCK = 256     # sums that are compared at once with the least of those found
 
 @reduction
 def any_above(before, row, least):
-    """Return whether any before + row_v is above `least`."""
+    """Return whether before + row_v is above `least` for any v."""
     found = False
     for v in range(row.shape[0]):
         found |= before + row[v] > least
@@ -20,11 +20,11 @@ def any_above(before, row, least):
 @guarded(so_far="N float64", log_p="N V", rows="K int", tokens="K int", totals="K float64")
 @kernel
 def largest(so_far, log_p, rows, tokens, totals):
-    """Find the K largest of so_far_n + log p_nv, largest first. Equal sums keep their order.
+    """Find the K largest sums so_far_n + log p_nv, largest first. Equal sums keep their order.
 
     so_far (N,), log_p (N, V). rows, tokens and totals (K,) receive n, v and the sums. Returns the
-    number of sums found, which is less than K if fewer are finite. Only a few blocks hold a sum
-    above the smallest of those found so far; the others are skipped.
+    number of sums found, which is less than K if fewer than K sums are finite. Only a few blocks
+    hold a sum above the smallest of the K sums found so far; all other blocks are skipped.
     """
     K = totals.shape[0]
     if K == 0:

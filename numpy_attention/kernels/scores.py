@@ -1,4 +1,7 @@
-"""The additive score, forward and backward. NumPy would have to store its inner loop in arrays."""
+"""The additive score, forward and backward.
+
+NumPy would have to store all values of tanh, which are T · B · S · A numbers.
+"""
 
 from numpy_attention.kernels.elementary import kernel, row_dot, tanh
 from numpy_attention.kernels.guard import guarded
@@ -35,7 +38,7 @@ def additive_scores_backward(dscores, q, keys, v, visible, dq, dkeys, dv):
     """Backward of `additive_scores`. Sets dq, and adds to dkeys and dv.
 
     dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da   with x = tanh(q_tb + k_bj).
-    tanh is computed again. At 0.3 ns per element, that takes less time than reading a stored one.
+    tanh is computed again. At 0.3 ns per element, this is faster than reading stored values.
     """
     one = v.dtype.type(1)
     for b in range(keys.shape[0]):

@@ -11,8 +11,8 @@ from numpy_attention.kernels.guard import guarded
 def masked_softmax(scores, mask, weights):
     """Compute α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj, 0 elsewhere.
 
-    scores, weights (B, S); mask (B, S) boolean. A row without such a position has weights 0. If an
-    unmasked score of a row is NaN, so are its weights.
+    scores, weights (B, S); mask (B, S) boolean. A row without unmasked positions has weights 0. If
+    an unmasked score of a row is NaN, the weights of the row are NaN.
     """
     zero = scores.dtype.type(0)
     for b in range(scores.shape[0]):

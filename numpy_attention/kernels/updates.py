@@ -1,8 +1,8 @@
 """Kernels over flat vectors: sums of gradients, their norm, and the updates of the optimizers.
 
 Every update multiplies its gradient g by `factor` (the clipping), and then sets g to 0 for the next
-step. All are elementwise, so a vector may be updated slice by slice. Most rows of an embedding's
-gradient are 0, so sums and plain SGD skip each BLOCK of zeros.
+step. All updates are elementwise, so a vector may be updated slice by slice. Most rows of an
+embedding's gradient are 0, so sums and plain SGD skip each BLOCK of zeros.
 """
 
 import math
@@ -62,7 +62,8 @@ def sum_of_squares(g):
 def squared_norm(g, before=0.0):
     """Return before + Σ g_i² in float64.
 
-    It adds SQUARED terms at a time. The last bits of the result depend on that number.
+    Terms are summed in blocks of length SQUARED, so the last bits of the result depend on this
+    constant.
     """
     total = before
     for start in range(0, g.shape[0], SQUARED):

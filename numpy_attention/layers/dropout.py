@@ -15,7 +15,7 @@ BELOW_ONE = math.nextafter(1, 0)
 
 
 class Mask(NamedTuple):
-    """The inputs that determine a mask, so that forward and backward can compute the same one."""
+    """The inputs that determine a mask, from which the backward pass computes it again."""
 
     row_ids: Array            # (N,)   of the rows
     key: np.uint32
@@ -40,7 +40,10 @@ class Dropout(Module):
                      expected="a number in [0, 1), the fraction of values set to 0")
 
     def draw(self, rng):
-        """Draw a key for masks that several calls share. Return None without rng or with rate 0."""
+        """Draw a key, with which several calls of `apply` use the same mask.
+
+        Returns None if rng is None or the rate is 0.
+        """
         if rng is None or self.rate == 0:
             return None
         return rng.integers(2**32, dtype=np.uint32)
@@ -81,6 +84,6 @@ class Dropout(Module):
 def position_ids(T, rows):
     """Return ids of the positions for dropout.   rows (B,) → row_ids (T, B).
 
-    rows: the ids of the sentences. The result is the same however a batch is split.
+    rows: the ids of the sentences. A sentence has the same row_ids however a batch is split.
     """
     return rows.astype(np.int64)[None] * 65536 + np.arange(T)[:, None]           # (T, B)

@@ -29,7 +29,7 @@ class Linear(Module):
         return cls(W, b)
 
     def forward(self, x):
-        """Return y, and x as cache."""
+        """Return y, and x as the cache."""
         rows = as_rows(x) @ self.W                                             # (N, O)
         if self.b is not None:
             rows += self.b

@@ -15,7 +15,10 @@ class Maxout(Module):
     """
 
     def forward(self, x):
-        """Return t, and which pairs took the first element. Raises ValueError for an odd width."""
+        """Return t, and as the cache a boolean array: True where the first element was taken.
+
+        Raises ValueError if the last axis of x has odd length.
+        """
         pairs = x.reshape(x.shape[:-1] + (x.shape[-1] // 2, 2))             # (…, l, 2)
         first = pairs[..., 0]                                               # (…, l)
         second = pairs[..., 1]                                              # (…, l)

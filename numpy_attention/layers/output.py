@@ -69,7 +69,7 @@ class Output(Module):
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
     def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0, each=None):
-        """Return the loss, and the gradient of x.   → Σ −log p[target], dx (N, K).
+        """Return the loss and the gradient of x.   → Σ −log p[target], dx (N, K).
 
         dx = ∂(scale · loss)/∂x. Adds ∂(scale · loss)/∂E and ∂(scale · loss)/∂b to grads. each: an
         array (N,) that receives the loss of every row, or None. smoothing: ε of label
@@ -95,7 +95,7 @@ class Output(Module):
         return float(loss), dx
 
     def _blocks(self, x, targets, scale, smoothing=0.0):
-        """Yield, for each block of rows, (rows, dlogits, losses).
+        """Yield (rows, dlogits, losses) for each block of rows. rows: a slice.
 
             dlogits = scale (p − (1 − ε) onehot(target) − ε / V)
         """

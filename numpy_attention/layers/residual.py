@@ -60,7 +60,10 @@ class Residual(Module):
         return dsum, self.dropout.backward(dsum, dropped)
 
     def pre_backward(self, dinput, dx, cache, grads):
-        """Return ∂L/∂x. dinput: the gradient of the input of f. dx: from `post_backward`."""
+        """Return ∂L/∂x, the sum of both paths. dinput: the gradient of the input of f.
+
+        dx: the first result of `post_backward`.
+        """
         if self.pre_norm:
             # input = LayerNorm(x)
             return dx + self.norm.backward(dinput, cache, grads.norm)

@@ -47,9 +47,9 @@ class AttentiveLanguageModel(LanguageModel):
         """Build a new model.
 
         attention: a name of `registry.HISTORY_READOUTS`. reading: window, carried, order and the
-        other settings of `ReadoutConfig`. hidden: the size of a cell's state, which all parts of
-        the state share. tied: whether input and output use one table. The output of the readout
-        then has the size of the embedding, otherwise that of one part of a state.
+        other settings of `ReadoutConfig`. hidden: the size of a cell's state, which is the sum of
+        the sizes of its parts. tied: whether input and output use one table. If so, the output of
+        the readout has the size of the embedding, otherwise the size of one part of a state.
 
         Raises ValueError for an unknown name or sizes that do not fit.
         """
@@ -95,7 +95,7 @@ class AttentiveLanguageModel(LanguageModel):
     def weights(self, batch, state=None):
         """Return the weights of the attention, and the state.   → weights (T, B, M + T), state.
 
-        The weights are over M carried and T new states. Those of an N-gram model are None.
+        The weights are over M carried and T new states. For an N-gram model they are None.
         """
         states, memory = both(state)
         h, states, _ = self.read(batch, states)
@@ -118,7 +118,10 @@ class AttentiveLanguageModel(LanguageModel):
 
 
 def both(state):
-    """Return a state as (states of the cells, memory of the reader), or raise TypeError."""
+    """Return a state as the pair (states of the cells, memory of the reader).
+
+    If the state is None, both items are None. Raises TypeError for any other value.
+    """
     if state is None:
         return None, None
     if not isinstance(state, tuple) or len(state) != 2:

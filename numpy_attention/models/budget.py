@@ -13,8 +13,8 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
     """Return the largest sizes of a language model within a number of parameters.
 
     The result is {"hidden": …, "embedding": …} and the number of parameters at these sizes. One
-    number n sets both: the embedding and each part of a state have n entries. So the cells have
-    size n without attention or with one role, 2n with key-value, 3n with key-value-predict,
+    number n sets both sizes: the embedding and each part of a state have n entries. So the cells
+    have size n without attention or with one role, 2n with key-value, 3n with key-value-predict,
     and (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). Each additional role makes n
     smaller, and more so if the word vectors are a large part of the parameters. vocabulary: the
     number of ids. attention: None, or a name of `registry.HISTORY_READOUTS`. tied: passed to the
@@ -51,10 +51,10 @@ def translator_within_budget(parameters, source, target, name, **settings):
     """Return the largest sizes of a translator within a number of parameters.
 
     The result is {"hidden": …, "embedding": …} and the number of parameters at these sizes. Both
-    are the same multiple of 8, so that two directions or several heads can share it. For a
-    Transformer it is {"size": …}, and the feed-forward layers are four times as large. source,
-    target: the sizes of the vocabularies. name: one of `registry.TRANSLATORS`. settings: other
-    arguments of its `create`.
+    sizes are the same multiple of 8, which two directions or several heads can divide. For a
+    Transformer, the first item is {"size": …}, and the feed-forward layers are four times as large.
+    source, target: the sizes of the vocabularies. name: a name of `registry.TRANSLATORS`. settings:
+    other arguments of the model's `create`.
 
     Raises ValueError if the budget is too small.
     """
@@ -79,10 +79,12 @@ def translator_within_budget(parameters, source, target, name, **settings):
 
 
 def largest(count, parameters):
-    """Return the largest n with count(n) ≤ parameters, and count(n); or 0 and count(1).
+    """Return the largest n with count(n) ≤ parameters, and count(n).
 
-    The matrices of a model are at most n by n, so count is a polynomial of degree 2. Three small
-    models determine it, so no large model is built.
+    If there is no such n, return 0 and count(1). count: a function that returns the number of
+    parameters of a model of size n. The sides of its matrices are at most proportional to n, so
+    count is a polynomial of degree 2. Three small models determine the polynomial, and no large
+    model is built.
     """
     one, two, three = map(count, (1, 2, 3))
     first = two - one

@@ -16,7 +16,7 @@ class EncoderDecoder(RNNSearch):
 
     The encoder is one GRU from left to right. The decoder, deep output, training and search are
     those of RNNSearch, so the two models differ only in the context and in the directions of the
-    encoder. To reverse the source (Sutskever et al. 2014), use the option of the batches.
+    encoder. The option `reverse_source` of the batches reverses sources (Sutskever et al. 2014).
     """
 
     config_class = None
@@ -25,7 +25,10 @@ class EncoderDecoder(RNNSearch):
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
                layers=1, bidirectional=False, maxout=None, readout="previous", reset="before",
                update="new", dropout=0.0, init="paper", dtype=np.float32):
-        """Build a new model. Arguments and errors: as in RNNSearch.create, without attention."""
+        """Build a new model. The arguments are those of RNNSearch.create except for attention.
+
+        Raises the same errors as RNNSearch.create.
+        """
         return super().create(
             rng, source_vocabulary, target_vocabulary, embedding, hidden, layers=layers,
             bidirectional=bidirectional, maxout=maxout, readout=readout, reset=reset, update=update,

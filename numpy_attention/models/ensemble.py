@@ -15,7 +15,7 @@ class EnsembleState(NamedTuple):
     states: tuple
 
     def take(self, rows):
-        """Return the states of these rows of the batch, in this order."""
+        """Return the states of the given rows of the batch, in the given order."""
         return EnsembleState(tuple(state.take(rows) for state in self.states))
 
 
@@ -23,9 +23,9 @@ class EnsembleState(NamedTuple):
 class Ensemble:
     """Ensemble of K models of the same kind that read the same ids: p(y_t) = Σ_k p_k(y_t) / K.
 
-    It can be evaluated, searched and sampled like a single model, but not trained. Its weights are
-    the mean of the models' weights, or None if a model has none. For language models, the state is
-    a list of the models' states.
+    An ensemble can be evaluated, searched and sampled like a single model, but not trained. Its
+    attention weights are the mean of the models' weights, or None if a model has no weights. For
+    language models, the state is a list of the models' states.
     """
 
     models: Sequence[Any]
@@ -60,7 +60,7 @@ class Ensemble:
         return float(losses.sum()), state
 
     def weights(self, batch, *state):
-        """Return the mean weights under teacher forcing; for language models, also the state."""
+        """Return the mean attention weights for the batch; for language models, also the state."""
         if not state:
             return np.mean([model.weights(batch) for model in self.models], axis=0)
         found = [model.weights(batch, before)
@@ -91,7 +91,10 @@ class Ensemble:
 
 
 def mean_weights(weights: Sequence[Array | None]) -> Array | None:
-    """Return the mean of several weights, or None if one of them is None or the shapes differ."""
+    """Return the mean of several arrays of weights.
+
+    Returns None if an item is None or if the shapes differ.
+    """
     known = [one for one in weights if one is not None]
     if len(known) < len(weights) or len({one.shape for one in known}) > 1:
         return None

@@ -30,7 +30,7 @@ class HardRNNSearch(RNNSearch):
 
     @classmethod
     def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):
-        """Build a new model. Other arguments and the errors are those of RNNSearch.create."""
+        """Build a new model. The other arguments and the errors are those of RNNSearch.create."""
         model = super().create(rng, *vocabularies, **settings)
         model.attention = HardAttention(model.attention, soft)
         model.discount = discount
@@ -38,7 +38,7 @@ class HardRNNSearch(RNNSearch):
         return model
 
     def encode(self, source, mask, rng=None, rows=None):
-        """Encode as RNNSearch does. With rng, positions of the memory are sampled."""
+        """Encode as RNNSearch does. With rng, the memory is a SampledMemory."""
         memory, s_0, cache = super().encode(source, mask, rng, rows)
         if rng is not None:
             memory = self.attention.sampled(memory, rng, rows)

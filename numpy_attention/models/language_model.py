@@ -93,7 +93,7 @@ class LanguageModel(Module):
         return h, state, ReadCache(ids, dropped, cells)
 
     def read_backward(self, dh, dstate, cache, grads):
-        """Backpropagate to the words; return the gradient of the initial state.
+        """Backpropagate from h to the embeddings; return the gradient of the initial state.
 
         dh (T, B, H) is the gradient of h. dstate is the gradient of the carried state, or None.
         """
@@ -163,7 +163,7 @@ class LanguageModel(Module):
     # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):
-        """Predict the next word: tokens (B,) → log p (B, V), None, state. There are no weights."""
+        """Predict the next word: tokens (B,) → log p (B, V), None, state. None: no attention."""
         check_integers("tokens", tokens, (None,), "(B,)")
         x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
         h, state, _ = self.cells.forward(x, state)                              # (1, B, H)
@@ -171,7 +171,10 @@ class LanguageModel(Module):
 
 
 def stack_of(cell, rng, sizes, dropout, init, forget_bias, dtype):
-    """Build stacked cells of this name. sizes: first the size of the words, then of each state."""
+    """Build stacked cells. cell: a name of `registry.CELLS`.
+
+    sizes: first the size of a word vector, then the state size of each layer.
+    """
     kind = resolve("cell", cell, CELLS)
 
     def make(below, above):

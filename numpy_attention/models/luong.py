@@ -38,7 +38,7 @@ class DecoderState:
     t: int
 
     def take(self, rows):
-        """Return the state of these rows of the batch, in this order."""
+        """Return the state of the given rows of the batch, in the given order."""
         cells = tree_map(lambda array: array[rows], self.cells)
         return DecoderState(self.memory.take(rows), cells, self.fed[rows], self.t)
 
@@ -72,12 +72,13 @@ class LuongTranslator(TeacherForced):
         p(y_t) = softmax(W_s h̃_t + b_s)     b_s is not in the paper
 
     h_t is the state of the top layer. The encoder has as many layers as the decoder, and its last
-    states initialize the decoder, layer by layer. With two directions, each has half the size, and
-    their last states are concatenated. Any attention with the read/step protocol can be used. With
-    query="previous", as in Bahdanau et al. 2015, the query does not depend on y_{t−1}, and the
-    first query is h_0, the last state of the encoder. As in Zaremba et al. 2014, dropout applies to
-    both embeddings, between layers, and to h̃_t before the softmax. F is the part of the first
-    cell's input weights that multiplies h̃_{t−1}, or None without input feeding.
+    states initialize the decoder, layer by layer. In a bidirectional encoder, each direction has
+    half the size, and the last states of both directions are concatenated. Any attention with the
+    read/step protocol can be used. With query="previous", as in Bahdanau et al. 2015, the query
+    does not depend on y_{t−1}, and the first query is h_0, the last state of the encoder. As in
+    Zaremba et al. 2014, dropout applies to both embeddings, between layers, and to h̃_t before the
+    softmax. F is the part of the first cell's input weights that multiplies h̃_{t−1}, or None
+    without input feeding.
     """
 
     source_embedding: Embedding

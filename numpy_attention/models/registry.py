@@ -15,7 +15,7 @@ def model_of(name):
 
 
 def build(name, rng, *vocabularies, **settings):
-    """Build a model by name; vocabularies are passed to its `create` as sizes.
+    """Build a model by name. The sizes of the vocabularies are passed to the model's `create`.
 
     Raises ValueError for an unknown name or setting.
     """
@@ -32,9 +32,9 @@ def build(name, rng, *vocabularies, **settings):
 
 
 def check_settings(name, settings):
-    """Raise ValueError for settings that the `create` of a model does not have; list those it has.
+    """Raise ValueError for a setting that is not an argument of the `create` of a model.
 
-    A `create` with ** arguments checks its settings itself.
+    The message lists the arguments. A `create` with ** arguments checks its settings itself.
     """
     known = [*settings_of(name), "dtype"]
     parameters = signature(model_of(name).create).parameters

@@ -43,7 +43,7 @@ class DecoderState:
     i: int
 
     def take(self, rows):
-        """Return the state of these rows of the batch, in this order."""
+        """Return the state of the given rows of the batch, in the given order."""
         states = tree_map(lambda array: array[rows], self.states)
         return DecoderState(self.memory.take(rows), states, self.i)
 
@@ -72,7 +72,7 @@ class Cache(NamedTuple):
 class RNNSearch(TeacherForced):
     """Encoder, attention and decoder of Bahdanau et al. 2015, section 3 and appendix A.
 
-        h_j  = [→h_j; ←h_j]                               annotations, one embedding for both
+        h_j  = [→h_j; ←h_j]                               annotations; both RNNs share an embedding
         s_0  = tanh(W_s ←h_1 + b_s)
         c_i  = Σ_j α_ij h_j                               α_i from s_{i−1} and the annotations
         s_i  = GRU(E y_{i−1}, c_i; s_{i−1})               c_i enters gates and candidate, through C
@@ -83,7 +83,7 @@ class RNNSearch(TeacherForced):
     W_o is output.words.E. Any attention with the read/step protocol can be used. Unlike the paper's
     model, this one has biases everywhere. Its options also go beyond the paper: dropout (on both
     embeddings, between layers and on t), other initial values, other GRU conventions, and several
-    layers. With several layers, s is the state of the top one, and W_s has a block of columns for
+    layers. With several layers, s is the state of the top layer, and W_s has a block of columns for
     the first state of each layer.
 
     A source is an array (S, B) of ids, in which each sentence ends in </s>. An array over target
@@ -268,11 +268,11 @@ class RNNSearch(TeacherForced):
         self.encode_backward(dmemory, ds_0, encoded, grads)
 
     def _begin(self, y, states, mask, rng=None, row_ids=None):
-        """Allocate the decoder's steps, with the part that comes from the words y (T, B, E)."""
+        """Allocate the decoder's steps, with pre-activations from the words y (T, B, E) alone."""
         return self.decoder.begin(self.decoder.project(y), states, mask, rng, row_ids)
 
     def _first_states(self, s_0):
-        """Return s_0 (B, L · H) as the decoder's first state, a tuple with several layers."""
+        """Return s_0 (B, L · H) as the decoder's first state, split by layer if L > 1."""
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
 
     def _read_out_of(self, states):

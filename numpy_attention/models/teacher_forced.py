@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import check_grads, check_integers, check
 
 
 class Embedded(NamedTuple):
-    """Cache of embedded words: the ids, and the cache of dropout."""
+    """Cache of embedded words: their ids, and the cache of dropout."""
 
     ids: Array
     dropped: object
@@ -23,12 +23,12 @@ TEXT = ("inputs", "targets", "rows")
 
 
 def check_batch(batch, parts):
-    """Raise TypeError unless a value is a batch with these attributes."""
+    """Raise TypeError unless `batch` has the attributes whose names are in `parts`."""
     check_methods("batch", batch, "a batch", *parts)
 
 
 def check_step(model, scale, grads, rng):
-    """Check the arguments of a training step. Raises TypeError or ValueError."""
+    """Raise TypeError or ValueError unless the arguments of a training step are valid."""
     check_number("scale", scale)
     check_grads(grads, model)
     if rng is not None:
@@ -87,7 +87,8 @@ class TeacherForced(Module):
     def _source_ids(self, source, mask, rows):
         """Check the source; number its positions.   source, mask (S, B) → row_ids (S, B).
 
-        Without rows, it returns None. Raises ValueError for an empty sentence.
+        rows: the ids of the sentences. If rows is None, the result is None. Raises ValueError for
+        an empty sentence.
         """
         check_integers("source", source, (None, None), "(S, B)")
         check_mask(mask, source.shape, "(S, B)")

@@ -20,14 +20,14 @@ from numpy_attention.validation.arrays import as_rows, at_least, check_integers,
 
 @dataclass
 class DecoderState:
-    """State between two target words: keys and values of source and prefix, for each layer."""
+    """State between two target words: the keys and values of source and prefix in each layer."""
 
     source: tuple       # of arrays (B, S, 2A)
     mask: Array         # (B, S)
     written: tuple      # of arrays (B, t, 2A), or of None
 
     def take(self, rows):
-        """Return the state of these rows of the batch, in this order."""
+        """Return the state of the given rows of the batch, in the given order."""
         def pick(arrays):
             return tuple(None if array is None else array[rows] for array in arrays)
         return DecoderState(pick(self.source), self.mask[rows], pick(self.written))
@@ -80,9 +80,9 @@ class Transformer(TeacherForced):
                inner=None, tied=True, pre_norm=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
         """Build a new model; the defaults are those of the paper's base model.
 
-        Unlike here, the paper's model also shares the table of the source (section 3.4), and its
-        attention has no biases. size: D. inner: the size of the feed-forward layers (default
-        4 · D). tied: whether W_o is the target embedding.
+        Unlike this model, the paper's also shares the embedding of the source with the target
+        (section 3.4), and its attention has no biases. size: D. inner: the size of the feed-forward
+        layers (default 4 · D). tied: whether W_o is the target embedding.
 
         Raises ValueError for sizes below 1, size not divisible by heads, smoothing outside [0, 1).
         """

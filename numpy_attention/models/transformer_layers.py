@@ -14,7 +14,7 @@ from numpy_attention.module import Module
 
 
 class PartCache(NamedTuple):
-    """Cache of a sublayer with its residual connection: those of `pre`, the sublayer and `post`."""
+    """Caches of `Residual.pre`, of the sublayer itself, and of `Residual.post`."""
 
     pre: object
     part: object
@@ -147,8 +147,8 @@ class DecoderLayer(Module):
         y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S) →
         y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
 
-        written: the keys and values of the positions before; those of the new position are appended
-        to the result. source: the keys and values of the source.
+        written: the keys and values of earlier positions; the result also has the keys and values
+        of the new position. source: the keys and values of the source.
         """
         inside, _ = self.around_attention.pre(y)
         own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)

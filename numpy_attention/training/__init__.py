@@ -1,6 +1,6 @@
 """The training loop with optimizers, schedules, threads and checkpoints.
 
-`protocols` defines the methods that it needs of a model, an optimizer and a schedule.
+`protocols` defines the methods of a model, an optimizer and a schedule that the loop calls.
 """
 
 from numpy_attention.lazy import exports

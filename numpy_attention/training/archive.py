@@ -1,8 +1,8 @@
 """Read arrays from an untrusted `.npz` file.
 
-Only files that `numpy.savez` could have written from arrays of numbers are read: their members are
-uncompressed, occur once, and are as long as their headers say. So nothing is unpickled or unpacked,
-and no more memory is allocated than the size of the file.
+Only files that `numpy.savez` could have written from arrays of numbers are read: the members of the
+file are uncompressed, occur once, and are as long as their headers say. So nothing is unpickled or
+unpacked, and no more memory is allocated than the size of the file.
 """
 
 import io
@@ -23,7 +23,7 @@ DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError,
 
 
 class InvalidArchive(ValueError):
-    """Raised for an entry of an `.npz` file that a checkpoint cannot have."""
+    """Raised if an `.npz` file has an entry that a checkpoint cannot have."""
 
     def __init__(self, path: Path, name: str, given: str, expected: str) -> None:
         super().__init__(f"{path} is not a checkpoint: its entry {name!r} {given}, expected "
@@ -31,10 +31,11 @@ class InvalidArchive(ValueError):
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
-    """Return {name: array}. With `only`, return just the array of this name, if there is one.
+    """Return {name: array} for the arrays of a file.
 
-    Raises ValueError if the file is damaged or holds anything other than arrays of numbers, and
-    OSError if it cannot be read.
+    only: the name of an array. The dict then has just this array, or is empty if the file does not
+    have it. Raises ValueError if the file is damaged or holds anything other than arrays of
+    numbers, and OSError if the file cannot be read.
     """
     try:
         with path_errors(path, "read"), open(path, "rb") as file, zipfile.ZipFile(file) as archive:
@@ -50,7 +51,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
 
 
 def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raise ValueError for a member that `numpy.savez` would not write."""
+    """Raise ValueError if `numpy.savez` would not write one of the members."""
     size = path.stat().st_size
     seen = set()
     for member in members:
@@ -68,7 +69,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
 
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
-    """Return the array of a member. Raises ValueError for other data or a wrong size."""
+    """Return the array of a member. Raises ValueError if its data or size is wrong."""
     name = member.filename.removesuffix(".npy")
     file = io.BytesIO(archive.read(member))
     try:

@@ -21,10 +21,10 @@ REASON = 105        # characters of the reason why a checkpoint is not understoo
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
-    """Write arrays by name, the dict `about`, and the version to a checkpoint, atomically.
+    """Write the arrays, the dict `about`, and the version to a checkpoint, atomically.
 
-    about: a dict that JSON can hold. Raises OSError with the name of the file, for instance if the
-    disk is full.
+    arrays: {name: array}. about: a dict that JSON can hold. Raises OSError with the name of the
+    file, for instance if the disk is full.
     """
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
@@ -33,7 +33,7 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
 
 
 def remove_partial(path: str | Path) -> None:
-    """Remove half-written copies of this checkpoint, which killed processes have left."""
+    """Remove half-written copies of a checkpoint, which killed processes have left behind."""
     path = Path(path)
     for file in path.parent.iterdir():
         if file.name.startswith(f"{path.name}.") and file.name.endswith(PARTIAL):
@@ -41,10 +41,10 @@ def remove_partial(path: str | Path) -> None:
 
 
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return (arrays by name, about).
+    """Return ({name: array}, about). about: the dict that was passed to `save`.
 
-    Raises FileNotFoundError if there is no file, ValueError if it is not a complete checkpoint or
-    an array is not finite, and OSError if it cannot be read.
+    Raises FileNotFoundError if there is no file, ValueError if the file is not a complete
+    checkpoint or an array is not finite, and OSError if the file cannot be read.
     """
     arrays, about = _read(path)
     for name, array in arrays.items():
@@ -57,12 +57,15 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def load_about(path: str | Path) -> dict[str, Any]:
-    """Return `about` without the arrays. Raises the errors of `load`, except those about arrays."""
+    """Return only `about`, the dict that was passed to `save`; do not read the arrays.
+
+    Raises the same errors as `load`, except the errors for arrays.
+    """
     return _read(path, only="about")[1]
 
 
 def versions(about: dict[str, Any]) -> str:
-    """Return a text for messages: the version that wrote a checkpoint, and the current version."""
+    """Return a text that names the version that wrote a checkpoint, and the current version."""
     wrote = about.get("version", "before 0.2.0")
     wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
     return f"written by numpy_attention {wrote}, this is {__version__}"
@@ -70,7 +73,10 @@ def versions(about: dict[str, Any]) -> str:
 
 @contextmanager
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
-    """Context manager that turns errors of loading into a ValueError that names both versions."""
+    """Context manager that turns errors while a checkpoint is used into ValueError.
+
+    The message names the version that wrote the checkpoint and the current version.
+    """
     try:
         yield
     except MemoryError as error:
@@ -84,12 +90,15 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
-    """Return {prefix/dotted name: copy of the array} of a model."""
+    """Return {prefix/dotted name: copy of the array} for all parameters of a model."""
     return {f"{prefix}/{name}": array.copy() for name, array in model.named_parameters()}
 
 
 def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
-    """Load the arrays with this prefix into a model. Raises ValueError if they do not fit."""
+    """Load the arrays whose names start with `prefix` into a model.
+
+    Raises ValueError if the arrays do not fit the model.
+    """
     prefix += "/"
     model.load({name[len(prefix):]: array
                 for name, array in arrays.items() if name.startswith(prefix)})

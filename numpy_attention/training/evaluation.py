@@ -20,7 +20,8 @@ from numpy_attention.validation.arguments import check_methods
 class Evaluation:
     """Total loss in nats, and the number of predicted tokens, which includes ends of sentence.
 
-    rows: the loss and the number of tokens of each row of each batch, if `by_row` was set.
+    rows: two arrays with an entry for each row of each batch, the loss and the number of tokens of
+    the row; or None if `evaluate` was called without by_row.
     """
 
     loss: float
@@ -50,10 +51,10 @@ class Evaluation:
             return math.inf
 
     def without(self, part: "Evaluation") -> "Evaluation":
-        """Return this evaluation without the tokens that `part` is an evaluation of.
+        """Return this evaluation with the loss of `part` subtracted.
 
-        Only their loss is subtracted. If both have rows, they must be the rows of the same
-        sequences in the same order.
+        part: the evaluation of some of the tokens. The number of tokens is not reduced. If both
+        evaluations have rows, they must be for the same sequences in the same order.
         """
         rows = None
         if self.rows is not None and part.rows is not None:
@@ -68,9 +69,9 @@ def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
              ranks: SingleProcess = SINGLE_PROCESS, by_row: bool = False) -> Evaluation:
     """Evaluate a model on all batches, in the order of `batches`.
 
-    threads: the number of threads on each rank, or an open pool. by_row: also keep the loss and the
-    number of tokens of each row, from which intervals can be computed. The model then needs a
-    method `losses`.
+    threads: the number of threads on each rank, or an open `Threads`. by_row: also keep the loss
+    and the number of tokens of each row, from which intervals can be computed. If by_row is set,
+    the model needs a method `losses`.
     """
     check_methods("model", model, "a model", "loss")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

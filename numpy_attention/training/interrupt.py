@@ -1,8 +1,8 @@
 """Handling of Ctrl-C and other signals, so that a step is never left half done.
 
 When mpirun receives Ctrl-C or SIGTERM, it sends SIGCONT to all ranks. A quarter of a second later
-it sends SIGTERM, and another quarter later it kills them. It passes on SIGUSR1 unchanged, which
-leaves time for a step and a checkpoint.
+it sends SIGTERM, and another quarter later it kills the ranks. mpirun passes on SIGUSR1 unchanged,
+so that a rank has time for a step and a checkpoint.
 """
 
 import signal
@@ -30,10 +30,11 @@ class Stopped(KeyboardInterrupt):
 class Interrupt:
     """Context manager: the first of SIGNALS is a request to stop, the second raises Stopped.
 
-    asked: the number of the signal, or 0 if there was none. warned: whether mpirun may be about to
-    end this rank. Only ranks are warned, because a suspended program that continues receives the
-    same signal. Outside the main thread, which receives all signals, it does nothing. A signal that
-    is ignored, as under `nohup`, stays ignored.
+    asked: the number of the signal, or 0 if there was none. warned: whether a SIGCONT has warned
+    that mpirun may be about to end this rank. Without mpirun, SIGCONT is not a warning, because a
+    suspended program receives SIGCONT when it continues. Outside the main thread, which receives
+    all signals, the context manager does nothing. A signal that is ignored, as under `nohup`, stays
+    ignored.
     """
 
     def __init__(self) -> None:
@@ -54,7 +55,7 @@ class Interrupt:
         self.warned = True
 
     def awaited(self) -> int:
-        """Wait for the signal that the warning announced; return `asked`, or 0 if none came."""
+        """Wait for the signal that the warning announced. Return `asked`, or 0 without a signal."""
         end = time.monotonic() + WARNED
         while not self.asked and time.monotonic() < end:
             time.sleep(0.01)

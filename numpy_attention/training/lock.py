@@ -1,8 +1,8 @@
-"""A lock, so that only one training writes a checkpoint. It always ends with its process.
+"""A lock, so that only one training writes a checkpoint. The lock always ends with its process.
 
 The system (flock) locks an empty file next to the checkpoint. If a process is killed, the file
 remains, but it is no longer locked. If the system or the file system has no such locks (Windows,
-some network drives), none is taken.
+some network drives), no lock is taken.
 """
 
 import os
@@ -20,9 +20,10 @@ except ImportError:                                     # Windows
 
 @contextmanager
 def held(path: str | Path, what: str = "training") -> Iterator[None]:
-    """Context manager that holds the lock of the file `path`. Its folder is created if necessary.
+    """Context manager that holds the lock of the file `path`.
 
-    what: the kind of process that uses the file, for messages. Raises BlockingIOError if another
+    The folder of the file is created if necessary. what: the kind of process that uses the file,
+    for messages. Raises BlockingIOError if another
     process holds the lock, and OSError if the lock cannot be written.
     """
     if fcntl is None:
@@ -63,7 +64,7 @@ def _lock_file(path: str | Path) -> Path:
 
 
 def _is_open_as(number: int, file: Path) -> bool:
-    """Return whether an open file is still the file of this name."""
+    """Return whether the open file with the descriptor `number` is still the file at this path."""
     try:
         return os.path.samestat(os.fstat(number), os.stat(file))
     except FileNotFoundError:

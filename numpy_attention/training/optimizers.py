@@ -3,10 +3,10 @@
     slots = optimizer.slots             names of the vectors it keeps, each as long as the weights
     optimizer.update(weights, gradient, vectors, step, rate, factor)
 
-The gradient is multiplied by `factor` (clipping) and then set to 0. step counts from 1. rate is the
-factor of the learning rate that the schedule returns. In the equations below, the size of the step
-is η = learning_rate · rate, and g = factor · gradient. The kernels compare the shapes and dtypes of
-all vectors.
+vectors is {slot: vector}. The gradient is multiplied by `factor` (clipping) and then set to 0. step
+counts from 1. rate is the number that the schedule returns. In the equations below, the size of the
+step is η = learning_rate · rate, and g = factor · gradient. The kernels compare the shapes and
+dtypes of all vectors.
 """
 
 import math

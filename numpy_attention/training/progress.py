@@ -9,7 +9,7 @@ from numpy_attention.training.evaluation import Evaluation
 
 def bar_of(epoch: int, batches: int, done: int, threads: int, visible: bool,
            ranks: int = 1) -> tqdm:
-    """Return the progress bar of an epoch. batches: their number. done: how many are done."""
+    """Return the progress bar of an epoch, for which `done` of `batches` batches are done."""
     plural = "s" if threads > 1 else ""
     each = f"{ranks} ranks × " if ranks > 1 else ""
     return tqdm(total=batches, initial=done, disable=not visible, unit="batch", leave=False,
@@ -17,7 +17,7 @@ def bar_of(epoch: int, batches: int, done: int, threads: int, visible: bool,
 
 
 def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
-    """Advance by one batch. loss, tokens and seconds are totals of the epoch so far."""
+    """Advance the bar by one batch. loss, tokens and seconds are totals of the epoch so far."""
     if bar.update():                    # if it is drawn again
         so_far = Evaluation(loss, tokens)
         bar.set_postfix_str(f"loss {so_far.mean:.3f}, perplexity {so_far.perplexity:.1f}, "
@@ -25,7 +25,7 @@ def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
 
 
 def print_epoch(line: dict[str, Any], seconds: float) -> None:
-    """Print the history's line of an epoch. seconds: how long the run has trained."""
+    """Print the entry of an epoch in the history. seconds: how long the run has trained."""
     smoothed = " of the smoothed labels" if "smoothing" in line else ""
     valid = ""
     if "valid_perplexity" in line:

@@ -1,4 +1,4 @@
-"""Methods that training needs of a model, an optimizer and a schedule. They need no base class.
+"""Methods of models, optimizers and schedules that training calls. No base class is needed.
 
 `numpy_attention.data.protocols.Batches` describes the batches. `optimizers` describes the `slots`
 and `update` of an optimizer, whose vectors may be slices.
@@ -33,10 +33,10 @@ class Model(Protocol):
     def load(self, parameters: Mapping[str, Array]) -> None: ...
 
     def loss(self, batch: Any, state: State = None) -> tuple[float, State]:
-        """Return the loss of a batch in nats, without dropout, and the state after it."""
+        """Return the loss of a batch in nats, without dropout, and the state after the batch."""
 
     def losses(self, batch: Any, state: State = None) -> tuple[Array, State]:
-        """Return the loss of each target (T, B), 0 at padding, and the state; for losses by row."""
+        """Return the loss of each target (T, B), 0 at padding, and the state after the batch."""
 
     def loss_and_grad(self, batch: Any, state: State, scale: float, grads: Any,
                       rng: np.random.Generator | None = None) -> tuple[float, State]:

@@ -19,7 +19,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decay:
-    """Full rate for `full_epochs`, then divided by `divisor` each epoch (Zaremba et al. 2014)."""
+    """The full rate for `full_epochs` epochs, then divided by `divisor` in each later epoch.
+
+    This is the schedule of Zaremba et al. 2014.
+    """
 
     full_epochs: int
     divisor: float
@@ -51,7 +54,8 @@ class LinearDecay:
 class Warmup:
     """Linear warm-up over w steps, then decay with 1 / √step: min(t / w, √(w / t)).
 
-    w is `steps`. This is Vaswani et al. 2017, equation 3, if the learning rate is (D w)^−0.5.
+    w is `steps`, and t is the step. This is Vaswani et al. 2017, equation 3, if the learning rate
+    is (D w)^−0.5.
     """
 
     steps: int

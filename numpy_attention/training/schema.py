@@ -3,8 +3,8 @@
 A schema is made of
 
     Values                       the values that satisfy a test: texts, numbers, choices
-    Maybe(schema)                the same, or None
-    Every(schema)                a list of such entries
+    Maybe(schema)                a value that fits the schema, or None
+    Every(schema)                a list of values that fit the schema
     Fields({name: schema}, …)    a dict with these names, and perhaps the optional ones; others:
                                  the schema of all other entries, None: anything
 
@@ -45,7 +45,7 @@ Schema = Union[Values, Maybe, Every, Fields]
 
 
 def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
-    """Return Values of any type that `holds` accepts. expected: their description in messages."""
+    """Return the Values of any type that `holds` accepts. expected: a description for messages."""
     return Values(object, expected, holds)
 
 

@@ -5,13 +5,14 @@
     field.name, field.default
     field.metadata["values"]       the Values it may have, and None if None is the default
     field.metadata["help"]         its purpose, as `--help` prints it, which adds the default
-    field.metadata["of"]           {setting: the choices that this option belongs to}; {}: to all
-    field.metadata["offered"]      False: for Python only
+    field.metadata["of"]           {other setting: the choices with which the option has an effect};
+                                   {}: the option always has an effect
+    field.metadata["offered"]      False: the command line does not have the option
 
-The command line builds options from them: --full-epochs is `full_epochs`, and `Values.read` parses
-it. The defaults here are those of the library; the command line may have others. To add an option,
-add a field here and an argument of the same name to the Trainer or an optimizer, which receives it
-by name.
+The command line builds options from the fields: --full-epochs is `full_epochs`, and `Values.read`
+parses its value. The defaults here are those of the library; the command line may have other
+defaults. To add an option, add a field here and an argument of the same name to the Trainer or an
+optimizer, to which the value is passed by name.
 """
 
 import math
@@ -29,7 +30,7 @@ MOST_COUNTED = 10_000       # epochs of a linear schedule
 class Values:
     """The values of a type (int, float, str, bool) that `holds` accepts.
 
-    expected: their description in messages.
+    expected: a description of these values, for messages.
     """
 
     kind: type
@@ -76,19 +77,19 @@ DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < mat
 def option(
     default: Any, values: Values, help: str, offered: bool = True, **of: tuple[str, ...]
 ) -> Any:
-    """Return the field of an option. of: the settings that it belongs to, with their choices."""
+    """Return the dataclass field of an option. The arguments become its default and metadata."""
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
 
 
 @dataclass
 class Training:
-    """Training settings. A result depends only on these, the data and the model.
+    """Training settings. A result depends only on the settings, the data and the model.
 
     schedule: "constant"; "decay", which divides the rate by `divisor` in every epoch after
     `full_epochs`; "linear", which decreases it to 0 at the end of the last epoch; or "warmup",
     which increases it over `warmup` steps and then decreases it with 1 / √step. Raises ValueError
-    for a setting that is not one of its allowed values.
+    if the value of a setting is not allowed.
     """
 
     epochs: int = option(10, whole(1), "maximum number of passes through the text")

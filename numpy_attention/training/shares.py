@@ -1,9 +1,9 @@
 """Data parallelism: each thread computes some rows of the batch, and gradients are summed.
 
-The loss is a sum over rows, so its gradient is a sum of gradients. Each thread adds the gradients
-of its rows to its own gradient. Then the threads add up these gradients, each in its slice of the
-flat vectors. Ranks, which are processes with their own threads, share the rows and add up in the
-same way.
+The rows of one thread are its share of the batch. The loss is a sum over rows, so its gradient is a
+sum of gradients. Each thread adds the gradients of its rows to its own gradient. Then the threads
+add up these gradients, each thread in its slice of the flat vectors. Ranks, which are processes
+with their own threads, divide the rows and add up gradients in the same way.
 """
 
 import math
@@ -29,10 +29,10 @@ SMALL = 1 << 18     # numbers that one thread adds or moves sooner than another 
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
-    """Call work(k, part, state) → (loss, state) in thread k of each rank, with its rows of a batch.
+    """Call work(k, part, state) → (loss, state) in thread k of each rank. part: its share of batch.
 
-    Returns the losses of all shares and the states of the shares on this rank. If a batch has fewer
-    rows than there are shares, some threads have no work.
+    Returns a list of the losses of all shares, and a list of the states of this rank's shares. If a
+    batch has fewer rows than there are threads, some threads have no work.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -48,19 +48,25 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
 
 
 def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
-    """Return the numbers of the shares that belong to this rank. rows: the rows of the batch."""
+    """Return the indices of the shares that this rank computes.
+
+    rows: the number of rows in the batch.
+    """
     end = min(threads * (ranks.rank + 1), rows)
     return range(min(threads * ranks.rank, end), end)
 
 
 def join_states(ranks: SingleProcess, states: States) -> State:
-    """Return the state of a whole batch on every rank. states: those of the shares on this rank."""
+    """Return the state of the whole batch on every rank.
+
+    states: the states of the shares that this rank computes.
+    """
     known = sum(ranks.allgather(states or []), [])
     return join_rows(known) if known else None
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Return the states of the shares on this rank. state: the state of a whole batch."""
+    """Return the states of the shares that this rank computes. state: that of the whole batch."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -70,16 +76,17 @@ def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
 
 
 def add_up(pool: Threads, grads: Sequence[Model]) -> float:
-    """Add the gradients of all ranks into the first one here, zero the others, return the norm.
+    """Add up the gradients of all threads and ranks; return the norm of the sum.
 
-    Gradients are added in pairs, as in `ranks.tree`. The norm is a sum over blocks in slices; there
-    are as many slices as shares.
+    grads: the gradients of the threads of this rank. The first becomes the sum, all others 0.
+    Gradients are added in pairs, as in `ranks.tree`. The squares for the norm are summed in as many
+    slices of the vector as there are threads on all ranks.
     """
     vectors = [one.vector for one in grads]
     total = vectors[0]
 
     def add(k: int) -> float:
-        """Add up the slice of a thread; return the sum of squares on this rank."""
+        """Add up slice k of the gradients of this rank; return the sum of squares of the slice."""
         found = 0.0
         for block in chunks(share_of(len(total), k, pool.count), BLOCK):
             tree(lambda to, one: gather(vectors[to][block], vectors[one][block]), pool.count)
@@ -98,7 +105,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
            vectors: Mapping[str, Array], step: int, rate: float, factor: float) -> None:
-    """Apply the optimizer's update, each thread to its slice; set the gradient to 0."""
+    """Apply the optimizer's update, in each thread to one slice, and set the gradient to 0."""
     def move(k: int) -> None:
         mine = share_of(len(weights), k, pool.count)
         slices = {name: vector[mine] for name, vector in vectors.items()}
@@ -108,7 +115,10 @@ def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
 
 
 def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
-    """Call f(k) for the number k of every thread, in that thread, or here if `size` is small."""
+    """Return [f(k) for each thread k]. If size < SMALL, the calling thread computes all f(k).
+
+    Otherwise thread k computes f(k). size: the number of elements that f processes in total.
+    """
     if size < SMALL:
         return [f(k) for k in range(pool.count)]
     return pool.map(f)

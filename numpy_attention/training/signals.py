@@ -1,4 +1,4 @@
-"""Handling of signals to a whole command, so that the first one ends it in an orderly way."""
+"""Handling of signals to a command, so that the first signal ends the command in an orderly way."""
 
 import os
 import signal
@@ -16,7 +16,8 @@ class Signals:
     """Context manager in which the first of SIGNALS raises Stopped, so that files are cleaned up.
 
     Later signals are ignored until everything is cleaned up and reported. A signal that is ignored,
-    as under `nohup`, stays ignored. Python ignores a Stopped in a finalizer, so it is raised again.
+    as under `nohup`, stays ignored. Python ignores exceptions in a finalizer, so a Stopped that was
+    raised there is raised again later.
     """
 
     def __init__(self) -> None:
@@ -40,7 +41,10 @@ class Signals:
             raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
 
     def _repeat(self, ignored: Any) -> None:
-        """Send the same signal again instead of printing `Exception ignored in …`."""
+        """Send the signal of an ignored Stopped again, and do not print `Exception ignored in …`.
+
+        ignored: the argument of sys.unraisablehook. Other exceptions are printed as usual.
+        """
         if not isinstance(ignored.exc_value, Stopped):
             self._hook(ignored)
             return
@@ -52,7 +56,7 @@ class Signals:
             self._repeat(ignored)
 
     def over(self) -> None:
-        """Ignore signals from now on."""
+        """Ignore all later signals."""
         self._over = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,

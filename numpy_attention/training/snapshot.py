@@ -37,7 +37,8 @@ def read(trainer: Any, path: str | Path) -> None:
     """Restore a trainer to the place in the run where a checkpoint was written.
 
     Every rank calls this, and rank 0 reads. Raises ValueError if the model, the optimizer or the
-    settings are not those of the checkpoint, or if its shares cannot be divided among the ranks.
+    settings are not those of the checkpoint, or if the number of shares of a batch in the
+    checkpoint is not divisible by the number of ranks.
     """
     arrays, about = trainer.ranks.first(lambda: checkpoint.load(path))
     with checkpoint.understood(Path(path), about):
@@ -76,7 +77,7 @@ def read(trainer: Any, path: str | Path) -> None:
 
 def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], states: list[str],
                   has_best: bool) -> None:
-    """Raise ValueError unless the arrays have the names, shapes and dtypes of this trainer's."""
+    """Raise ValueError unless the names, shapes and dtypes of the arrays fit the trainer."""
     like = checkpoint.parameters(trainer.model) | _named(trainer.vectors)
     if has_best:
         like |= checkpoint.parameters(trainer.model, "best")
@@ -94,7 +95,7 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
-    """Raise ValueError if the place in the run is impossible."""
+    """Raise ValueError if a saved run is at an impossible epoch or batch."""
     epochs = len(saved["history"])
     batches = len(trainer.order(saved["seed"], epochs))
     position = saved["position"]

@@ -28,7 +28,7 @@ SMALL_STEP = 3e8
 
 
 class Threads:
-    """Context manager: a pool of threads, in each of which BLAS uses one thread.
+    """Context manager: a pool of threads. BLAS does not start further threads in any of them.
 
     `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order. With
     one thread it is an ordinary call. NumPy's products and the kernels release the interpreter
@@ -71,7 +71,7 @@ class Threads:
 
 
 def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many processors this process may use; ranks on one host divide its processors."""
+    """Return how many processors this process may use. Ranks on one host divide its processors."""
     mine = processors()
     ours = [cores for where, cores in ranks.allgather((host(), mine)) if where == host()]
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))
@@ -80,14 +80,18 @@ def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
     """Return how many threads to use over all ranks: one per rank if the steps are small.
 
-    Otherwise it is the number of all processors. work: parameters × tokens of a step.
+    Otherwise there is one thread for each processor that a rank may use. work: the number of
+    parameters times the number of tokens of a step.
     """
     mine = available(ranks) if work > SMALL_STEP else 1
     return ranks.count * min(ranks.allgather(mine))
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """Return a warning if a rank has more threads than processors, otherwise ""."""
+    """Return a warning if there are more threads than processors on a host or rank, otherwise "".
+
+    threads: the number of threads of each rank.
+    """
     known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]
@@ -119,7 +123,8 @@ def cpu_quota(root: str | Path = "/sys/fs/cgroup",
               groups: str | Path = "/proc/self/cgroup") -> float:
     """Return how many processors the container of this process may use, or inf without a limit.
 
-    root: the folder of the control groups of Linux. groups: the file with those of this process.
+    root: the folder of the control groups of Linux. groups: the file that lists the control groups
+    of this process.
     """
     quota = math.inf
     for line in (_content(groups) or "0::/").splitlines():

@@ -47,8 +47,8 @@ class Trainer:
     valid: the validation batches
     rng: gives the seed of the run, which determines the order of the batches and all dropout
     schedule: the factor of the learning rate at each step
-    average: the loss is summed over time and averaged over the "sentence"s of the batch (Zaremba
-        et al. 2014), or over its "token"s
+    average: "sentence": the loss is summed over time and averaged over the sentences of the batch
+        (Zaremba et al. 2014); "token": it is averaged over the tokens of the batch
     clip: the largest norm of the gradient
     patience: stop after this many epochs without a better validation loss; None: never stop
     path: the file of the checkpoint, written after every epoch; None: no file is written
@@ -62,7 +62,8 @@ class Trainer:
     The result depends only on the seed and on the number of threads. Unless `ranks.adds_as_one`
     holds, it also depends on how the threads are distributed over ranks. A run that is killed and
     resumed ends bit-identical to an uninterrupted run. Raises TypeError if rng is not a Generator,
-    and ValueError for an unknown average, a clip not above 0, or threads that ranks cannot share.
+    and ValueError for an unknown average, a clip not above 0, or a number of threads that is not
+    divisible by the number of ranks.
     """
 
     model: Model
@@ -115,7 +116,7 @@ class Trainer:
         self.threads_here()
 
     def _check(self) -> None:
-        """Raise for invalid arguments before anything is trained."""
+        """Raise TypeError or ValueError for invalid arguments before anything is trained."""
         check_generator(self.rng)
         check_methods("model", self.model, "a model", "vector", "loss", "loss_and_grad")
         check_methods("optimizer", self.optimizer, "an optimizer", "slots", "update")
@@ -139,7 +140,10 @@ class Trainer:
                             "JSON can represent") from None
 
     def threads_here(self) -> int:
-        """Return the number of threads of this rank. Raises ValueError if it is not an integer."""
+        """Return the number of threads of this rank.
+
+        Raises ValueError if the threads cannot be divided evenly among the ranks.
+        """
         assert self.threads is not None                 # __post_init__ has chosen it if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
@@ -184,14 +188,20 @@ class Trainer:
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """Return the places of the batches of an epoch, in the order that the seed determines."""
+        """Return the batches of an epoch in the order that the seed determines.
+
+        Each item is an argument of `train.batch`.
+        """
         return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """Save and raise Stopped if any rank has received a signal."""
+        """Save and raise Stopped if any rank has received a signal.
+
+        saved: whether the checkpoint of this step is already written.
+        """
         asked, warned = map(max, zip(*self.ranks.allgather((interrupt.asked, interrupt.warned))))
         if not asked and not warned:
             return
@@ -267,7 +277,7 @@ class Trainer:
         return loss, batch.tokens
 
     def _end_epoch(self, pool: Threads) -> None:
-        """Record the epoch in the history, compare it with the best, and begin the next."""
+        """Record the epoch in the history, compare it with the best epoch, and begin the next."""
         line = self._line(pool)
         self.history.append(line)
         if "valid_loss" in line:
@@ -302,7 +312,10 @@ class Trainer:
         return line
 
     def _compare(self, valid_loss: float) -> None:
-        """Keep the parameters if they are the best so far; stop when patience is exhausted."""
+        """Keep a copy of the parameters if valid_loss is the lowest so far.
+
+        Otherwise stop if `patience` epochs have passed without a lower valid_loss.
+        """
         if valid_loss < self.best_loss:
             self.best_loss = valid_loss
             self.best = checkpoint.parameters(self.model, "best")
@@ -324,7 +337,7 @@ class Trainer:
         """Context manager that locks `path` against other trainings.
 
         It also removes the half-written files of killed trainings. Raises BlockingIOError if
-        another training is running there.
+        another training holds the lock.
         """
         path = self.path
         if path is None or self._alone:
@@ -346,7 +359,7 @@ class Trainer:
                 snapshot.write(self, self.path)
 
     def resume(self) -> bool:
-        """Continue from the checkpoint at `path`, if any; return whether there was one.
+        """Continue from the checkpoint at `path`, if any; return whether there was a checkpoint.
 
         Raises ValueError if the model, optimizer or settings are not those of the checkpoint, and
         BlockingIOError as `alone` does.
@@ -360,7 +373,10 @@ class Trainer:
 
 
 def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
-    """Return the slices of these parameters in the flat vector. Raises ValueError if unknown."""
+    """Return the slices of the named parameters in the flat vector.
+
+    Raises ValueError if a name is unknown.
+    """
     spans = {}
     start = 0
     for name, array in model.named_parameters():

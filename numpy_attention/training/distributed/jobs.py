@@ -16,10 +16,10 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
                report: Callable[[int, Job, Made], None]) -> list[Made]:
     """Return work(job) for each job, in the order of the jobs, on every rank.
 
-    Every rank calls this with the same jobs. A single rank runs them one after the other. With
-    several ranks, rank 0 runs none. It receives the results, which should be small, and calls
-    report(number done, job, result) after each. The first error ends all ranks as soon as the
-    running jobs have ended.
+    Every rank calls this with the same jobs. A single rank runs the jobs one after the other. With
+    several ranks, rank 0 runs no job. It receives the results, which should be small, and calls
+    report(number done, job, result) after each result. The first error ends all ranks as soon as
+    the running jobs have ended.
     """
     if not isinstance(ranks, Ranks) or ranks.count == 1:
         return [work(job) for job in jobs]
@@ -29,10 +29,10 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
 
 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
-    """Run the jobs that rank 0 sends, until it sends None.
+    """Run do(index) for the index of each job that rank 0 sends, until rank 0 sends None.
 
-    If a signal arrives while this rank waits, it is raised in the next job. Otherwise rank 0 would
-    wait forever.
+    If a signal arrives while this rank waits, the next job fails with the exception of the signal.
+    Otherwise rank 0 would wait forever.
     """
     stopped: BaseException | None = None
     while True:
@@ -55,7 +55,7 @@ def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
 
 def collect(ranks: Ranks, jobs: Sequence[Job],
             report: Callable[[int, Job, Any], None]) -> list[Any]:
-    """Send each job to the first rank that is free; return the results in the order of the jobs."""
+    """Send each job to the first free rank. Return the results in the order of the jobs."""
     others = range(1, ranks.count)
     free = list(others)
     places = list(range(len(jobs)))

@@ -1,10 +1,10 @@
 """Ranks: the processes that share a training and agree on its sums and decisions.
 
-`mpirun -n 4 …` starts four, numbered from 0. Each takes its share of the rows of every batch.
+`mpirun -n 4 …` starts four ranks, numbered from 0. Each computes some rows of every batch.
 
-    ranks = world()                 of this job; SINGLE_PROCESS without mpirun
+    ranks = world()                 the ranks of this mpirun; SINGLE_PROCESS without mpirun
 
-They communicate with Open MPI through mpi4py (extra `cluster`), which only `world` imports.
+Ranks communicate with Open MPI through mpi4py (extra `cluster`), which only `world` imports.
 """
 
 import os
@@ -32,7 +32,7 @@ class SingleProcess:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is rank 0. Only rank 0 prints, and only it uses the files of the run."""
+        """Whether this is rank 0. Only rank 0 prints and uses the files of the run."""
         return self.rank == 0
 
     def allgather(self, value: Value) -> list[Value]:
@@ -48,19 +48,22 @@ class SingleProcess:
         return do()
 
     def add(self, vector: Array) -> None:
-        """Replace a flat vector by the sum over all ranks, bit-identical on each rank.
+        """Replace a flat vector by its sum over all ranks, which is bit-identical on each rank.
 
-        Terms are added in the order of `tree`, so 2 ranks with 2 shares each get the same sum as 1
-        rank with 4.
+        Terms are added in the order of `tree`, so 2 ranks with 2 threads each get the same sum as 1
+        rank with 4 threads.
         """
 
     def ended_alike(self) -> bool:
-        """Return whether all ranks call this, that is, whether all failed for the same reason."""
+        """Return whether all ranks call this method within a few seconds.
+
+        A rank calls it when it fails, so the result says whether all ranks failed.
+        """
         return True
 
 
 class Ranks(SingleProcess):
-    """This process as a rank of an MPI communicator. in_place: MPI.IN_PLACE of mpi4py."""
+    """This process as a rank of the MPI communicator comm. in_place: MPI.IN_PLACE of mpi4py."""
 
     def __init__(self, comm: Any, in_place: Any) -> None:
         self._in_place = in_place
@@ -119,10 +122,10 @@ SINGLE_PROCESS = SingleProcess()
 
 
 def tree(add: Callable[[int, int], Any], count: int) -> None:
-    """Add up `count` terms in pairs, and pairs of pairs. add(to, one) adds term one to term to.
+    """Add up `count` terms in pairs, and pairs of pairs. add(i, j) must add term j to term i.
 
-    The sum ends up in term 0. If count is a power of two, the result does not depend on the number
-    of processes: the sum of four is (0 + 1) + (2 + 3), in one process or in two.
+    Term 0 becomes the sum. If count is a power of two, the result does not depend on the number of
+    processes: the sum of four terms is (0 + 1) + (2 + 3), in one process or in two.
     """
     distance = 1
     while distance < count:
@@ -132,18 +135,18 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
 
 
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Return whether sums over these ranks have the same bits as on one rank with all threads.
+    """Return whether sums over the ranks have the same bits as on one rank with all threads.
 
-    threads: the number of threads of each rank.
+    ranks: the number of ranks. threads: the number of threads of each rank.
     """
     return ranks == 1 or threads & (threads - 1) == 0
 
 
 @lru_cache(maxsize=None)
 def world() -> SingleProcess:
-    """Return all ranks of the mpirun that started this process, or SINGLE_PROCESS without mpirun.
+    """Return the Ranks of the mpirun that started this process, or SINGLE_PROCESS without mpirun.
 
-    With mpirun, raises ImportError if mpi4py is missing.
+    Raises ImportError if the process was started by mpirun and mpi4py is missing.
     """
     if not any(count in os.environ for count, _ in STARTERS):
         return SINGLE_PROCESS

@@ -1,7 +1,8 @@
 """Sums of gradients over ranks, which send only the rows of tables that a batch has touched.
 
-A batch touches only the rows of its words. All other rows are 0 on every rank, and so is their sum.
-The result is bit-identical to a sum of whole tables.
+A table is a parameter with many rows, such as an embedding. A batch touches only the rows of its
+words. All other rows of the gradient are 0 on every rank, so their sum is 0 too. The result is
+bit-identical to a sum of whole tables.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ Span = tuple[int, int]          # begin and end in the flat vector
 
 
 def add(ranks: SingleProcess, grads: Any) -> None:
-    """Replace the gradient of a model by the sum over all ranks, as `ranks.add` does."""
+    """Replace the gradient of a model by its sum over all ranks, as `ranks.add` does."""
     vector = grads.vector
     known = tables(grads)
     found = ranks.allgather([touched(table) for _, table in known])
@@ -40,7 +41,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return (span in the flat vector, array) for each parameter with many rows."""
+    """Return a list of ((start, end) in the flat vector, array) for each table."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():
@@ -52,7 +53,7 @@ def tables(grads: Any) -> list[tuple[Span, Array]]:
 
 
 def touched(table: Array) -> Array:
-    """Return the indices of the rows that are not all 0."""
+    """Return the indices of the rows that have an element other than 0."""
     found = np.empty(len(table), bool)
     touched_rows(table, found)
     return np.flatnonzero(found)
