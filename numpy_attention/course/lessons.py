@@ -1,7 +1,8 @@
 """Find the lessons of the course and their titles, and copy them into a folder to work in.
 
-In a checkout they are in `lessons`, next to the package. If the package was installed from a wheel,
-they are in `share/numpy_attention/lessons`, among its data files.
+In a checkout, the lessons are in the folder `lessons`, next to the package. If the package was
+installed from a wheel, the lessons are in `share/numpy_attention/lessons`, among the data files of
+the wheel.
 """
 
 import re
@@ -25,7 +26,7 @@ BESIDE = ("README.md", "[a-z]*.py", "answers/*.md", "checkpoints/SHA256SUMS", "c
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson's file, its number ("06") and its title."""
+    """A lesson: the path of its file, its number (such as "06") and its title."""
 
     path: Path
     number: str
@@ -33,7 +34,7 @@ class Lesson:
 
 
 def lessons_folder() -> Path:
-    """Return the folder of the lessons. Raises FileNotFoundError if there is none."""
+    """Return the folder of the lessons. Raises FileNotFoundError if the lessons are not found."""
     if (CHECKOUT / FIRST).is_file():
         return CHECKOUT
     try:
@@ -49,7 +50,7 @@ def lessons_folder() -> Path:
 
 
 def lessons() -> list[Lesson]:
-    """Return all lessons, in order. Raises FileNotFoundError if there are none."""
+    """Return all lessons, in order. Raises FileNotFoundError if the lessons are not found."""
     found = []
     for path in sorted(lessons_folder().glob("[0-9][0-9]_*.py")):
         title = TITLE.search(path.read_text(encoding="utf-8"))
@@ -58,9 +59,9 @@ def lessons() -> list[Lesson]:
 
 
 def chosen(numbers: Collection[str]) -> list[Lesson]:
-    """Return the lessons with these numbers, such as "6" or "06", or all if there are none.
+    """Return the lessons with these numbers, such as "6" or "06". By default, return all lessons.
 
-    Raises ValueError if a number is unknown.
+    Raises ValueError if a number is not that of a lesson.
     """
     every = lessons()
     wanted = [number.zfill(2) for number in numbers]
@@ -74,12 +75,13 @@ def chosen(numbers: Collection[str]) -> list[Lesson]:
 
 def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
          force: bool = False) -> list[Path]:
-    """Copy lessons into a folder, with the files that they need; return their paths there.
+    """Copy lessons and the files that they need into a folder; return the paths of the copies.
 
-    notebooks: convert the scripts to notebooks. force: overwrite existing files.
+    numbers: the numbers of the lessons, by default all. notebooks: convert the scripts to
+    notebooks. force: overwrite existing files.
 
     Raises ValueError if a number is unknown, FileExistsError if a file exists (unless `force`), and
-    ImportError if notebooks are requested without jupytext. Then nothing is written.
+    ImportError if notebooks are requested without jupytext. After these errors, nothing is written.
     """
     taken = chosen(numbers)
     end = ".ipynb" if notebooks else ".py"
@@ -104,7 +106,10 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
 
 
 def notebook_writer() -> Callable[[Path, Path], object]:
-    """Return a function write(script, notebook). Raises ImportError without jupytext."""
+    """Return a function write(script, notebook) that converts the script of a lesson to a notebook.
+
+    Raises ImportError if jupytext is not installed.
+    """
     try:
         import jupytext
     except ImportError:

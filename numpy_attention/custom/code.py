@@ -1,4 +1,4 @@
-"""A user's Python file. It is read first, and runs only if the user has named it."""
+"""A user's Python file, which is read first, and runs only if the user has named the file."""
 
 import copyreg
 import hashlib
@@ -30,7 +30,7 @@ RUN: dict[str, "Code"] = {}
 
 @dataclass(frozen=True)
 class Code:
-    """A Python file that has been read. `module` runs it once."""
+    """The path and the contents of a Python file. `module` runs the file once."""
 
     path: Path
     text: bytes
@@ -47,7 +47,7 @@ class Code:
 
     @cached_property
     def module(self) -> ModuleType:
-        """The module of the file. Raises ValueError, with the line, if it cannot be run."""
+        """The file as a module. Raises ValueError, with the line, if the file cannot be run."""
         path = str(self.path.resolve())
         if path in RUN and RUN[path].text == self.text:
             return RUN[path].module
@@ -95,7 +95,7 @@ class Code:
         raise ValueError(f"{short_path(self.path)} cannot be run: {cut(why, REASON)}") from None
 
     def found(self, name: str) -> Any:
-        """Return the value of a name in the file. Raises ValueError if it is undefined."""
+        """Return the value of a name in the file. Raises ValueError if the name is undefined."""
         try:
             return vars(self.module)[name]
         except KeyError:
@@ -104,7 +104,7 @@ class Code:
                              f"{cut(names, REASON)}") from None
 
     def defined(self) -> dict[str, Any]:
-        """Return the classes and functions that the file itself defines, by name."""
+        """Return {name: class or function} of everything that the file itself defines."""
         return {name: value for name, value in vars(self.module).items()
                 if inspect.isclass(value) or inspect.isfunction(value)
                 if value.__module__ == self.module.__name__}
@@ -112,7 +112,7 @@ class Code:
 
 @dataclass(frozen=True)
 class CustomClass:
-    """A user-defined class with its file and the name under which a run stores it."""
+    """A user-defined class, with the Code of its file and the name under which a run stores it."""
 
     name: str       # "mine.py:Bilinear"
     code: Code
@@ -139,7 +139,10 @@ def _instance(code: Code, name: str) -> Any:
 
 
 def read(path: str | Path) -> Code:
-    """Read a file into a Code without running it. Raises OSError or ValueError if that fails."""
+    """Read a Python file into a Code without running it.
+
+    Raises OSError if the file cannot be read, and ValueError for an unsuitable name or size.
+    """
     file = existing_file(as_path(path))
     if file.suffix != ".py":
         raise ValueError(f"{short_path(file)} is not a Python file; its name must end with .py")
@@ -155,7 +158,7 @@ def read(path: str | Path) -> Code:
 
 
 def parted(text: str) -> tuple[str, str]:
-    """Split "folder/mine.py:Bilinear" into file and class name. The name is "" if there is none."""
+    """Split "folder/mine.py:Bilinear" into (file, class name). For "mine.py", the name is ""."""
     if text.endswith(".py"):
         return text, ""
     file, _, name = text.rpartition(":")
@@ -163,7 +166,10 @@ def parted(text: str) -> tuple[str, str]:
 
 
 def custom_class_of(kind: type) -> CustomClass:
-    """Return a class with its file. Raises TypeError for a non-class, ValueError without a file."""
+    """Return the CustomClass of a class. Raises TypeError if `kind` is not a class.
+
+    Raises ValueError if the class is not defined at the top level of a user's file.
+    """
     check_kind("a user-defined class", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
@@ -179,17 +185,20 @@ def custom_class_of(kind: type) -> CustomClass:
 
 
 def place_in_code(error: BaseException) -> str:
-    """Return where an error left a user's code: "line 12 of mine.py, in step", or ""."""
+    """Return the innermost line of user code that an error passed: "line 12 of mine.py, in step".
+
+    Return "" if the error did not pass through user code.
+    """
     places = [f"line {line} of {Path(file).name}{within(function)}"
               for file, line, function in frames_of(error) if file in RUN]
     return places[-1] if places else ""
 
 
 def text_of(error: BaseException, code: str = "") -> str:
-    """Return the text of an error, with the line of user-defined code where it was raised.
+    """Return the text of an error, with the line of user-defined code that raised it.
 
     An error that is neither expected nor raised by user-defined code is a bug and is raised again.
-    code: the user-defined code that was run, if every error must come from it.
+    code: the name of the user-defined code, if every error must come from this code.
     """
     place = place_in_code(error)
     if isinstance(error, EXPECTED):
@@ -203,12 +212,12 @@ def text_of(error: BaseException, code: str = "") -> str:
 
 
 def within(function: str) -> str:
-    """Return ", in function" for a message; "" for the file itself."""
+    """Return ", in FUNCTION" for a message, or "" for code at the top level of a file."""
     return "" if function.startswith("<module") else f", in {function}"
 
 
 def frames_of(error: BaseException) -> Iterator[tuple[str, int, str]]:
-    """Yield (file, line, function) of an error's traceback, from the outside in."""
+    """Yield (file, line, function) for each frame of an error's traceback, the outermost first."""
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code

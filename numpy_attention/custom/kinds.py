@@ -1,4 +1,4 @@
-"""The kind of a user-defined class, recognized by its methods, and whether it can be built."""
+"""Find the kind of a user-defined class by its methods, and check that it can be created."""
 
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, get_annotations, isclass, isfunction, signature
@@ -42,7 +42,10 @@ OFFERED = {
 
 
 def mechanism_kind(one: type) -> str:
-    """Return the kind of a class. Raises ValueError, with what is missing, if it is invalid."""
+    """Return the kind of a class, such as "attention".
+
+    Raises ValueError if the class is incomplete. The message lists what is missing.
+    """
     for kind, (base, left) in BASES.items():
         missing = [name for name in left if not hasattr(one, name)]
         if issubclass(one, base) and missing:
@@ -59,7 +62,10 @@ def mechanism_kind(one: type) -> str:
 
 
 def lacking(has: dict[str, list[str]]) -> str:
-    """Describe the methods that a class lacks for the kind that it is closest to."""
+    """Describe the methods that a class lacks for the kind that it is closest to.
+
+    has: {kind: names of the methods that the class has}.
+    """
     if has[SCORE][:2] == ["score", "score_backward"]:
         return ("is not a complete score; derive it from SoftmaxAttention, for a translator, or "
                 "from HistoryAttention, for a language model")
@@ -73,7 +79,10 @@ def lacking(has: dict[str, list[str]]) -> str:
 
 
 def check_part(one: type, kind: str) -> None:
-    """Raise ValueError unless a class is a Module and a dataclass, so that it has parameters."""
+    """Raise ValueError unless a class is a Module and a dataclass, so that it has parameters.
+
+    If a `create` is expected of the kind, that is checked too.
+    """
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "
                          f"declare class {one.__name__}(Module), from numpy_attention.module")
@@ -126,10 +135,11 @@ def required(function: Any, first: int = 1) -> list[str]:
 
 
 def custom_class(text: str, wanted: str | None = None) -> type:
-    """Run a file, and return its class "mine.py:Bilinear", or the only class of "mine.py".
+    """Run a Python file, and return a class that the file defines.
 
-    wanted: one of the kinds in METHODS, or None for any. Raises OSError if there is no file, and
-    ValueError if it cannot be run, or if it has no such class or one of another kind.
+    text: "mine.py:Bilinear", or "mine.py" for the only suitable class of the file. wanted: one of
+    the kinds in METHODS, or None for any kind. Raises OSError if the file cannot be read, and
+    ValueError if the file cannot be run, the class is undefined, or the class is of another kind.
     """
     file, name = parted(text)
     return class_in(read(file), name, wanted)
@@ -149,7 +159,7 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
 
 
 def only_one(code: Code, wanted: str | None) -> Any:
-    """Return the only class of the wanted kind. Raises ValueError if there are none or several."""
+    """Return the only class of the wanted kind. Raises ValueError unless there is exactly one."""
     found = []
     for one in code.defined().values():
         if isclass(one) and any(hasattr(one, name) for name in NAMES):
@@ -180,6 +190,6 @@ def classes(code: Code) -> str:
 
 
 def cases(code: Code) -> list[str]:
-    """Return the functions of a file that define gradient-check cases."""
+    """Return the names of functions in a file that define gradient-check cases (case_…)."""
     return [name for name, one in code.defined().items()
             if isfunction(one) and name.split("_")[0] == "case"]

@@ -1,4 +1,4 @@
-"""Run user code in a separate process that can be killed, and find the line that it ran last."""
+"""Run user code in a separate process that can be killed, and find the last line that ran."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)
 
 
 def ended(command: list[str], seconds: float, **how: Any) -> int:
-    """Run a command and return its exit status. After `seconds`, kill it and its child processes.
+    """Run a command; return its exit status. After `seconds`, kill it and its child processes.
 
     The command prints in the encoding of this process. how: further arguments of
     `subprocess.Popen`.
@@ -35,7 +35,10 @@ def ended(command: list[str], seconds: float, **how: Any) -> int:
 
 
 def where(trace: str, file: Path) -> str:
-    """Return the innermost place of a file in a trace, as ", in line 12 of mine.py, in step"."""
+    """Return the last line of `file` that ran, as ", in line 12 of mine.py, in step", or "".
+
+    trace: the traceback that `faulthandler` writes, the innermost frame first.
+    """
     for line in trace.splitlines():                 # the innermost comes first
         found = FRAME.search(line)
         if found and Path(found["file"]).name == file.name:

@@ -1,10 +1,10 @@
 """Plots of attention weights and of training and evaluation curves, and diagrams.
 
 Every function draws into the Axes that are passed to it, or into a new figure, and returns the
-Axes; `save` writes them to a file. No display is needed. In a notebook, or if pyplot has been
-imported, a new figure belongs to pyplot, so it shows inline and with `plt.show()`. Otherwise it
-exists as long as there is a reference to it. Colour-blind readers can distinguish the colours, also
-in print. matplotlib is imported when the first of these functions is used.
+Axes; `save` writes the figure to a file. No display is needed. In a notebook, or if pyplot has been
+imported, a new figure belongs to pyplot, so it shows inline and with `plt.show()`. Otherwise the
+figure exists as long as there is a reference to it. Colour-blind readers can distinguish the
+colours, also in print. matplotlib is imported when one of these functions is first used.
 """
 
 import logging
@@ -39,7 +39,7 @@ UNDRAWN: ContextVar[set[str] | None] = ContextVar("undrawn", default=None)
 
 
 class _Plotting(ModuleType):
-    """The package. It keeps `diagram` as the function when the module of that name is imported."""
+    """This package. `plotting.diagram` stays the function when the module `diagram` is imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _PUBLIC and isinstance(value, ModuleType)):

@@ -99,7 +99,7 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
 
 
 def check_axes(ax: Any, title: Any = None) -> None:
-    """Raise TypeError unless ax is an Axes and title a string. Either may be None."""
+    """Raise TypeError unless ax is an Axes or None, and title is a string or None."""
     if ax is not None:
         check_kind("ax", ax, Axes, "Matplotlib Axes, as returned by figure.add_subplot()")
     if title is not None:
@@ -108,9 +108,10 @@ def check_axes(ax: Any, title: Any = None) -> None:
 
 def named(name: str, values: Any, of: str, empty: bool = False,
           texts: bool = True) -> dict[Any, Any]:
-    """Return a copy of a dict of names and the values to draw. texts: convert the names with str().
+    """Return a copy of a dict {name: values to draw}. texts: convert the names with str().
 
-    Raises TypeError for anything else, and ValueError for an empty dict, unless `empty` is true.
+    name, of: what the message calls the dict and its values. Raises TypeError if `values` is not a
+    dict, and ValueError if it is empty, unless `empty` is true.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
@@ -119,7 +120,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
 
 
 def visible_cells(visible: ArrayLike, weights: Array) -> Array:
-    """Return `visible` as an array. Raises ValueError unless it is booleans like the weights."""
+    """Return `visible` as an array. Raises ValueError unless it has a boolean for each weight."""
     cells = np.asarray(visible)
     if cells.dtype != bool or cells.shape != weights.shape:
         raise ValueError(f"visible must be booleans of the shape of the weights, {weights.shape}, "
@@ -138,7 +139,7 @@ def new_axes(width: float, height: float) -> Axes:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return a new figure, from pyplot if that is in use. width and height are in inches."""
+    """Return a new figure, from pyplot if pyplot is in use. width and height are in inches."""
     if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
         from matplotlib import pyplot
         try:
@@ -157,7 +158,7 @@ def curve_style(n: int) -> dict[str, Any]:
 
 
 def as_written(*texts: str) -> dict[str, Any]:
-    """Return text settings for any script, in which $, _ and \\ are ordinary characters."""
+    """Return settings for texts in any script, in which $, _ and \\ are ordinary characters."""
     return {"fontfamily": font_families("".join(texts)), "parse_math": False, "usetex": False}
 
 
@@ -173,9 +174,9 @@ def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
 
 def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
                       outside: bool = False) -> None:
-    """Add a legend of lines with any names. outside: put it to the right of the Axes.
+    """Add a legend for lines. names: one text for each line. outside: put it right of the Axes.
 
-    matplotlib itself leaves out names that begin with _.
+    In contrast to matplotlib, names that begin with _ are not left out.
     """
     where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if outside else {}
     legend = ax.legend(lines, ["-"] * len(lines), **where)
@@ -191,7 +192,7 @@ def label_of(token: Any) -> str:
 
 
 def label_width(label: str) -> int:
-    """Return the width in narrow characters. East Asian ones count 2, combining marks 0."""
+    """Return the width of a label. An East Asian character counts 2, a combining mark 0."""
     return sum(map(_width, label))
 
 

@@ -76,10 +76,10 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
                         ax: Axes | None = None) -> Axes:
     """Plot BLEU by sentence length, one curve per system.
 
-    systems: name → buckets of `metrics.bleu_by_length`, with the same edges for all. A bucket
-    without sentences leaves a gap. If buckets have intervals, these are drawn as bars, and the
-    systems are slightly shifted. The number of sentences is printed under a bucket if all systems
-    agree on it.
+    systems: name → buckets of `metrics.bleu_by_length`, with the same edges for all systems. A
+    bucket without sentences leaves a gap. If buckets have confidence intervals, these are drawn as
+    bars, and the curves are slightly shifted. The number of sentences is printed under a bucket if
+    it is the same for all systems.
 
     Raises ValueError if there is no system, or if the edges differ.
     """
@@ -135,7 +135,10 @@ def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
 
 
 def _perplexity(line: Mapping[str, Any], name: str) -> float:
-    """Return the perplexity of an epoch, or NaN if there is none to draw."""
+    """Return the perplexity of an epoch, or NaN if it is missing or not finite.
+
+    name: "train" or "valid".
+    """
     value = line.get(f"{name}_perplexity")
     loss = line.get(f"{name}_loss")
     for number in (value, loss):
@@ -148,7 +151,7 @@ def _perplexity(line: Mapping[str, Any], name: str) -> float:
 
 
 def _span(low: float, high: float) -> str:
-    """Return the lengths of a bucket, low ≤ length < high, as a label."""
+    """Return a label for the bucket of sentence lengths low ≤ length < high, such as "10–19"."""
     if high == math.inf:
         return f"{low:g}+"
     if low != int(low) or high != int(high):

@@ -32,10 +32,10 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An arrow between two boxes, which are given by name, with a text on it.
+    """An arrow from the box named `start` to the box named `end`, with a text on the arrow.
 
-    bend: how far it curves to the left of its direction, relative to its length. dashed: draw a
-    dashed line, for the next time step or for an optional connection.
+    bend: how far the arrow curves to the left of its direction, relative to its length. dashed:
+    draw a dashed line, for the next time step or for an optional connection.
     """
 
     start: str
@@ -123,7 +123,7 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
 
 
 def _middle(arrow: Arrow, boxes: Mapping[str, Box]) -> tuple[float, float]:
-    """Return the middle of an arrow's quadratic curve. It is off the line by half the bend."""
+    """Return the middle (x, y) of an arrow's curve. It is half the bend off the straight line."""
     start, end = boxes[arrow.start], boxes[arrow.end]
     return ((start.column + end.column - arrow.bend * (end.row - start.row)) / 2,
             (start.row + end.row + arrow.bend * (end.column - start.column)) / 2)

@@ -1,4 +1,4 @@
-"""Plots over the distance back in time: of attention weights and of the norm of the gradient."""
+"""Plots by distance back in time: of attention weights, and of the norm of the gradient."""
 
 from collections.abc import Mapping
 from typing import Any

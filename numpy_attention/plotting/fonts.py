@@ -33,9 +33,9 @@ FAMILIES = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"),
 
 
 def font_families(text: str = "") -> list[str]:
-    """Return font families for a text: the user's, FALLBACK_FONTS, and others that it needs.
+    """Return font families for a text: the user's, FALLBACK_FONTS, and others that the text needs.
 
-    Only installed families of FALLBACK_FONTS are included. A font that was installed after
+    Families of FALLBACK_FONTS that are not installed are left out. A font that was installed after
     matplotlib listed the fonts is found too.
     """
     installed = {font.name for font in font_manager.fontManager.ttflist}
@@ -83,7 +83,7 @@ def families_with(characters: frozenset[str]) -> list[str]:
 
 @lru_cache(maxsize=None)
 def letters_of(family: str) -> frozenset[int]:
-    """Return the code points that a family can draw; none if it is not installed."""
+    """Return the code points that a font family can draw, an empty set if it is not installed."""
     settings: Any = matplotlib.rcParams
     names = settings.get(f"font.{family}", [family])                # of sans-serif, several
     for name in names if isinstance(names, list) else [family]:

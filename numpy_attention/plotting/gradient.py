@@ -26,11 +26,12 @@ CELL = 0.34     # inches a side
 def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens: Iterable[str],
                      target_tokens: Iterable[str], visible: ArrayLike | None = None,
                      title: str | None = None, vmax: float | None = None) -> Figure:
-    """Plot attention weights α, and next to them ∂L/∂α, cell by cell; return the Figure.
+    """Plot attention weights α and their gradients ∂L/∂α as two heatmaps; return the Figure.
 
     weights, gradients: (T, S). Tokens are as in `attention_heatmap`. The colours of the gradient
-    are symmetric around 0, up to vmax: blue if more weight would lower the loss, red if it would
-    raise it. visible: booleans (T, S). Cells that are not visible are hatched and may be NaN.
+    are symmetric around 0, up to vmax: blue if more weight would lower the loss, red if more weight
+    would raise the loss. visible: booleans (T, S). Cells that are not visible are hatched and may
+    be NaN.
 
     Raises ValueError for shapes that do not match the tokens, and for values that are not finite.
     """

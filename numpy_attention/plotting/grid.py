@@ -25,8 +25,8 @@ def heatmap_grid(weights: Mapping[str, Array], *, source_tokens: Sequence[str],
                  possible: Iterable[Link] | None = None, columns: int | None = None) -> Figure:
     """Plot the attention of several mechanisms over one sentence pair, with one colour bar.
 
-    weights: name → weights (T, S). gold and possible are as in `attention_heatmap`, which also
-    describes the errors. columns: the number of panels in a row. By default the grid is about
+    weights: name → weights (T, S). gold, possible: links as in `attention_heatmap`, which also
+    describes the errors. columns: the number of heatmaps in a row. By default the grid is about
     square.
     """
     weights = named("weights", weights, "weights")

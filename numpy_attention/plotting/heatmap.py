@@ -82,7 +82,7 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
 
 def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
                   target_tokens: Sequence[Any]) -> Array:
-    """Check that weights match the tokens; return them as an array of floats."""
+    """Return weights as an array of floats. Raises ValueError unless they match the tokens."""
     weights = as_numbers("weights", weights)
     S = len(source_tokens)
     T = len(target_tokens)
@@ -101,11 +101,11 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
 def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: Axes | None,
                title: str | None, vmax: float | None, bar: bool = True,
                signed: str = "") -> tuple[Axes, float]:
-    """Draw the cells, a colour bar and the tokens; return Axes and the width of a cell in inches.
+    """Draw the cells, a colour bar and the tokens; return (Axes, width of a cell in inches).
 
     weights (rows, columns) must be finite; masked cells show the background of the Axes. Without
-    `ax`, the size of a new figure grows with the number of tokens. signed: a name for values of
-    either sign, which get colours symmetric around 0.
+    `ax`, the size of a new figure grows with the number of tokens. signed: a name for values that
+    may be negative, which get colours symmetric around 0.
     """
     T, S = weights.shape
     across = inches_of(columns)

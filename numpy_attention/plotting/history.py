@@ -17,17 +17,17 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
                     predicted: Iterable[str] | None = None, visible: ArrayLike | None = None,
                     ax: Axes | None = None, title: str | None = None,
                     vmax: float | None = None) -> Axes:
-    """Plot a language model's attention over its history: remembered words on top, steps below.
+    """Plot a language model's attention over its history, with a column for each remembered word.
 
     weights (T, S): row t holds the weights after a token has been read, and column s belongs to the
     state after tokens[s]. The T rows belong to the last T of the S tokens. T = S for a whole
     sentence; T < S if a prompt or an earlier window is in memory but has no rows. predicted: the T
-    tokens that the states predict, usually `tokens[1:] + ["</s>"]`. They label the rows; by
-    default, the tokens that were read do.
+    tokens that the states predict, usually `tokens[1:] + ["</s>"]`. These tokens label the rows; by
+    default, the tokens that were read label the rows.
 
-    A cell that is not in the memory is hatched; a weight of 0 has a colour. Hatched cells are False
-    in `visible`, booleans (T, S), or NaN in the weights. By default, a row sees every token before
-    its own. Scale and labels are those of `attention_heatmap`.
+    A cell that is not in the memory is hatched; a weight of 0 has a colour. visible: booleans (T,
+    S), False for hatched cells. Without `visible`, NaN weights are hatched. Without NaN weights, a
+    row sees every token before its own. Scale and labels are those of `attention_heatmap`.
 
     Raises ValueError for shapes that do not match, for weights that are negative, infinite or NaN,
     and for a weight in a cell that is not visible.
@@ -60,7 +60,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 
 
 def _visible(weights: Array) -> Array:
-    """Return booleans (T, S): not NaN or, without any NaN, True before each row's token."""
+    """Return booleans (T, S): not NaN or, if no weight is NaN, True before the row's own token."""
     T, S = weights.shape
     missing = np.isnan(weights)
     if missing.all():

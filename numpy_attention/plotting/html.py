@@ -26,8 +26,8 @@ def heatmap_table(
 ) -> str:
     """Return weights (T, S) as an HTML table with a row for each target token.
 
-    sure, possible: links (s, t). A NaN is a position that cannot be attended to. Each cell shows
-    its weight as a number and as a colour.
+    sure, possible: links (source position s, target position t). A NaN weight gives an empty cell:
+    the position cannot be attended to. Other cells show the weight as a number and as a colour.
     """
     head = "".join(f'<th scope="col">{token_html(token)}</th>' for token in columns)
     lines = [f'<tr><td></td>{head}</tr>']
@@ -42,7 +42,10 @@ def heatmap_table(
 
 def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]],
          possible: Collection[tuple[int, int]]) -> str:
-    """Return the cell of one weight: its number, its colour, and the outline of a link."""
+    """Return the table cell of a weight: its number, its colour, and the outline of a link.
+
+    place: (source position, target position).
+    """
     if np.isnan(weight):
         return f'<td style="{CELL}"></td>'
     style = f"{CELL};background:{COLOUR.format(share=0.75 * min(1.0, max(0.0, weight)))}"
@@ -60,14 +63,14 @@ def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]
 def token_html(token: str) -> str:
     """Return a token as HTML text, whatever characters it contains.
 
-    <bdi> isolates the direction of its script. Control characters are replaced by their pictures,
-    and invalid characters by U+FFFD.
+    <bdi> isolates the direction of the token's script. Control characters are replaced by their
+    pictures, and invalid characters by U+FFFD.
     """
     return f"<bdi>{html.escape(''.join(map(visible, token)))}</bdi>"
 
 
 def visible(character: str) -> str:
-    """Return the character, or a visible replacement: a control picture or U+FFFD."""
+    """Return a character or, if it is a control or invalid character, a visible replacement."""
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)

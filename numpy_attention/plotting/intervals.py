@@ -64,7 +64,7 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
 
 def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
           ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Plot a line for each curve, and its interval as a band.
+    """Plot a line for each curve, with a band for the interval around each point.
 
     curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step. A curve
     without points is not drawn but keeps its colour, so panels with the same names match.
@@ -96,10 +96,11 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
 
 def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
                 title: str | None = None) -> Axes:
-    """Plot the loss that a disturbance causes, by the distance from it. A horizontal line marks 0.
+    """Plot the loss that a disturbance causes, by the distance from the disturbance.
 
     curves: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear up
-    to LINEAR nats on either side of 0, then logarithmic. Raises the errors of `bands`.
+    to LINEAR nats on either side of 0, then logarithmic. A horizontal line marks 0. Raises the
+    errors of `bands`.
     """
     ax = bands(curves, "distance after the disturbance (1 = the next token)",
                f"extra nats per token (log scale beyond {LINEAR:g})", ax, title)
@@ -119,7 +120,7 @@ def _points(name: str, points: Any) -> Array:
 
 
 def as_bar(name: str, bar: Bar) -> Array:
-    """Return mean, low and high as an array. Raises ValueError for anything else."""
+    """Return (mean, low, high) as an array. Raises ValueError unless low ≤ mean ≤ high, finite."""
     numbers = np.asarray(bar, float)
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
         raise ValueError(f"{name!r} is {bar}; expected three finite numbers (mean, low, high)")

@@ -1,4 +1,4 @@
-"""Plot of the path through a course: the exercises that are done, and those that are next."""
+"""Plot of the path through a course: the exercises that are done, begun, or still to do."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from numpy_attention.plotting.base import COLOURS, as_written, check_axes, named
 
 def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
                 ax: Axes | None = None, *, begun: Collection[str] = ()) -> Axes:
-    """Plot a row per lesson with a dot per exercise, which is full if done and half if begun.
+    """Plot one row per lesson with one dot per exercise: full if done, half full if begun.
 
     rows: lesson → names of its exercises. done, begun: names of exercises. Raises ValueError if
     there are no rows.

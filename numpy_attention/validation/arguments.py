@@ -19,7 +19,7 @@ MOST = 160          # characters of a list of names
 
 
 def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
-    """Raise TypeError unless a value has one of these types. expected: the type in words."""
+    """Raise TypeError unless a value has one of the types `kinds`. expected: the types in words."""
     if not isinstance(value, kinds):
         raise TypeError(f"{name} is {typed_repr(value)}; expected {expected}")
 
@@ -38,13 +38,13 @@ def check_function(name: str, value: Any, expected: str) -> None:
 
 
 def check_generator(rng: Any, name: str = "rng") -> None:
-    """Raise TypeError unless rng is a numpy Generator. A seed or a RandomState is not enough."""
+    """Raise TypeError unless rng is a numpy Generator, rather than a seed or a RandomState."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"{name} is {typed_repr(rng)}; expected numpy.random.default_rng(seed)")
 
 
 def check_flags(**flags: Any) -> None:
-    """Raise TypeError unless each value is True or False. The text "no" would count as true."""
+    """Raise TypeError unless each value is True or False. (The text "no" would count as true.)"""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name} is {typed_repr(value)}; expected True or False")
@@ -78,7 +78,7 @@ def check_name(name: str, value: Any, known: Iterable[str]) -> None:
 
 
 def check_text(name: str, value: Any) -> None:
-    """Raise TypeError unless a value is a string, and ValueError if it holds a lone surrogate."""
+    """Raise TypeError unless a value is a string, and ValueError if it has a lone surrogate."""
     check_kind(name, value, str, "a string")
     if not encodable(value):
         raise ValueError(f"{name} is {short_repr(value)}, which contains a lone surrogate (half of "
@@ -86,7 +86,7 @@ def check_text(name: str, value: Any) -> None:
 
 
 def encodable(text: str) -> bool:
-    """Return whether a text can be written as UTF-8, which a lone surrogate makes impossible."""
+    """Return whether a text can be written as UTF-8. A lone surrogate makes this impossible."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -107,7 +107,7 @@ def is_list(value: Any) -> bool:
 
 
 def check_list(name: str, value: Any, of: str) -> None:
-    """Raise TypeError unless a value is a list, tuple or array. of: what it contains, in words."""
+    """Raise TypeError unless a value is a list, tuple or array. of: its items, in words."""
     if not is_list(value):
         raise TypeError(f"{name} is {typed_repr(value)}; expected a list of {of}")
 
@@ -122,7 +122,7 @@ def as_list(name: str, values: Any, of: str) -> list:
 
 
 def as_integers(name: str, values: Any) -> np.ndarray:
-    """Return a list of integers as an array (N,). Raises TypeError for anything else."""
+    """Return a list of integers as an array (N,). Raises TypeError for any other value."""
     check_list(name, values, "integers")
     try:
         array = np.asarray(values)
@@ -149,7 +149,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
 
 
 def check_tokens(name: str, tokens: Any) -> None:
-    """Raise TypeError unless a value is a list of tokens, not one string."""
+    """Raise TypeError unless a value is a list of tokens. A single string is not a list."""
     if isinstance(tokens, str):
         raise TypeError(
             f"{name} is the string {short_repr(tokens)}, expected a list of tokens; split it "
@@ -166,7 +166,7 @@ def check_tokens(name: str, tokens: Any) -> None:
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
-    """Raise TypeError if an item of a list has another type. The message has its index."""
+    """Raise TypeError if an item of a list has another type. The message has the item's index."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
             raise TypeError(f"{name}[{n}] is {typed_repr(value)}; expected {expected}")

@@ -30,7 +30,7 @@ flat = as_rows      # its name in version 1.0, which users' files may import
 
 
 def chunks(whole, size):
-    """Split a slice into consecutive slices of `size`. The last one may be shorter."""
+    """Split a slice into consecutive slices of `size`. The last slice may be shorter."""
     return [slice(start, min(start + size, whole.stop))
             for start in range(whole.start, whole.stop, size)]
 
@@ -38,9 +38,9 @@ def chunks(whole, size):
 def check_shape(name, array, shape, axes, advice="check the order of the axes"):
     """Raise TypeError unless a value is an array, and ValueError if it has another shape.
 
-    shape: an int for each axis whose size is known, and None for one of any size. axes: the axes in
-    words, such as "(T, B, H)". The message names the array, its shape, the expected one and the
-    advice.
+    shape: an int for each axis whose size is known, and None for an axis of any size. axes: the
+    axes in words, such as "(T, B, H)". The message has the name and the shape of the array, the
+    expected shape and the advice.
     """
     if type(array) is not np.ndarray:
         check_array(f"{name} {axes}", array)
@@ -69,7 +69,7 @@ def type_name(thing):
 
 
 def check_dtype(name, array, like, whose="the weights"):
-    """Raise TypeError if the dtype of an array is not that of `like`. NumPy would upcast."""
+    """Raise TypeError unless an array has the dtype of `like`, because NumPy would upcast."""
     if array.dtype != like.dtype:
         raise TypeError(f"{name} is {array.dtype}, but {whose} are {like.dtype}; convert one with "
                         "astype")
@@ -99,7 +99,7 @@ def check_floating(dtype):
 
 
 def check_grads(grads, model, name="grads"):
-    """Raise unless grads has the parts and parameters of a model, as its zeros_like() does.
+    """Check that `grads` has the parts and the parameters of a model, as model.zeros_like() has.
 
     Raises TypeError for another class, and ValueError for other parameters.
     """
@@ -113,7 +113,7 @@ def check_grads(grads, model, name="grads"):
 
 
 def _check_parts(its, own, name):
-    """Check the value of a field as `check_grads` does. own: the value in the model."""
+    """Check the value of a field as `check_grads` does. own: the value of the model's field."""
     if type(its) is type(own) is np.ndarray and (its.shape, its.dtype) == (own.shape, own.dtype):
         return                                                  # the common case is cheap
     if is_dataclass(own):
@@ -149,7 +149,7 @@ def check_parameters(layer, **axes):
 
 
 def describe_array(thing):
-    """Return in words the dtype and shape of an array, the length of a list, or another type."""
+    """Return a text: the dtype and shape of an array, the length of a list, or another type."""
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype} {thing.shape}"
     if isinstance(thing, (list, tuple)):

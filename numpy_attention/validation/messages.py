@@ -34,13 +34,13 @@ def plural(number: int, what: str) -> str:
 
 
 def missing_and_unknown(missing: Sequence[str], unknown: Sequence[str]) -> str:
-    """Return "missing a, b; unknown c": at most four names each, and only the parts that apply."""
+    """Return "missing a, b; unknown c", with at most four names each. Empty lists are left out."""
     parts = {"missing": missing, "unknown": unknown}
     return "; ".join(f"{what} {', '.join(names[:4])}" for what, names in parts.items() if names)
 
 
 def format_error(error: Exception) -> str:
-    """Return the message of an error. For a system error, that is the file name and the reason."""
+    """Return the message of an error. A system error gives the file name and the reason."""
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"
     return str(error) or type(error).__name__

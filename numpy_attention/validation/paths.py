@@ -1,4 +1,4 @@
-"""Files and folders that a user names. An error is one line that names the path.
+"""Files and folders that a user names. The message of an error is one line with the path.
 
 Messages of the system ("[Errno 40] …") are reworded. An existing file must be a plain file, because
 a pipe may never be written to, and a device may never end.
@@ -37,9 +37,9 @@ ADVICE = {
 
 @contextmanager
 def path_errors(path: str | Path, done: str) -> Iterator[None]:
-    """Context manager that rewords an OSError of the system to give the path and the reason.
+    """Context manager that rewords an OSError of the system, with the path and the reason.
 
-    done: what could not be done with the path, such as "read".
+    done: the participle of what could not be done with the path, such as "read".
     """
     try:
         yield
@@ -52,7 +52,7 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
 
 
 def as_path(path: Any, name: str = "path") -> Path:
-    """Return a str or Path as a Path. Raises TypeError, or ValueError for an impossible name."""
+    """Return a str or Path as a Path. Raises TypeError, or ValueError for an invalid name."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
     text = os.fspath(path)
@@ -105,7 +105,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def make_folder(path: str | Path) -> Path:
-    """Create a folder, and those above it, unless it exists; return its Path. Raises OSError."""
+    """Create a folder and its parents unless they exist; return its Path. Raises OSError."""
     path = as_path(path)
     mode = None
     with path_errors(path, "made a folder"):
@@ -151,7 +151,10 @@ def short_path(path: str | Path) -> str:
 
 
 def mode_of(path: Path) -> int | None:
-    """Return the mode of the file at a path, or None without one. Raises the system's OSError."""
+    """Return the mode (type and permissions) of a file, or None if the file does not exist.
+
+    Any other OSError of the system is raised.
+    """
     try:
         return os.stat(path).st_mode
     except OSError as error:

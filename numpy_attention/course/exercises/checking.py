@@ -56,9 +56,10 @@ TRIED = 0.3         # of what the gradient check would try, so that an answer ta
 class Verdict:
     """The result of a check.
 
-    stage: the stage that failed, or "" if all is correct. message: the reason. mistakes: known
-    mistakes that give the same numbers. place: where they are, or "". proven: the message names a
-    line and how to change it so that all is correct. blank: nothing has been written yet.
+    stage: the stage that failed, or "" if everything is correct. message: why the stage failed.
+    mistakes: the known mistakes that give the same numbers. place: the place of these mistakes in
+    words, or "". proven: whether the message names a line and a change of this line that fixes
+    everything. blank: whether nothing has been written yet.
     """
 
     stage: str = ""
@@ -77,7 +78,7 @@ class Verdict:
 
 
 class Failed(Exception):
-    """Raised if a stage fails. The arguments are those of a Verdict."""
+    """Raised if a stage of the check fails. The arguments are fields of a Verdict."""
 
     def __init__(self, stage: str, message: str, blank: bool = False, proven: bool = False):
         super().__init__(stage, message)
@@ -88,7 +89,7 @@ class Failed(Exception):
 
 
 def check(exercise: Exercise, path: str | Path) -> Verdict:
-    """Check a user's file and return the Verdict. Raises OSError if it cannot be read."""
+    """Check a user's file and return the Verdict. Raises OSError if the file cannot be read."""
     linecache.checkcache(str(path))                 # the file may have been changed since
     try:
         code = read(path)
@@ -129,7 +130,7 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
 
 
 def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
-    """Return the signature of the user's functions, or {} if they raise."""
+    """Return the signature of the user's functions, or {} if a function raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -139,7 +140,10 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 
 
 def described(place: int | str | None, code: Code, certain: bool) -> str:
-    """Describe where a mistake is, with the text of the line."""
+    """Describe where a mistake is, with the text of the line.
+
+    place: a line number, the name of a function in which a line is missing, or None.
+    """
     if not isinstance(place, int):
         return f"something is missing in {place}" if place else ""
     text = code.text.decode("utf-8", errors="replace").splitlines()[place - 1]
@@ -151,7 +155,11 @@ def described(place: int | str | None, code: Code, certain: bool) -> str:
 
 
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
-    """Parse the file. Raises Failed if it is not valid Python, lacks a name, or is still blank."""
+    """Parse a user's file; return the syntax tree.
+
+    Raises Failed if the file is not valid Python, imports a framework such as torch, or does not
+    define every function of the exercise.
+    """
     text = code.text.decode("utf-8", errors="replace")
     try:
         tree = ast.parse(text)
@@ -170,7 +178,7 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
 
 
 def module_of(code: Code) -> Any:
-    """Return the file as a module. Raises Failed if its code raises."""
+    """Run a user's file as a module; return the module. Raises Failed if the code raises."""
     try:
         return code.module
     except ValueError as error:
@@ -179,7 +187,7 @@ def module_of(code: Code) -> Any:
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Yield the packages that a file imports."""
+    """Yield the names of the packages that a file imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (one.name.partition(".")[0] for one in node.names)
@@ -188,7 +196,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
-    """Raise Failed if a function that is to be written is missing or still blank."""
+    """Raise Failed if a function that the user has to write is missing or still blank."""
     if not text.strip():
         raise Failed("runs", "the file is empty; restore it with numpy-attention exercise reset "
                      f"{exercise.name}")
@@ -204,7 +212,7 @@ def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
 
 
 def stopped(error: Exception) -> str:
-    """Describe an exception of a user's code, with its line and the shapes of the arrays there."""
+    """Describe an exception of a user's code: its line and the shapes of the arrays in the line."""
     place = place_in_code(error)
     words = cut(f"{type(error).__name__}: {error}", LONGEST)
     return "\n".join([f"{place} raises {words}" if place else f"it raises {words}",
@@ -215,7 +223,10 @@ def stopped(error: Exception) -> str:
 
 
 def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
-    """Raise Failed if the forward pass raises, or its outputs differ from the solution's."""
+    """Raise Failed if the forward pass raises, changes an argument, or returns wrong outputs.
+
+    mine, right: the same case with the user's functions and with those of the solution.
+    """
     inputs = [copied(one) for one in mine.inputs]
     watch = Watch(dict(arrays_within(inputs, "input")))
     try:
@@ -243,7 +254,10 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return {"output": "turn(-2, 8)"}, the call of the solution's function without its arrays."""
+    """Return {"output": the call}, such as "turn(-2, 8)", in which … stands for an array.
+
+    Return {} if the case does not call a function of the solution directly.
+    """
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
         return {}
@@ -259,7 +273,7 @@ def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
 
 
 def shape_of(value: Any) -> str:
-    """Describe a value in a few words."""
+    """Describe a value in a few words, such as "an array of shape (2, 3)" or "a tuple of 2"."""
     if value is None:
         return "None (is a return missing?)"
     if isinstance(value, (tuple, list)):
@@ -270,7 +284,7 @@ def shape_of(value: Any) -> str:
 
 
 def check_like(found: Any, wanted: Any, name: str = "the returned value") -> None:
-    """Raise Failed if a value is of the wrong kind or shape."""
+    """Raise Failed if `found`, which is called `name`, has another type or shape than `wanted`."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")
@@ -298,7 +312,10 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
-    """Raise Failed if an output has wrong values. The message lists the outputs that are right."""
+    """Raise Failed if an output has wrong values. The message lists the outputs that are right.
+
+    labels: {name of an output: what to call the output in the message}.
+    """
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
         name = labels.get(name, name)
@@ -318,8 +335,8 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Raise Failed if backward is not the derivative of forward.
 
-    hidden: whether the user has to find the line. Then the message only says which gradients are
-    right and wrong. Otherwise it is the whole report.
+    hidden: whether the user has to find the line. If so, the message only says which gradients are
+    right and wrong. Otherwise the message is the whole report of the gradient check.
     """
     if case.backward is None:
         return
@@ -341,7 +358,7 @@ def check_gradients(case: Case, seed: int, hidden: bool) -> None:
 
 
 def is_proven(report: Any) -> bool:
-    """Return whether a report names the line of everything that is wrong, with a proof."""
+    """Return whether a gradient check's report proves which line causes all that is wrong."""
     if isinstance(report, str):
         return False
     if not report.wrong:
@@ -350,7 +367,10 @@ def is_proven(report: Any) -> bool:
 
 
 def check_no_stop(case: Case, seed: int) -> None:
-    """Raise Failed if the backward pass raises in a line of the user, with the shapes there."""
+    """Raise Failed if the backward pass raises in a line of the user's code.
+
+    The message has the line and the shapes of its arrays.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -365,7 +385,7 @@ def check_no_stop(case: Case, seed: int) -> None:
 
 
 def symptoms(error: GradientError) -> str:
-    """Describe which gradients are right and wrong, in how many elements, without code."""
+    """Describe which gradients are right and wrong, and how many elements, without showing code."""
     report = error.report
     if isinstance(report, str) or not report.wrong:
         return str(error)
@@ -383,7 +403,7 @@ def symptoms(error: GradientError) -> str:
 
 
 def with_names(message: str, case: Case) -> str:
-    """Replace input[k] in a message by the name of the forward's parameter."""
+    """Replace each input[k] in a message by the name of the k-th parameter of the forward pass."""
     names = list(inspect.signature(case.forward).parameters)
 
     def name_of(found: re.Match[str]) -> str:
@@ -393,7 +413,7 @@ def with_names(message: str, case: Case) -> str:
 
 
 def stage_of(error: GradientError) -> str:
-    """Return the stage to which a report of the gradient check belongs."""
+    """Return the stage of the check, such as "shapes", to which a gradient error belongs."""
     report = error.report
     stop = report if isinstance(report, str) else report.stops
     if stop:

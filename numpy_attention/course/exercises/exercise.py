@@ -1,4 +1,4 @@
-"""An exercise: the task, the reference implementation, the cases that check it, its mistakes."""
+"""Exercises: a task, a reference implementation, cases that check it, and common mistakes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,15 +35,19 @@ Mistakes = tuple[tuple[str, str, str], ...]
 
 
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
-    """Return the curated mistakes of one line.
+    """Return curated mistakes (line, wrong line, sentence) for one line of a solution.
 
-    right: a part of the line. changes: pairs (text that replaces `right`, sentence about it).
+    right: the part of the line to replace. changes: pairs (text that replaces `right`, sentence
+    that describes the mistake).
     """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
 
 def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
-    """Return the curated mistakes of a line α (dα − (α dα).sum(…)), by its names of α and dα."""
+    """Return the curated mistakes of a line that computes α (dα − (α dα).sum(…)).
+
+    alpha, dalpha: the names of α and dα in the line.
+    """
     start = line[:line.index(f"{alpha} * (")]
     return ((line, f"{start}{alpha} * {dalpha}", ONE_TERM),
             (line, f"{start}{alpha} * (1 - {alpha}) * {dalpha}", DIAGONAL),
@@ -55,7 +59,7 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
     """Return the curated mistakes of a line with a factor (1 - x**2), where x is a tanh.
 
-    name: what the sentences call x. The default is x itself.
+    name: the name of x in the descriptions. The default is x itself.
     """
     name = name or x
     should = f"it should be 1 − {name}², because"
@@ -72,7 +76,7 @@ def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
 
 
 def sigmoid_mistakes(line: str, s: str) -> Mistakes:
-    """Return the curated mistakes of a line with the factor s * (1 - s)."""
+    """Return the curated mistakes of a line with the factor s * (1 - s), where s is a sigmoid."""
     again = f"(1 / (1 + np.exp(-{s})))"
     should = f"it should be {s} (1 − {s}), because"
     return instead(
@@ -84,7 +88,10 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 
 
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
-    """Return the curated mistakes of a bias gradient, array.sum(0) or sum(axis=0)."""
+    """Return the curated mistakes of a line that sums a bias gradient over the batch: array.sum(0).
+
+    array: the name of the array that is summed. name: the name of the bias in the descriptions.
+    """
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]
     should = "it should be the sum over the batch, because every row used it"
@@ -96,7 +103,10 @@ def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
 
 
 def set_mistakes(because: str, *lines: str) -> Mistakes:
-    """Return the curated mistakes of lines grads.X += …: the gradient is set, or left out."""
+    """Return the curated mistakes of lines grads.X += …: X's gradient is overwritten or left out.
+
+    because: the end of the description: why the gradient has to be added.
+    """
     found: list[tuple[str, str, str]] = []
     for line in lines:
         name = line[:line.index(" +=")].replace("grads.", "")
@@ -110,11 +120,12 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
 
 
 class Case(NamedTuple):
-    """The arguments for `gradcheck`. Without a backward only the values are checked.
+    """One case of a check: two passes and their inputs, as for `gradcheck`.
 
-    backward: called as backward(doutput, …, cache, grads). causal: the time axis of a mechanism
-    that reads its own past. differ: differ(found, right) describes how an output differs, for
-    outputs whose numbers would not help.
+    backward: called as backward(doutput, …, cache, grads). Without it, only the values of the
+    outputs are checked. target: the Module with the parameters, or None. causal: the time axis, if
+    the mechanism must not read the future. differ: a function differ(found, right) that describes
+    how an output differs, for outputs whose numbers would not help.
     """
 
     forward: Callable
@@ -132,13 +143,14 @@ class Exercise:
     name: the name of the exercise and of its file. lesson: the lesson's file name without
     extension. position: the order of the exercise in this lesson. source: the reference
     implementation. blanks: the functions that the user writes, such as "softmax" or
-    "PlainRNN.backward". text: the task, with equations and shapes. needs: exercises that come
-    before it. cases: cases(rng, its) yields what is checked, where `its` is the module of the
-    user's file or of the solution. hints: three texts on the law, the line and the derivative. why:
-    the reason for the form of the solution. unseen: a mistake that no gradient check would see.
-    mistakes: common ones, (right, wrong, sentence). `right` occurs once in the solution, and the
-    sentence names the step of the derivation that is wrong. planted: (right, wrong), for an
-    exercise in which the user has to find a mistake.
+    "PlainRNN.backward". text: the task, with equations and shapes. needs: the exercises that come
+    before this exercise. cases: a function cases(rng, its) that yields the Cases to check, where
+    `its` is the module of the user's file or of the solution. hints: three texts on the law, the
+    line and the derivative. why: the reason for the form of the solution. unseen: a mistake that no
+    gradient check would see. mistakes: the curated mistakes, as tuples (right, wrong, sentence).
+    The text `right` occurs once in the solution, `wrong` replaces it, and the sentence names the
+    wrong step of the derivation. planted: (right, wrong), for an exercise in which the user has to
+    find a mistake.
     """
 
     name: str
@@ -169,7 +181,10 @@ class Exercise:
         return self.head + self.changed(*self.planted)
 
     def changed(self, right: str, wrong: str) -> str:
-        """Return the source with `wrong` for `right`, which must occur once (else LookupError)."""
+        """Return the source with `wrong` instead of `right`.
+
+        Raises LookupError unless `right` occurs exactly once in the source.
+        """
         text = self.source.text()
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):
             if text.count(before) != 1:
@@ -179,7 +194,7 @@ class Exercise:
         return text
 
     def has_curated(self, description: str) -> bool:
-        """Return whether this is the description of a curated mistake."""
+        """Return whether a curated mistake has this description."""
         return any(one == description for _, _, one in self.mistakes)
 
     @property
@@ -192,10 +207,13 @@ class Exercise:
 
     @cached_property
     def right(self) -> ModuleType:
-        """The module of the solution."""
+        """The solution as a module."""
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Yield pairs of the same case, with the user's functions and with the solution's."""
+        """Yield (a case with the user's functions, the same case with the solution's functions).
+
+        its: the module of the user's file. seed: the seed of the inputs.
+        """
         return zip(self.cases(np.random.default_rng(seed), its),
                    self.cases(np.random.default_rng(seed), self.right), strict=True)

@@ -1,4 +1,4 @@
-"""Find the functions of a user's file that the exercise provides, and whether they have changed."""
+"""Find the functions of a user's file that the exercise provided, and those that were changed."""
 
 import ast
 import re
@@ -14,7 +14,11 @@ CHANGED = " changed; is that intended?"
 
 
 class Given:
-    """The provided functions of a user's file. changed: the names of those that the user edited."""
+    """The functions of a user's file that the exercise provided.
+
+    now: {name: node} of all functions in the file. names: the names of the provided functions.
+    changed: the names of the provided functions that the user edited.
+    """
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
         before = functions_of(ast.parse(exercise.start))
@@ -38,7 +42,10 @@ def dumped(function: ast.FunctionDef) -> str:
 
 
 def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    """Return {"softmax": its node, "PlainRNN.forward": …}; the last of two with the same name."""
+    """Return the functions and methods of a file: {"softmax": node, "PlainRNN.forward": node, …}.
+
+    If two functions have the same name, the last is returned.
+    """
     found = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
@@ -52,8 +59,8 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 def with_given(message: str, its: Given) -> str:
     """Return a message with notes about provided functions.
 
-    A line is not called wrong if it was provided or may be correct. A note marks a line that was
-    provided, and another lists the provided functions that have changed.
+    A line that was provided, or that may be correct, is not called wrong. One note marks a provided
+    line; another note lists the provided functions that were changed.
     """
     lines: list[str] = []
     before = message.splitlines()
@@ -73,7 +80,7 @@ def with_given(message: str, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Yield a sentence for each changed line: whether it was correct or the planted mistake."""
+    """Yield a sentence for each line that the user changed: whether the line was correct."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():
@@ -84,10 +91,10 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
 
 
 def is_doubted(note: str) -> bool:
-    """Return whether a line may be correct, according to the note below it.
+    """Return whether a line may be correct, according to the note below the line.
 
-    It may if no change of it helped. It also may if the note says which gradient the line should
-    compute, but not that its operands are right.
+    A line may be correct if no change to it fixed the gradient. It may also be correct if the note
+    names the gradient that the line should compute without confirming its operands.
     """
     return note.startswith("  no small change") or (
         " should be ∂L/∂" in note and "what it is made of is right" not in note)

@@ -23,12 +23,12 @@ GUESS = re.compile("  (no small change|no kind of mistake|[a-zA-Z ,]+: `)")
 
 
 def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = False) -> Verdict:
-    """Check what a notebook or a script defines: check("softmax", softmax_backward).
+    """Check functions that a notebook or a script defines: check("softmax", softmax_backward).
 
-    mine: the functions of the exercise, or the class that has its methods. Prints what the command
-    prints, with `why` all of its evidence, and returns the Verdict. seconds: the time limit.
-    Raises ValueError if the exercise is unknown or the functions have other names, and TypeError if
-    the source of a function cannot be read.
+    mine: the functions of the exercise, or the class that has its methods. seconds: the time limit.
+    why: print all evidence. The output is that of the command `numpy-attention exercise check`;
+    return the Verdict. Raises ValueError if the exercise is unknown or the functions have other
+    names, and TypeError if the source of a function cannot be read.
     """
     exercise = find_exercise(name)
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
@@ -47,7 +47,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
 
 
 def source_of(one: Callable) -> str:
-    """Return the source of a function or class. Raises TypeError if there is none."""
+    """Return the source of a function or class. Raises TypeError if the source cannot be read."""
     try:
         text = inspect.getsource(one)
     except (OSError, TypeError):
@@ -59,7 +59,7 @@ def source_of(one: Callable) -> str:
 
 
 def of_cell(kind: type) -> str:
-    """Return the source of a class that is defined in a notebook cell, or ""."""
+    """Return the source of a class that is defined in a notebook cell, or "" if it is not found."""
     for method in filter(inspect.isfunction, vars(kind).values()):
         try:
             lines, last = inspect.findsource(method)
@@ -77,7 +77,7 @@ def of_cell(kind: type) -> str:
 
 
 def find_exercise(name: str) -> Exercise:
-    """Return the exercise of this name. Raises ValueError if there is none."""
+    """Return the exercise of this name. Raises ValueError if the name is unknown."""
     if name not in EXERCISES:
         near = difflib.get_close_matches(name, EXERCISES, 1)
         meant = f" (did you mean {near[0]}?)" if near else ""
@@ -87,7 +87,7 @@ def find_exercise(name: str) -> Exercise:
 
 
 def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> Iterator[str]:
-    """Yield the lines of a verdict, in brief or with all of its evidence (`why`)."""
+    """Yield the lines of text that report a verdict, in brief or with all evidence (`why`)."""
     if verdict.passed:
         yield f"{exercise.name}: passed"
         return
@@ -116,7 +116,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
 
 
 def known_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield lines on the known mistakes with the same signature, and their place."""
+    """Yield lines of text that name the known mistakes of a verdict, and their place."""
     if verdict.mistakes:
         what = "a known mistake" if len(verdict.mistakes) == 1 else "one of these known mistakes"
         yield f"your numbers match {what}:"
@@ -125,11 +125,12 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Return the first wrong line with its likely kind of mistake, and which gradients are wrong.
+    """Return the most useful lines of a report. most: the largest number of lines.
 
-    most: the number of lines, without those on provided functions that have changed. named: whether
-    a known mistake has been printed, which says more than the kind of mistake. placed: whether its
-    line has been printed too.
+    These are the first wrong line, with its likely kind of mistake, and a list of wrong gradients.
+    Lines on provided functions that were changed are added. named: whether a known mistake has been
+    printed, which says more than the kind of mistake. placed: whether the line of the known mistake
+    has been printed too.
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)
@@ -146,7 +147,11 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 
 
 def after(exercise: Exercise, mine: str) -> str:
-    """Return the text after a first pass: a diff, reasons for the solution, unseen mistakes."""
+    """Return the text to print after a first pass of an exercise. mine: the user's code.
+
+    The text has a diff with the solution, the reasons for the solution's form, and a mistake that
+    no gradient check would see.
+    """
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",
                                  "the reference", lineterm="", n=1)

@@ -1,4 +1,4 @@
-"""Find where in a user's file a known mistake is."""
+"""Find the place of a known mistake in a user's file."""
 
 import ast
 import re
@@ -14,12 +14,15 @@ EMPTY = re.compile(r"= (\[\]$|np\.(zeros|empty))")     # not yet a computation
 
 def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
-    """Return (mistakes of the file, place, whether that is certain), out of `mistakes`.
+    """Return (mistakes of the file, place, whether the place is certain).
 
-    If the file contains the text of a curated mistake, only this mistake is returned. Its line is
-    the place, and is certain. If there is no such text, all mistakes are returned. The place is
-    then probably the only line that computes the variable of the mistaken line, or the only line
-    that differs from the solution. If a line is missing, the place is the name of the function.
+    mistakes: the known mistakes from which those of the file are selected.
+
+    The place is a line number, or the name of a function from which a line is missing. If the file
+    contains the wrong line of a curated mistake, only this mistake is returned. Its line is the
+    place, and is certain. Otherwise all mistakes are returned. The place is then probably the only
+    line that computes the variable of the mistaken line, or the only line that differs from the
+    solution.
 
     The place is None if it is unknown. It is also None if first_wrong, the line of the first wrong
     gradient, is another line that differs from the solution.
@@ -56,13 +59,13 @@ def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
 
 
 def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
-    """Return whether a curated mistake removes a line from this function."""
+    """Return whether a curated mistake removes a line from the function `blank`."""
     return any(added(changed, exercise.solution, [blank])
                for changed in changed_texts(exercise, mistake))
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """Return [the solution with a curated mistake], or [] if none has this description."""
+    """Return [the solution with a curated mistake], or [] if `mistake` does not describe one."""
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 
@@ -76,7 +79,7 @@ def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
 
 
 def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
-    """Yield the statements of the functions that the user writes, in line order."""
+    """Yield the statements of the functions that the user writes (`blanks`), in line order."""
     functions = functions_of(tree)
     nodes = [node for blank in blanks if blank in functions
              for node in ast.walk(functions[blank])
@@ -85,5 +88,5 @@ def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
 
 
 def text_of(statement: ast.stmt) -> str:
-    """Return the text of a statement without comments and layout, or the first line of a block."""
+    """Return the first line of a statement's code, without comments and layout."""
     return ast.unparse(statement).splitlines()[0]

@@ -30,9 +30,9 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 
 
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
-    """Check a file in a separate process; return the Verdict and the output of the user's code.
+    """Check a file in a separate process; return (Verdict, what the user's code printed).
 
-    Raises OSError if the file cannot be read, or the disk has no room for the Verdict.
+    Raises OSError if the file cannot be read, or if the disk has no room for the Verdict.
     """
     file = existing_file(path)
     with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def why_ended(status: int) -> str:
 
 
 def beginning_of(path: Path) -> str:
-    """Return the beginning of the output."""
+    """Return the beginning of an output file, and how many bytes are left out."""
     with open(path, "rb") as file:
         text = file.read(SHOWN + 1).decode("utf-8", errors="replace")
     more = path.stat().st_size - len(text.encode("utf-8", errors="replace"))
@@ -77,7 +77,12 @@ def beginning_of(path: Path) -> str:
 
 
 def child(name: str, path: str, seconds: str, result: str, place: str, *added: str) -> int:
-    """Check a file, and write the Verdict as JSON. added: files that define further exercises."""
+    """Check the file `path` within the separate process; return 0.
+
+    name: the name of the exercise. result: the file to which the Verdict is written, as JSON.
+    place: the file to which Python writes a traceback when the time is over. added: files that
+    define further exercises.
+    """
     for file_added in added:
         add(file_added)
     with open(place, "w") as file:

@@ -1,4 +1,4 @@
-"""A user's steps with an exercise: start it, take a hint, see the solution, reset it."""
+"""Actions on an exercise: start it, read a hint, see the solution, reset it."""
 
 import hashlib
 from pathlib import Path
@@ -26,7 +26,7 @@ def by_lesson() -> dict[str, list[str]]:
 
 
 def mark(record: Record | None) -> str:
-    """Return a mark for the state of an exercise: passed, started, or neither."""
+    """Return "✓" if an exercise is passed, "…" if it is only started, and otherwise "·"."""
     if record is None or not record.cut:
         return "·"
     return "✓" if record.passed else "…"
@@ -37,7 +37,7 @@ def digest(exercise: Exercise) -> str:
 
 
 def user_file(folder: Folder, exercise: Exercise) -> Path:
-    """Return the path of the user's file. Raises FileNotFoundError if it does not exist."""
+    """Return the path of the user's file. Raises FileNotFoundError if the file does not exist."""
     file = folder.of(exercise)
     if not exists(file):
         here = f"; for the {file.name} in this folder, use --folder ." if exists(file.name) else ""
@@ -47,7 +47,7 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
 
 
 def start(exercise: Exercise, folder: Folder) -> Path:
-    """Write the user's file and return its path. Raises FileExistsError if it exists."""
+    """Write the initial file; return its path. Raises FileExistsError if the file exists."""
     make_folder(folder.path)
     file = folder.of(exercise)
     if exists(file):
@@ -59,7 +59,7 @@ def start(exercise: Exercise, folder: Folder) -> Path:
 
 
 def create(exercise: Exercise, folder: Folder) -> None:
-    """Write the initial file of an exercise, and record that it was started."""
+    """Write the initial file of an exercise, and record that the exercise was started."""
     with folder.changed(exercise) as record:
         with atomic_write(folder.of(exercise)) as file:
             file.write(exercise.start.encode("utf-8"))
@@ -67,7 +67,10 @@ def create(exercise: Exercise, folder: Folder) -> None:
 
 
 def reset(exercise: Exercise, folder: Folder) -> Path | None:
-    """Restore the initial file; return the path of the user's version, or None if unchanged."""
+    """Restore the initial file of an exercise; the user's version is kept under another name.
+
+    Return the path of the user's version, or None if the user had no file or had not changed it.
+    """
     file = folder.of(exercise)
     if not exists(file) or existing_file(file).read_bytes() == exercise.start.encode("utf-8"):
         create(exercise, folder)
@@ -84,7 +87,10 @@ def reset(exercise: Exercise, folder: Folder) -> Path | None:
 
 
 def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
-    """Return {title: text} of the hints up to the next one, and the titles of the rest."""
+    """Return the hints up to the next one, which is recorded as read.
+
+    Return ({title: text} of these hints, the titles of the hints that are left).
+    """
     code = exercise.planted[0] if exercise.planted else "\n" + "\n\n".join(
         f"# {blank}\n{exercise.source.body(blank)}" for blank in exercise.blanks)
     hints = dict(zip(TITLES, [*exercise.hints, code]))
@@ -95,9 +101,9 @@ def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[
 
 
 def may_see_solution(exercise: Exercise, folder: Folder) -> bool:
-    """Record a request for the solution; return whether it may be shown.
+    """Record a request for the solution; return whether the solution may be shown.
 
-    It may if the exercise is passed, or if the solution was requested before.
+    It may be shown if the exercise is passed, or if the solution was requested before.
     """
     with folder.changed(exercise) as record:
         confirmed = record.passed or record.asked

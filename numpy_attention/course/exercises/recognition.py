@@ -1,4 +1,4 @@
-"""Recognize known mistakes by their signatures: one, or two whose effects add up."""
+"""Recognize known mistakes by their signatures: one mistake, or two whose effects add up."""
 
 import ast
 import re
@@ -31,10 +31,10 @@ SENTENCES = (
 
 
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
-    """Return the descriptions of the mistakes with this signature.
+    """Return the descriptions of the known mistakes with the signature `numbers`.
 
-    If some of them are curated, only these are returned. names: the names in the user's code. No
-    other names are mentioned.
+    If a curated mistake has this signature, only curated mistakes are returned. names: the names in
+    the user's code, because the descriptions must not mention other names.
     """
     mistakes = known_mistakes(exercise)
     found = [one for one in mistakes if agree(numbers, one.numbers)]
@@ -47,10 +47,12 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
 
 def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
                 names: Set[str]) -> list[str]:
-    """Return pairs of mistakes that have this signature together: n = r + (n₁ - r) + (n₂ - r).
+    """Return descriptions of the pairs of mistakes whose combined signature is `numbers`.
 
-    Here r is the signature of the solution. The sum is right if neither mistake affects the other.
-    Two mistakes in one place, or two that undo each other, are not a pair.
+    Two mistakes with signatures n₁ and n₂ have the combined signature r + (n₁ − r) + (n₂ − r),
+    where r is the signature of the solution. This is correct if neither mistake affects the other.
+    If two mistakes change the same numbers, they are a pair only if they are in different places
+    and do not cancel. names: as in `recognized`.
     """
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
@@ -76,29 +78,29 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
 
 def in_two_places(*pair: Mistake) -> bool:
-    """Return whether two mutations are known to be in different places of the solution."""
+    """Return whether two mistakes are mutations (not curated) in different places."""
     places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
     return not any(one.curated for one in pair) and len(set(places)) == 2
 
 
 def as_curated(mistake: Mistake, mistakes: list[Mistake]) -> Mistake:
-    """Return the curated mistake with the same signature, or the mistake itself without one."""
+    """Return a curated mistake with the signature of `mistake`, or else `mistake` itself."""
     return next((one for one in mistakes if one.curated and agree(one.numbers, mistake.numbers)),
                 mistake)
 
 
 def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
-    """Describe two mistakes. Return "" if their descriptions are equal, or one has none."""
+    """Describe two mistakes. Return "" if their descriptions are equal, or if one is empty."""
     one, other = (each.description if each.curated else without_others(each.description, names)
                   for each in pair)
     return f"{TWO}{one}{AND}{other}" if one and other and one != other else ""
 
 
 def sentence(exercise: Exercise, description: str) -> str:
-    """Return a description as a sentence about the user, unless a curated mistake has it.
+    """Return the description of a mistake as a sentence about the user.
 
     For example, "a missing factor, in the computation of `da`" becomes "you left out a factor in
-    `da`".
+    `da`". The description of a curated mistake is such a sentence, and is returned unchanged.
     """
     if exercise.has_curated(description):
         return description
@@ -112,9 +114,9 @@ def sentence(exercise: Exercise, description: str) -> str:
 
 
 def without_others(description: str, names: Set[str]) -> str:
-    """Return a mutation's description without names that the user's code does not have.
+    """Remove from a mutation's description the names that do not occur in the user's code.
 
-    Return "" if nothing is left.
+    names: the names in the user's code. Return "" if nothing is left of the description.
     """
     place = ELSEWHERE.search(description)
     if place and place[1] not in names:
@@ -127,7 +129,7 @@ def without_others(description: str, names: Set[str]) -> str:
 
 
 def names_in(exercise: Exercise, tree: ast.Module) -> set[str]:
-    """Return the names and attributes in a user's code: {"dh", "grads.W", …}."""
+    """Return the names and attributes in the functions that a user wrote: {"dh", "grads.W", …}."""
     wanted = {blank.rpartition(".")[2] for blank in exercise.blanks}
     return {ast.unparse(node) for function in ast.walk(tree)
             if isinstance(function, ast.FunctionDef) and function.name in wanted

@@ -27,8 +27,9 @@ MOST = 10**6        # bytes
 class Record:
     """The progress of one exercise.
 
-    cut: the digest of the initial file. hints: how many were read. asked: whether the solution was
-    requested before a pass. seen: whether it was also printed.
+    cut: the digest of the initial file. hints: the number of hints that were read. passed: whether
+    the exercise was passed. asked: whether the solution was requested. seen: whether the solution
+    was shown before the exercise was passed.
     """
 
     cut: str = ""
@@ -40,7 +41,7 @@ class Record:
 
 
 class Folder:
-    """The folder of a user's exercises."""
+    """The folder of a user's exercises, with a file for each exercise and the progress file."""
 
     def __init__(self, path: str | Path):
         self.path = as_path(path, "folder")
@@ -54,7 +55,10 @@ class Folder:
         return self.path / f"{exercise.name.replace('-', '_')}.py"
 
     def records(self) -> dict[str, Record]:
-        """Read {name of an exercise: its Record}. Raises ValueError if the file is not valid."""
+        """Read the progress file; return {name of an exercise: its Record}.
+
+        Raises ValueError if the contents of the file are not valid.
+        """
         if not exists(self.file):
             return {}
         with path_errors(existing_file(self.file), "read"), open(self.file, "rb") as opened:
@@ -69,7 +73,7 @@ class Folder:
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Context in which the Record of an exercise may be changed. At the end it is written.
+        """Context in which the Record of an exercise may be changed. The Record is then written.
 
         Raises BlockingIOError if another command is using this folder.
         """
@@ -84,7 +88,10 @@ class Folder:
 
 
 def understood(found: Any) -> dict[str, Record]:
-    """Build the Records from parsed JSON. Raises ValueError or TypeError if it is not valid."""
+    """Return {name of an exercise: its Record} from the parsed JSON of a progress file.
+
+    Raises ValueError or TypeError if the JSON does not have the format of a progress file.
+    """
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT}")
     exercises = found.get("exercises")

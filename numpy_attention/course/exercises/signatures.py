@@ -1,14 +1,15 @@
 """The signatures of mistakes: a few numbers by which a check recognizes a mistake.
 
-Every output and every gradient of the cases is multiplied with random numbers that are always the
-same, and summed. Two functions that compute the same values have the same signature, up to
-rounding. Other functions have different signatures.
+A signature has a number for every output and every gradient of the cases: the sum of the array
+times random numbers that are always the same. Two functions that compute the same values have the
+same signature, up to rounding. Other functions have different signatures.
 
-The known mistakes of an exercise are its curated ones and all mutations of its solution. Their
-signatures are computed when a check first needs them, and kept in a file for each exercise. The
-files are in `mistake_signatures`, in the folder that NUMPY_ATTENTION_CACHE names or, if this is not
-set, in the user's cache folder. They are computed again when the exercise or the mutations change.
-A wheel contains them; they are written by
+The known mistakes of an exercise are its curated mistakes (described by hand) and all mutations
+(small changes) of its solution. The signatures of these mistakes are computed when a check first
+needs them, and kept in a file for each exercise. The files are in `mistake_signatures`, in the
+folder that NUMPY_ATTENTION_CACHE names or, if this is not set, in the user's cache folder. The
+signatures are computed again when the exercise or the mutations change. A wheel contains the files,
+which are written by
 
     python -m numpy_attention.course.exercises.signatures
 """
@@ -46,7 +47,7 @@ Numbers = dict[str, float]
 
 
 class Mistake(NamedTuple):
-    """A known mistake and its signature. curated: whether its description is handwritten."""
+    """A known mistake. numbers: its signature. curated: whether its description is handwritten."""
 
     description: str
     numbers: Numbers
@@ -57,7 +58,10 @@ class Mistake(NamedTuple):
 
 
 def signature(exercise: Exercise, its: Any) -> Numbers:
-    """Return {seed and array name: its number} for all cases. Raises what the functions raise."""
+    """Return the signature of an implementation: {seed and array name: number} for all cases.
+
+    its: the module with the functions to run. Exceptions of these functions are not caught.
+    """
     found: Numbers = {}
     for seed in SEEDS:
         cases = exercise.cases(np.random.default_rng(seed), its)
@@ -69,7 +73,10 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
 
 
 def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield (name, array) for the outputs of a case, then for its gradients."""
+    """Yield (name, array) for the outputs of a case, then for its gradients.
+
+    seed: the seed of the upstream gradients.
+    """
     with np.errstate(all="ignore"):
         outputs = case.forward(*case.inputs)
     if case.backward is None:
@@ -101,7 +108,7 @@ def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def projected(name: str, array: np.ndarray) -> float:
-    """Return Σ array · random numbers of its shape, which are drawn from its name.
+    """Return Σ array · R, where R has random numbers that depend on the name and the shape.
 
     The sum is NaN if no element is finite. Otherwise, elements that are not finite count as 3, so
     that a mistake in some rows can be recognized.
@@ -114,13 +121,13 @@ def projected(name: str, array: np.ndarray) -> float:
 
 @lru_cache(maxsize=1000)
 def weights_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the random numbers for an array of this name and shape."""
+    """Return fixed random numbers for an array of this name and shape."""
     seed = zlib.crc32(f"{name} {shape}".encode())
     return np.random.default_rng(seed).standard_normal(shape)
 
 
 def agree(ours: Numbers, others: Numbers) -> bool:
-    """Return whether all numbers are equal up to rounding."""
+    """Return whether two signatures are equal up to rounding, with only finite numbers."""
     if ours.keys() != others.keys():
         return False
     mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
@@ -132,9 +139,9 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 
 
 def computed(exercise: Exercise) -> list[Mistake]:
-    """Return the mistakes whose signature differs from the solution's, each once.
+    """Return the mistakes whose signature differs from that of the solution, each once.
 
-    Raises ValueError if a curated mistake has the solution's signature, or raises.
+    Raises ValueError if a curated mistake raises, or has the signature of the solution.
     """
     right = signature(exercise, exercise.right)
     found: list[Mistake] = []
@@ -151,7 +158,7 @@ def computed(exercise: Exercise) -> list[Mistake]:
 
 
 def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
-    """Yield (description, whether it is curated, text) for every mistake of an exercise."""
+    """Yield (description, whether the mistake is curated, code) for each mistake of an exercise."""
     for right, wrong, description in exercise.mistakes:
         yield description, True, exercise.changed(right, wrong)
     for blank in exercise.blanks:
@@ -160,7 +167,10 @@ def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
 
 
 def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
-    """Return the signature of a text, or None if it raises, loops, or is not finite."""
+    """Return the signature of a mistaken implementation. text: the code of its file.
+
+    Return None if the code raises or runs too long, or if a number is not finite.
+    """
     try:
         with at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -175,10 +185,10 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
 
 @cache
 def known_mistakes(exercise: Exercise) -> list[Mistake]:
-    """Return the known mistakes: from the package, from the cache, or computed and cached.
+    """Return an exercise's known mistakes, from the package or the cache, or else compute them.
 
-    Return [] if they are not cached and a time limit for endless loops is not available (on
-    Windows, or outside the main thread).
+    Computed mistakes are cached. Return [] if the mistakes would have to be computed, but a time
+    limit for endless loops is not available (on Windows, or outside the main thread).
     """
     folders = [PACKAGED, *cache_folders()]
     for folder in folders:
@@ -196,7 +206,7 @@ def known_mistakes(exercise: Exercise) -> list[Mistake]:
 
 
 def cache_folders() -> list[Path]:
-    """Return the folders for signatures, of which the first writable one is used."""
+    """Return the folders that may hold signatures. The first writable folder gets new ones."""
     named = os.environ.get(ENVIRONMENT)
     if named:
         chosen = Path(named).expanduser()
@@ -207,7 +217,7 @@ def cache_folders() -> list[Path]:
 
 
 def read(exercise: Exercise, folder: Path) -> list[Mistake] | None:
-    """Read an exercise's mistakes from a folder. Return None if they are missing or outdated."""
+    """Read an exercise's mistakes from a folder. Return None if the file is missing or outdated."""
     try:
         kept = json.loads((folder / f"{exercise.name}.json").read_text(encoding="utf-8"))
         names = list(kept["right"])
@@ -234,10 +244,10 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 
 
 def digest(exercise: Exercise) -> str:
-    """Return a digest of the solution, the curated mistakes, and the mutations.
+    """Return a digest of an exercise's solution, its curated mistakes, and the code for mutations.
 
-    These determine the known mistakes, together with the cases. A change of the cases shows in the
-    solution's signature.
+    If the digest changes, the known mistakes are computed again. A change of the cases is noticed
+    without the digest, because it changes the signature of the solution.
     """
     solution = outline(ast.parse(exercise.source.text()))
     parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()
@@ -246,7 +256,7 @@ def digest(exercise: Exercise) -> str:
 
 @cache
 def outline_of_mutations() -> list[Any]:
-    """Return the outlines of the modules that make mutations, and of the edits that they use."""
+    """Return the outlines of the modules for mutations, and of the module of their edits."""
     own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))
             for file in [*sorted(own.parent.glob("*.py")), edits]]
@@ -269,7 +279,7 @@ def is_docstring(node: Any) -> bool:
 
 
 def main() -> None:
-    """Write the signatures of all exercises into the package, for a wheel."""
+    """Write the signatures that are missing or outdated into the package, for a wheel."""
     from numpy_attention.course.exercises.catalogue import EXERCISES
     for exercise in EXERCISES.values():
         if exercise.planted is None:

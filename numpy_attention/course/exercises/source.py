@@ -1,4 +1,4 @@
-"""The reference implementation of an exercise, taken from a lesson or from its own file."""
+"""The reference implementation of an exercise, taken from a lesson or from the exercise's file."""
 
 import ast
 import re
@@ -22,7 +22,8 @@ class Source:
     """Functions and classes of a file, with the imports that they need.
 
     file: the lesson's file name without extension, or the path of the exercise's own source file if
-    no lesson implements it. given: a line to put before them, for a constant that the lesson sets.
+    no lesson implements it. names: the names of the functions and classes. given: a line of code to
+    put before the definitions, for a constant that the lesson sets.
     """
 
     file: str
@@ -37,9 +38,10 @@ class Source:
 
     @cached_property
     def parts(self) -> tuple[str, dict[str, str]]:
-        """The imports, and {name: source with decorators and comments}, in the file's order.
+        """A tuple (imports, {name: source}), in the order of the file.
 
-        Raises FileNotFoundError without the lessons, and LookupError if the file lacks a name.
+        The sources have decorators and comments. Raises FileNotFoundError if the lessons are
+        missing, and LookupError if the file does not define a name.
         """
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path} does not exist: exercises are taken from the "
@@ -69,7 +71,10 @@ class Source:
         return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
 
     def text(self, blanks: Sequence[str] = ()) -> str:
-        """Return imports and definitions. Functions in `blanks` have no body, only the head."""
+        """Return the imports and the definitions as text.
+
+        blanks: functions whose bodies are left to the user.
+        """
         imports, parts = self.parts
         for blank in blanks:
             name, _, method = blank.partition(".")
@@ -78,7 +83,7 @@ class Source:
         return "\n\n\n".join([head, *parts.values()]) + "\n"
 
     def body(self, blank: str) -> str:
-        """Return the body of a blank in the solution."""
+        """Return the solution's body of a blank, which is a function that the user writes."""
         _, parts = self.parts
         name, _, method = blank.partition(".")
         return textwrap.dedent(body_of(parts[name], method or name))
@@ -116,7 +121,10 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:
-    """Return the lines of a function's body after its docstring: [first, last), from 0."""
+    """Return (first, last), the lines of a function's body without its docstring.
+
+    Lines count from 0, and `last` is the line after the body.
+    """
     function = function_in(text, name)
     body = function.body
     if ast.get_docstring(function) is not None and len(body) > 1:
@@ -133,7 +141,7 @@ def body_of(text: str, name: str) -> str:
 
 
 def without_body(text: str, name: str) -> str:
-    """Return a text in which the body of a function is left to the user."""
+    """Return a text in which a line to be replaced by the user is the body of a function."""
     first, last = lines_of_body(text, name)
     lines = text.splitlines()
     indent = " " * function_in(text, name).body[0].col_offset
@@ -141,7 +149,7 @@ def without_body(text: str, name: str) -> str:
 
 
 def run(text: str, name: str) -> ModuleType:
-    """Run a text as a new module, and return the module."""
+    """Run code as a new module, and return the module. name: a part of the module's name."""
     module = ModuleType(f"{__package__}.made_{name}")
     sys.modules[module.__name__] = module           # where dataclasses look for it
     exec(compile(text, f"<{name}>", "exec"), module.__dict__)

@@ -15,7 +15,11 @@ MOST_ROWS = 12      # places that are reported
 
 
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
-    """Yield lines that describe an output with wrong values."""
+    """Yield lines that describe an output with wrong values.
+
+    name: the name of the output. one, other: the user's values and the correct values. differs:
+    booleans, which values are wrong.
+    """
     infinite = ~np.isfinite(one)
     if infinite.any() and np.isfinite(other).all():
         yield f"{name} is not finite: {infinite.sum()} of {one.size} elements are NaN or infinite"
@@ -30,7 +34,10 @@ def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray
 
 
 def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
-    """Return {"output[1]": "m (output[1])"} from the names that the solution's forward returns."""
+    """Return labels of the outputs of a forward pass, such as {"output[1]": "m (output[1])"}.
+
+    In this example, m is the name of the variable that the solution returns.
+    """
     function = functions_of(ast.parse(exercise.solution)).get(forward.__qualname__)
     returns = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)
                ] if function else []
@@ -42,7 +49,8 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 def rows_of(wrong: np.ndarray) -> str:
     """Return the positions of wrong values, such as ", all in [1, 0], [2, 0]".
 
-    The last axis is left out. Return "" if all positions are wrong, or too many.
+    The positions lack the last axis. Return "" if all positions are wrong, or if too many are
+    wrong.
     """
     rows = wrong.any(-1) if wrong.ndim > 1 else np.ones(1, bool)
     if rows.all() or rows.sum() > MOST_ROWS:
@@ -51,7 +59,7 @@ def rows_of(wrong: np.ndarray) -> str:
 
 
 def shapes_at(error: BaseException) -> Iterator[str]:
-    """Yield a line with the shapes of the arrays in the user's line that raises."""
+    """Yield a line of text with the shapes of the arrays in the line of user code that raised."""
     frame = line = None
     trace = error.__traceback__
     while trace is not None:

@@ -9,7 +9,7 @@ SECONDS = 0.5       # for a mistake: an endless loop is not one that could be re
 
 
 def is_possible() -> bool:
-    """Return whether a limit can be set. It cannot on Windows, or outside the main thread."""
+    """Return whether a time limit can be set: not on Windows, and only in the main thread."""
     return (hasattr(signal, "setitimer")
             and threading.current_thread() is threading.main_thread())
 

@@ -1,7 +1,7 @@
 """Trace a run line by line: every named array of a forward and a backward pass, in order.
 
-`trace` works for any model. `stepping` goes through a reference implementation, one time step after
-the other.
+`trace` works for any model. `stepping` goes through the reference implementation of a lesson, a
+whole mechanism in one cell, time step by time step.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ __all__ = ["Row", "Trace", "trace", "traced"]
 def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None) -> Trace:
     """Run a model forward and backward over a sentence; return the Trace of its named arrays.
 
-    model, sentence: a Translator with a sentence and optionally its translation (by default the
-    model's); a LanguageModelRun with a sentence; a model of the package with ids or a batch; or any
-    object with `forward` and `backward`, as for `gradcheck`, with the arguments of its forward.
-    forward, backward: functions to use instead of the object's.
+    model, sentence: a Translator with a sentence and optionally a translation (by default, that of
+    the Translator); a LanguageModelRun with a sentence; a model of the package with ids or a batch;
+    or any object with `forward` and `backward`, as for `gradcheck`, with the arguments of its
+    `forward`. forward, backward: functions to use instead of the object's methods.
 
-    The loss L is Σ −log p of the sentence's words, without dropout. For any other forward, L is its
-    result if that is one number. Otherwise L is ½ Σ y² over its outputs y, so dy = y. Raises
-    TypeError for an object without the two passes or for other inputs, and ValueError for an empty
-    sentence.
+    For a sentence or a batch, the loss L is Σ −log p of its words, without dropout. For any other
+    `forward`, L is the output of `forward` if this is one number. Otherwise L is ½ Σ y² over the
+    outputs y, so dy = y. Raises TypeError if a pass is missing or if the inputs do not fit the
+    model, and ValueError if a sentence is empty.
     """
     subject = subject_of(model, sentence, forward, backward)
     recording = recorded(subject.work, measured, subject.model)
@@ -37,9 +37,10 @@ def trace(model: Any, *sentence: Any, forward: Any = None, backward: Any = None,
           names: str | Sequence[str] | None = None, depth: int | None = None) -> Trace:
     """Print every named array of a forward and a backward pass, in order; return the Trace.
 
-    Each row has the line number, name, shape and norm of an array (in a loop, its smallest and
-    largest norm) and the code that makes it. model, sentence, forward and backward are those of
-    `traced`; step, layer, names and depth select what is printed, as in `Trace.text`.
+    Each row has the line number, the name, the shape and the norm of an array, and the code that
+    computes the array. If the line is in a loop, the row has the smallest and the largest norm.
+    model, sentence, forward and backward are the arguments of `traced`; step, layer, names and
+    depth select what is printed, as in `Trace.text`.
     """
     found = traced(model, *sentence, forward=forward, backward=backward)
     print(found.text(step, layer, names, depth))

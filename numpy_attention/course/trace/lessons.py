@@ -1,7 +1,8 @@
-"""Find the reference implementation of a lesson, and the lesson's first call of it.
+"""Find the reference implementation of a lesson, and record the calls that the lesson makes of it.
 
-A lesson is a script in cells. The cell tagged `plain` holds a whole mechanism, forward and
-backward. The cells run until both passes have been called. Then these calls are repeated.
+A lesson is a script in cells. The cell tagged `plain` holds the reference implementation: a whole
+mechanism, forward and backward. The cells run until both passes have been called. The recorded
+calls can then be repeated.
 """
 
 import contextlib
@@ -30,7 +31,11 @@ MOST_CALLS = 2000       # calls before the backward pass that are kept
 
 
 class Cell(NamedTuple):
-    """A code cell of a lesson. line: that of its marker, so that sources are found in the file."""
+    """A code cell of a lesson.
+
+    tag: the tag of the cell, such as "plain", or "". body: the code. line: the line number of the
+    cell's marker in the file, so that errors have the line numbers of the file.
+    """
 
     tag: str
     body: str
@@ -38,14 +43,14 @@ class Cell(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """A lesson's file and its cells of code."""
+    """The path of a lesson, and its code cells."""
 
     path: Path
     cells: list[Cell]
 
 
 class RecordedCall(NamedTuple):
-    """A call of a function of the reference, with copies of its arguments."""
+    """A call of a function of a reference implementation, with copies of the arguments."""
 
     function: Callable
     arguments: list[Any]
@@ -55,13 +60,13 @@ class RecordedCall(NamedTuple):
         return self.function.__name__
 
     def again(self) -> Any:
-        """Repeat the call with copies of the same arguments."""
+        """Call the function again with copies of the recorded arguments; return the result."""
         return self.function(*copy.deepcopy(self.arguments))
 
 
 @dataclass
 class Reference:
-    """A reference implementation. forward, backward: the calls of each pass, in order."""
+    """A reference implementation. forward, backward: the recorded calls of each pass, in order."""
 
     lesson: Lesson
     name: str
@@ -75,9 +80,9 @@ class Reference:
 def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
     """Find a lesson by its number, by its name, or by a part of its name.
 
-    folder: the folder of the lessons. By default it is `lessons` in the working directory, or else
-    that of the course. Raises ValueError if no lesson or several lessons match, and
-    FileNotFoundError if there are no lessons.
+    folder: the folder of the lessons. The default is the folder `lessons` in the working directory
+    or, if this contains no lessons, the folder of the course's lessons. Raises ValueError if no
+    lesson or several lessons match, and FileNotFoundError if there are no lessons.
     """
     files = lessons_in(folder)
     wanted = Path(name).stem.lower()
@@ -95,7 +100,10 @@ def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
 
 
 def lessons_in(folder: str | Path | None) -> list[Path]:
-    """Return the lessons of a folder. Raises FileNotFoundError if there are none."""
+    """Return the paths of the lessons in a folder, or in the default folder of `lesson_named`.
+
+    Raises FileNotFoundError if the folder contains no lessons.
+    """
     place = Path("lessons") if folder is None else as_path(folder)
     files = sorted(place.glob("[0-9][0-9]_*.py"))
     if not files and folder is None:
@@ -107,7 +115,7 @@ def lessons_in(folder: str | Path | None) -> list[Path]:
 
 
 def cells_of(text: str) -> Iterator[Cell]:
-    """Yield the code cells of a script in percent format."""
+    """Yield the code cells of a script in percent format (each cell begins with a line `# %%`)."""
     marks = list(MARKER.finditer(text))
     for mark, after in zip(marks, [*marks[1:], None]):
         if not mark[1]:
@@ -116,7 +124,11 @@ def cells_of(text: str) -> Iterator[Cell]:
 
 
 def reference_cell(lesson: Lesson) -> int:
-    """Return the index of the cell with the reference implementation, or raise ValueError."""
+    """Return the index of the cell with the reference implementation.
+
+    This is the first cell tagged `plain` or, if no cell has this tag, the first cell that defines a
+    backward pass. Raises ValueError if there is no such cell.
+    """
     for test in (lambda cell: cell.tag == "plain", has_backward):
         for number, cell in enumerate(lesson.cells):
             if test(cell):
@@ -134,13 +146,17 @@ def has_backward(cell: Cell) -> bool:
 
 
 class Enough(BaseException):
-    """Raised to end the run of a lesson. Code of a lesson does not catch a BaseException."""
+    """Raised to end the run of a lesson.
+
+    The class derives from BaseException, so that `except Exception` in a lesson does not catch it.
+    """
 
 
 def reference_of(lesson: Lesson) -> Reference:
-    """Run the lesson until it has called its reference implementation forward and backward.
+    """Run a lesson until both passes of its reference implementation have run; return a Reference.
 
-    Raises ValueError if it has none, does not call it before its training, or raises.
+    Raises ValueError if the lesson has no reference implementation, does not call it before the
+    training, or raises an exception.
     """
     plain = reference_cell(lesson)
     names: dict[str, Any] = {"__file__": str(lesson.path), "__name__": "lesson"}
@@ -169,7 +185,7 @@ def reference_of(lesson: Lesson) -> Reference:
 
 @contextlib.contextmanager
 def errors_located(lesson: Lesson) -> Iterator[None]:
-    """Turn an exception of a lesson into a ValueError that names its line."""
+    """Context that turns an exception of a lesson into a ValueError with the line that raised."""
     try:
         yield
     except Exception as error:
@@ -183,12 +199,15 @@ def errors_located(lesson: Lesson) -> Iterator[None]:
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:
-    """Compile a cell with the line numbers of its file."""
+    """Compile a cell so that its code has the line numbers of the lesson's file."""
     return compile("\n" * (cell.line - 1) + cell.body, str(lesson.path), "exec")
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code objects of functions and methods, except nested ones."""
+    """Yield the code objects of the functions and methods that a cell defines.
+
+    Functions inside functions, and functions whose names begin with __, are left out.
+    """
     for one in code.co_consts:
         if isinstance(one, CodeType) and not one.co_name.startswith("<"):
             if not one.co_flags & 2:            # of a class, which has no local names of its own
@@ -199,7 +218,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def quietly(folder: Path) -> Iterator[None]:
-    """Context in which lessons find their modules, print nothing, and save figures elsewhere."""
+    """Context in which a lesson finds its modules, prints nothing, and saves figures elsewhere."""
     import matplotlib
     backend = matplotlib.get_backend()
     matplotlib.use("Agg")
@@ -224,7 +243,7 @@ def quietly(folder: Path) -> Iterator[None]:
 
 
 class CallListener:
-    """Records the calls of a reference implementation by code outside of it.
+    """Records the calls of a reference implementation that the rest of the lesson makes.
 
     made: the recorded calls, up to the end of the first backward pass.
     """
@@ -252,7 +271,7 @@ class CallListener:
         del self.made[:-MOST_CALLS]
 
     def is_within(self, frame: FrameType) -> bool:
-        """Return whether another function of the reference implementation called this one."""
+        """Return whether a function of the reference implementation called the frame's function."""
         outer = frame.f_back
         while outer is not None:
             if outer.f_code in self.codes:
@@ -261,7 +280,7 @@ class CallListener:
         return False
 
     def function_of(self, frame: FrameType) -> Any:
-        """Return the function that runs, or None for a method of a class outside the reference."""
+        """Return the function that a frame runs, or None if no function of its name is found."""
         name = frame.f_code.co_name
         if "self" in frame.f_code.co_varnames[:1]:
             function = vars(type(frame.f_locals["self"])).get(name)
@@ -271,10 +290,10 @@ class CallListener:
 
 
 def passes_of(made: list[RecordedCall]) -> tuple[list[RecordedCall], list[RecordedCall]]:
-    """Return the calls of one forward pass, and of the backward pass after it.
+    """Return (the calls of one forward pass, the calls of the backward pass after it).
 
-    If the model is called step by step, return as many forward calls as backward calls. If there is
-    no backward pass, return only the first call.
+    made: the recorded calls, in order. If the model is called step by step, return as many forward
+    calls as backward calls. If there is no backward pass, return ([the first call], []).
     """
     backward = [one for one in made if "backward" in one.name]
     before = [one for one in made if "backward" not in one.name]

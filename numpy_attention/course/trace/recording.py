@@ -1,6 +1,7 @@
-"""Record a run: every named value, with the line and the step that computed it.
+"""Record a run: every named value, with the line and the loop step that computed the value.
 
-The functions are rewritten like a backward pass in a gradient check, and only for that run.
+During the run, the functions are replaced by versions that report their values, as a gradient check
+does with a backward pass.
 """
 
 import ast
@@ -26,7 +27,7 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
 def written(array):
-    """Return which elements of a float array have been written since np.empty created it."""
+    """Return booleans: which elements of a float array were written after np.empty created it."""
     if array.itemsize not in UNWRITTEN:
         return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
@@ -37,11 +38,11 @@ def written(array):
 
 @dataclass(frozen=True)
 class Line(Place):
-    """A Place with the loops of its function around it.
+    """A Place (a line of code that computes a value) with the loops around the line.
 
-    loops: the first line of each loop, the outermost first. kind: also "part" (x[i] = …), "filled"
-    (by a function that was passed it), "appended", "unpacked" (read, not computed), "packed" (into
-    a tuple), and "step" (the variable of a loop).
+    loops: the first line of each loop, the outermost first. kind: a kind of Place, or "part" (of an
+    array: x[i] = …), "filled" (an array that a called function fills), "appended" (to a list),
+    "unpacked" (read, not computed), "packed" (into a tuple), or "step" (the variable of a loop).
     """
 
     loops: tuple[int, ...] = ()
@@ -50,8 +51,8 @@ class Line(Place):
 class Step(NamedTuple):
     """One turn of a loop.
 
-    head, text: the number and the source of the loop's first line. turn: the number of turns
-    before. variable: the number that the loop variable has from range() or enumerate(), or None.
+    head, text: the number and the source of the loop's first line. turn: the number of earlier
+    turns. variable: the loop variable if range() or enumerate() counts it, or None.
     """
 
     head: int
@@ -69,9 +70,10 @@ class Step(NamedTuple):
 class Call:
     """One call of a function.
 
-    at: the line of the caller. around: the Steps of this line in the caller. owner: the path of the
-    Module whose method it is, "" for the model itself, or None if it is not a method of a Module.
-    given: {argument: shape} of the arrays among its arguments.
+    parent: the Call of the caller, or None. at: the line of the call in the caller. around: the
+    Steps of the loops around that line. owner: the path of the Module whose method is called, ""
+    for the model itself, or None if the function is not a method of a Module. given: {argument:
+    shape} of the arrays among the arguments. turns: {first line of a loop: its current Step}.
     """
 
     function: str
@@ -84,17 +86,21 @@ class Call:
     turns: dict[int, Step] = field(default_factory=dict)
 
     def steps(self, loops):
-        """Return the current Steps of these loops."""
+        """Return the current Steps of some loops. loops: the first line of each loop."""
         return tuple(self.turns[head] for head in loops if head in self.turns)
 
     @property
     def every_step(self):
-        """The Steps around the call, those of its callers first."""
+        """The Steps of all loops around the call, in its callers, the outermost first."""
         return (self.parent.every_step if self.parent else ()) + self.around
 
 
 class Entry(NamedTuple):
-    """A value with its name, the Line and Call that computed it, and the Steps of that call."""
+    """A recorded value and its name.
+
+    place, call: the Line and the Call that computed the value. steps: the Steps of the loops around
+    the Line within its function.
+    """
 
     name: str
     value: Any
@@ -104,12 +110,16 @@ class Entry(NamedTuple):
 
     @property
     def every_step(self):
-        """The Steps in which it was computed, those of the callers first."""
+        """The Steps of all loops around the value, also in the callers, the outermost first."""
         return self.call.every_step + self.steps
 
 
 class Recording(NamedTuple):
-    """The record of a run. entries: its values, in order. unfollowed: {function: the reason}."""
+    """The record of a run.
+
+    entries: the recorded values, in order. result: what the run returned. unfollowed: {function:
+    the reason why its values could not be recorded}.
+    """
 
     entries: list[Entry]
     result: Any
@@ -119,8 +129,9 @@ class Recording(NamedTuple):
 def recorded(work, keep, model=None, is_followed=lambda code: True):
     """Run work() three times, and return the Recording of the last run.
 
-    Each run must do the same. keep(array) returns what is kept of an array. model: its parts are
-    named by their paths. is_followed(code): whether the values of a function are recorded.
+    All runs must compute the same values. keep: a function keep(array) that returns what to store
+    of an array. model: the Module whose parts are named by their paths. is_followed: a function
+    is_followed(code) that returns whether to record the values of a function.
     """
     work()                              # what is compiled, or imported, at its first use, is now
     functions, _ = called(work)
@@ -135,18 +146,18 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 
 
 def is_of_interest(code):
-    """Return whether a function computes: it is not validation, Python's own, or of this folder."""
+    """Return whether a function is recorded: not validation, Python itself or this folder."""
     return Path(code.co_filename).parent != HERE and not (
         is_validation(code.co_name) or "<frozen" in code.co_filename)
 
 
 def is_validation(name):
-    """Return whether a function validates, according to its name: check_shape, _check_mask."""
+    """Return whether a function validates, judging by its name: check_shape, _check_mask."""
     return name.lstrip("_").startswith(("check_", "expect"))
 
 
 def owners_of(model):
-    """Return {id of a part: its path} for the parts that a Module keeps alive."""
+    """Return {id(part): path of the part} for all parts of a Module, or {} for another model."""
     return {id(one): path for path, one in model.modules()} if isinstance(model, Module) else {}
 
 
@@ -158,9 +169,9 @@ PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 class Lines(Backward):
-    """A `Backward` that also reports parts of arrays, loops, and arrays that functions fill.
+    """Rewriter like `Backward` that also reports loops, and arrays that are filled or partly set.
 
-    extents: {(file, first line of a loop): its last line}, which is filled here.
+    extents: a dict, to which {(file, first line of a loop): last line of the loop} is added.
     """
 
     def __init__(self, function, places, extents):
@@ -181,7 +192,7 @@ class Lines(Backward):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def report(self, method, statement, kind, name, value):
-        """Return `listener.method(value, number, call)`, a statement to put next to another."""
+        """Return the statement `listener.method(value, number, call)`, placed at `statement`."""
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
         call = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
@@ -238,7 +249,7 @@ class Lines(Backward):
         return [entered, node]
 
     def visit_Expr(self, node):
-        """Report arrays that a call fills, kernel(a, out), and values that xs.append(x) stores."""
+        """Report the arrays that a call such as kernel(a, out) fills, and the x of xs.append(x)."""
         if not isinstance(node.value, ast.Call):
             return node
         function = node.value.func
@@ -256,7 +267,10 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """Put comparisons of the arrays that a statement may fill before and after it."""
+        """Return a statement between reports of the arrays that the statement may fill.
+
+        paths: the arrays, as code. Each array is compared before and after the statement.
+        """
         if not paths:
             return [node]
         before = [self.report("before", node, "filled", path, expression(path)) for path in paths]
@@ -265,7 +279,7 @@ class Lines(Backward):
 
 
 class Empty(ast.NodeTransformer):
-    """Rewriter that passes arrays of np.empty to the listener, which marks them as unwritten."""
+    """Rewriter that passes each array of np.empty to the listener, which marks it as unwritten."""
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -276,13 +290,13 @@ class Empty(ast.NodeTransformer):
 
 
 def is_computed(node):
-    """Return whether an expression computes something, instead of only reading."""
+    """Return whether an expression computes a value, instead of only reading one."""
     return any(isinstance(one, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare))
                for one in outside_indices(node))
 
 
 def outside_indices(node):
-    """Yield an expression and its parts, except indices."""
+    """Yield an expression and all its subexpressions, except indices."""
     yield node
     for part in ast.iter_child_nodes(node):
         if not (isinstance(node, ast.Subscript) and part is node.slice):
@@ -294,9 +308,10 @@ def expression(path):
 
 
 def arrays_in(node):
-    """Return the names, paths and parts of arrays that an expression reads, each once.
+    """Return the arrays that an expression reads, as code: x, cache.h or x[i]. Each is listed once.
 
-    Functions are left out, and so is what it may not read: x and x.a in f(x.a if x else b).
+    Called functions are left out, and so are arrays that the expression may not read, such as x.a
+    in f(x.a if x else b).
     """
     if isinstance(node, PERHAPS):
         return []
@@ -312,7 +327,7 @@ def arrays_in(node):
 
 
 class Listener:
-    """Receives the values of rewritten functions."""
+    """Receives the values that rewritten functions report, and stores them as Entries."""
 
     def __init__(self, places, extents, keep, owners):
         self.places = places
@@ -424,7 +439,7 @@ class Listener:
 
 
 def arrays_of(value, name):
-    """Return [(name, array)] for an array, a number, or a tuple such as an LSTM's state."""
+    """Return [(name, array)] for an array, a number, or each array of a tuple (an LSTM's state)."""
     if isinstance(value, (np.ndarray, np.floating, float)):
         return [(name, value)]
     if type(value) is tuple and all(isinstance(one, np.ndarray) or one is None for one in value):

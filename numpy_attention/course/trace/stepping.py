@@ -1,7 +1,7 @@
 """Step through a reference implementation: its arrays at each time step, and what changed.
 
-A step is a turn of the outermost loop. If the steps are called from outside, it is a call. If there
-is no loop, it is a line.
+A step is one turn of the outermost loop. Without a loop, a step is one call if the lesson makes
+several calls, and otherwise one line.
 """
 
 import sys
@@ -20,16 +20,16 @@ PROMPT = "Enter: on, q: end "
 
 
 class Stage(NamedTuple):
-    """The values computed in one step. title: its name; entries: the values, in order."""
+    """One step. title: the name of the step. entries: the values that it computes, in order."""
 
     title: str
     entries: list[Entry]
 
 
 def go(reference: Reference, steps: int | None = None) -> None:
-    """Print the first `steps` steps of a reference implementation, or all of them.
+    """Print the first `steps` steps of a reference implementation, or all steps.
 
-    If `steps` is None in a terminal, wait for Enter after each step.
+    In a terminal, if `steps` is None, wait for Enter after each step.
     """
     waits = steps is None and sys.stdin.isatty()
     for number, text in enumerate(texts_of(reference), 1):
@@ -39,7 +39,7 @@ def go(reference: Reference, steps: int | None = None) -> None:
 
 
 def asked_to_end() -> bool:
-    """Wait for Enter; return whether the input begins with q or has ended."""
+    """Wait for Enter; return whether the user typed q or the input has ended."""
     try:
         return input(PROMPT).strip().lower().startswith("q")
     except EOFError:
@@ -47,7 +47,7 @@ def asked_to_end() -> bool:
 
 
 def texts_of(reference: Reference) -> Iterator[str]:
-    """Yield the text of each step of the forward pass, then of the backward pass."""
+    """Yield a text for each step of the forward pass, then for each step of the backward pass."""
     for name, calls in (("forward", reference.forward), ("backward", reference.backward)):
         if not calls:
             continue
@@ -62,9 +62,10 @@ def texts_of(reference: Reference) -> Iterator[str]:
 
 
 def stages_of(calls: list[RecordedCall]) -> list[Stage]:
-    """Return the steps of a pass.
+    """Repeat the calls of a pass; return its steps.
 
-    Values from before the first step belong to it, and those from after the last step to the last.
+    Values computed before the first step belong to the first step. Values computed after the last
+    step belong to the last step.
     """
     file = calls[0].function.__code__.co_filename
     entries = recorded(lambda: [one.again() for one in calls], kept,
@@ -112,7 +113,10 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """Return the line in the function of `root`, the outermost Call, that leads to a value."""
+    """Return the line of a value in the function of `root`, the outermost Call.
+
+    If a called function computed the value, return the line that called the function.
+    """
     if entry.call is root:
         return entry.place.line
     call: Any = entry.call
@@ -122,7 +126,7 @@ def line_in(entry: Entry, root: Any) -> int:
 
 
 def kept(array: Any) -> Any:
-    """Copy an array or a number."""
+    """Return a copy of an array or a number, for the recording."""
     return np.array(array)
 
 
@@ -130,7 +134,7 @@ def kept(array: Any) -> Any:
 
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a step. before: {name: value} of earlier steps, which is updated."""
+    """Yield lines of text for a step. before: {name: value} of the earlier steps, to be updated."""
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None
@@ -151,7 +155,7 @@ def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
 
 
 def differs(value: Any, was: Any) -> Any:
-    """Return an array of booleans: where a value differs from `was`."""
+    """Return booleans of the shape of `value`: where it differs from the earlier value `was`."""
     if was is None or np.shape(was) != np.shape(value):
         return np.ones(np.shape(value), bool)
     same = value == was
@@ -170,7 +174,10 @@ def format_change(different: Any) -> str:
 
 
 def numbers_of(array: Any, marked: Any) -> str:
-    """Format the numbers of an array. A star marks those that are `marked`; · is unwritten."""
+    """Format the numbers of an array, with a star after each `marked` number.
+
+    An element that is still unwritten is shown as ·.
+    """
     if array.dtype.kind != "f":
         return np.array2string(array, threshold=MOST, edgeitems=EDGE, max_line_width=96)
     there = written(array)

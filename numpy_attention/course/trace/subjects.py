@@ -1,4 +1,4 @@
-"""Run what can be traced: translators, language models, any forward and backward pass."""
+"""Prepare what can be traced: a translator, a language model, or any forward and backward pass."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -23,10 +23,11 @@ from numpy_attention.validation.messages import typed_repr
 
 
 class Subject(NamedTuple):
-    """What to trace.
+    """A run to trace: a forward and a backward pass over some inputs.
 
-    work: runs both passes and returns L. title: the name of the run. model: the Module whose parts
-    are named. batch: the batch that a model of the library reads.
+    work: a function that runs both passes and returns the loss L. title: the name of the run.
+    model: the Module whose parts are named in the trace. batch: the batch that a model of the
+    library reads, or None for other models.
     """
 
     work: Callable[[], float]
@@ -37,9 +38,9 @@ class Subject(NamedTuple):
 
 def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
-    """Return the Subject that runs a model or a function forward and backward.
+    """Return the Subject (the run to trace) of a model or of two functions.
 
-    Raises TypeError if the two passes are missing, or if the inputs are of another kind or number.
+    Raises TypeError if a pass is missing, or if the type or the number of the inputs is wrong.
     """
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)
@@ -64,16 +65,20 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
 
 
 def check_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Sequence[Any]:
-    """Return the inputs. Raises TypeError if there are too few or too many."""
+    """Return the inputs. Raises TypeError if there are fewer than `low` or more than `high`.
+
+    expected: a description of the expected inputs, for the message.
+    """
     if not low <= len(inputs) <= high:
         raise TypeError(f"got {len(inputs)} inputs, expected {expected}")
     return inputs
 
 
 def tokens_of(name: str, sentence: Any) -> list[str]:
-    """Return the tokens of a sentence, which is split at spaces if it is a string.
+    """Return the tokens of a sentence. If the sentence is a string, it is split at spaces.
 
-    Raises TypeError if they are not strings, and ValueError if there are none.
+    name: the name of the sentence in messages. Raises TypeError if a token is not a string, and
+    ValueError if there are no tokens.
     """
     tokens = sentence
     if isinstance(sentence, str):
@@ -86,7 +91,10 @@ def tokens_of(name: str, sentence: Any) -> list[str]:
 
 
 def text_of(ids: Any) -> TextBatch:
-    """Return a sentence of ids as a TextBatch between two </s>, or raise ValueError if empty."""
+    """Return a sentence of ids as a TextBatch, with </s> before and after the ids.
+
+    Raises ValueError if there are no ids.
+    """
     ids = as_integers("ids", ids)
     if not len(ids):
         raise ValueError("the sentence is empty; expected at least one id")
@@ -98,9 +106,10 @@ def text_of(ids: Any) -> TextBatch:
 
 
 def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[list[str], list[str]]:
-    """Return the tokens of a sentence and of its translation, by default the translator's own.
+    """Return (the tokens of a sentence, the tokens of its translation).
 
-    Raises ValueError if the sentence or the translation has no tokens.
+    source: the sentence. target: the translation, by default that of the translator. Raises
+    ValueError if the sentence or the translation has no tokens.
     """
     source = tokens_of("the sentence", source)
     if target is not None:
@@ -113,7 +122,7 @@ def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[li
 
 
 def batch_of(translator: Translator, source: list[str], target: list[str]) -> PairBatch:
-    """Return both sentences as a batch for the translator."""
+    """Return a source sentence and a target sentence as a batch of one pair for a translator."""
     return pair_batch([translator.source_vocabulary.encode(source)],
                       [translator.target_vocabulary.encode(target)],
                       translator.training.reverse_source)
@@ -126,7 +135,7 @@ def of_translator(translator: Translator, source: Any, target: Any = None) -> Su
 
 
 def tokens_read(writer: LanguageModelRun, sentence: Any) -> list[str]:
-    """Return the tokens of a sentence as `tokens_of` does, or letters for a model of letters."""
+    """Return the tokens of a sentence. A model of characters reads each character of a string."""
     if writer.training.unit == "characters" and isinstance(sentence, str):
         sentence = list(sentence)
     return tokens_of("the sentence", sentence)
@@ -140,7 +149,10 @@ def of_writer(writer: LanguageModelRun, sentence: Any) -> Subject:
 
 
 def of_batch(model: Any, batch: Any, what: str) -> Subject:
-    """Return the Subject of L = Σ −log p of a batch's words, without dropout, and its gradient."""
+    """Return a Subject for the loss of a batch and its gradient, without dropout.
+
+    L = Σ −log p of the batch's words. what: the batch in words, for the title.
+    """
     def work() -> float:
         loss, _ = model.loss_and_grad(batch, None, 1.0, model.zeros_like())
         return float(loss)
@@ -152,10 +164,10 @@ def of_batch(model: Any, batch: Any, what: str) -> Subject:
 
 
 def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Subject:
-    """Return the Subject of the two passes of a Module, or of two functions, as for gradcheck.
+    """Return a Subject that runs the two passes of a Module, or two functions, as `gradcheck` does.
 
-    L is the output of the forward if that is one number. Otherwise it is ½ Σ y² over all outputs y,
-    so that dy = y.
+    L is the output of `forward` if there is one output and it is a number. Otherwise L is ½ Σ y²
+    over all outputs y, so that dy = y.
     """
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward
@@ -181,7 +193,7 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
 
 
 def upstream_of(output: Any) -> Any:
-    """Return ∂(½ Σ y²)/∂y for an array, a tuple of arrays, or None."""
+    """Return ∂(½ Σ y²)/∂y = y for an output y, which is an array, a tuple of arrays, or None."""
     if isinstance(output, tuple):
         return tuple(map(upstream_of, output))
     return None if output is None else np.array(output, dtype=np.result_type(output, np.float32))

@@ -1,7 +1,7 @@
-"""A recording as a table: one row for each line that makes an array, in the order of the run.
+"""A recording as a table: one row for each line that computes an array, in the order of the run.
 
-If a loop runs a line several times, the row has the smallest and the largest norm. A function that
-is called comes above the line that called it.
+If a loop runs a line several times, the row has the smallest and the largest norm. The rows of a
+called function come above the row of the line that calls the function.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,9 +24,10 @@ GIVEN = "argument", "unpacked", "packed", "step"
 
 
 class Measured(NamedTuple):
-    """An array when it was recorded. norm: of its written part, or None if it is not of floats.
+    """The shape and the norm of an array at the time when it was recorded.
 
-    is_empty: whether nothing is written yet.
+    norm: the norm of the elements written so far, or None if the elements are not floats. is_empty:
+    whether no element has been written yet.
     """
 
     shape: tuple[int, ...]
@@ -35,7 +36,7 @@ class Measured(NamedTuple):
 
 
 def measured(array: Any) -> Measured:
-    """Return the Measured of an array or a number."""
+    """Return the shape and the norm of an array or a number, as a Measured."""
     values = np.asarray(array)
     if values.dtype.kind != "f":
         return Measured(values.shape, None)
@@ -49,10 +50,11 @@ def measured(array: Any) -> Measured:
 class Row:
     """One row of a trace: the array that a line of code computes.
 
-    layer: the path of the module that has the method, "" for the model itself, or None.
-    file: its label in the table. function: such as "RNNSearch.forward". steps: for each time the
-    line ran, the steps of the enclosing loops, the outermost first. norms: the norm of the array
-    each time.
+    equation: the code of the line. function: the function that contains the line, such as
+    "RNNSearch.forward". file: the label of the file in the table. layer: the path of the module
+    whose method the function is, "" for the model itself, or None. steps: for each time the line
+    ran, the steps of the enclosing loops, the outermost first. norms: the norm of the array each
+    time.
     """
 
     name: str
@@ -67,11 +69,11 @@ class Row:
 
     @property
     def norm(self) -> float | None:
-        """The last norm, which is that of the total if the line accumulates."""
+        """The last norm. If the line accumulates a sum, this is the norm of the total."""
         return self.norms[-1]
 
     def at(self, step: int) -> "Row | None":
-        """Return the row for one step of the longest enclosing loop, or None without one."""
+        """Return the row for one step of the longest enclosing loop, or None without this step."""
         longest = self.longest()
         if longest is None:
             return None
@@ -87,14 +89,18 @@ class Row:
         return set() if longest is None else {steps[longest].label for steps in self.steps}
 
     def longest(self) -> int | None:
-        """Return the index of the enclosing loop with most steps (time), or None without one."""
+        """Return the index of the enclosing loop with the most steps, or None without a loop."""
         turns = [len({steps[n].label for steps in self.steps}) for n in range(len(self.steps[0]))]
         return max(range(len(turns)), key=lambda n: (turns[n], n)) if turns else None
 
 
 @dataclass
 class Block:
-    """Rows, loops and calls in their order. head: the line above them, of a call or a loop."""
+    """A call or a loop in a trace, with its rows and inner Blocks in order.
+
+    head: the line of text above the Block. call: the Call, or None for a loop. labels: the step
+    numbers of a loop.
+    """
 
     head: str = ""
     parts: dict[Any, Any] = field(default_factory=dict)         # {key: Row or Block}
@@ -109,7 +115,7 @@ class Block:
                 yield from part.rows()
 
     def chosen(self, choice: Any) -> "Block":
-        """Return the Block with each row replaced by choice(row), or left out if that is None."""
+        """Return a Block with choice(row) for each row. Rows whose choice is None are left out."""
         parts: dict[Any, Any] = {}
         for key, part in self.parts.items():
             kept = part.chosen(choice) if isinstance(part, Block) else choice(part)
@@ -119,7 +125,7 @@ class Block:
 
 
 class Trace:
-    """Every named array of a run. `rows` has them in order of execution, `text` as a table."""
+    """Every named array of a run: `rows` in order of execution, and `text()` as a table."""
 
     def __init__(self, title: str, recording: Recording):
         self.title = title
@@ -136,12 +142,12 @@ class Trace:
 
     def text(self, step: int | None = None, layer: str | None = None,
              names: str | Sequence[str] | None = None, depth: int | None = None) -> str:
-        """Return the table, or the part of it that the arguments select.
+        """Return the table, or the part of the table that the arguments select.
 
-        step: the value of the loop variable. layer: the path of a part of the model, or the name of
-        a function. names: names of arrays, or patterns such as d*. depth: the depth of calls below
-        which a call is summarized in one line. Raises ValueError if there is no such step, layer or
-        name, and TypeError for arguments of the wrong type.
+        step: the value of the loop variable in the selected step. layer: the path of a part of the
+        model, or the name of a function. names: names of arrays, or patterns such as d*. depth:
+        calls that are nested this deep are summarized in one line (0: all calls). Raises ValueError
+        if no step, layer or name matches, and TypeError for arguments of the wrong type.
         """
         at_least(0, step=step, depth=depth)
         if layer is not None:
@@ -183,7 +189,7 @@ class Trace:
 def names_in(names: Any) -> list[str]:
     """Return names or patterns as a list, or [] for None.
 
-    Raises TypeError if one is not a string, and ValueError if there are none.
+    Raises TypeError if a name is not a string, and ValueError if the list is empty.
     """
     found = [] if names is None else as_list("names", names, "names of arrays")
     if names is not None and not found:
@@ -194,7 +200,10 @@ def names_in(names: Any) -> list[str]:
 
 
 def nearest(given: str, known: list[str]) -> str:
-    """Return the end of a message that lists the nearest names, or the first."""
+    """Return the end of a message: the known names that are nearest to `given`.
+
+    If no known name is near, the message lists the first known names.
+    """
     if not known:
         return ""
     close = get_close_matches(given, known, 5, 0.4) or known
@@ -203,14 +212,14 @@ def nearest(given: str, known: list[str]) -> str:
 
 
 def is_of(row: Row, layer: str) -> bool:
-    """Return whether a row belongs to this part of the model or to a function of this name."""
+    """Return whether a row belongs to `layer`: the path of a part of the model, or a function."""
     if row.layer is not None and (row.layer == layer or row.layer.startswith(f"{layer}.")):
         return True
     return row.function == layer or layer in row.function.split(".")
 
 
 def is_named(row: Row, pattern: str) -> bool:
-    """Return whether a name matches a pattern: W matches grads.W, weights matches weights[i]."""
+    """Return whether a row's name matches: W matches grads.W, and weights matches weights[i]."""
     whole = row.name.partition("[")[0]
     return any(fnmatchcase(one, pattern) for one in (row.name, whole, whole.rpartition(".")[2]))
 
@@ -219,7 +228,7 @@ def is_named(row: Row, pattern: str) -> bool:
 
 
 def tree_of(entries: Iterable[Entry]) -> Block:
-    """Return recorded values as a tree of calls, of loops in these calls, and of rows."""
+    """Return recorded values as a tree of Blocks: calls, the loops in each call, and their rows."""
     root = Block()
     for one in entries:
         unused = one.name.partition("[")[0] == "_"
@@ -240,7 +249,7 @@ def tree_of(entries: Iterable[Entry]) -> Block:
 
 
 def block_of(root: Block, call: Call) -> Block:
-    """Return the Block of a call, inside the Blocks of its callers. A missing one is added."""
+    """Return the Block of a call, inside the Blocks of its callers. Missing Blocks are added."""
     if call.parent is None:
         outer = root
     else:
@@ -252,7 +261,7 @@ def block_of(root: Block, call: Call) -> Block:
 
 
 def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
-    """Return the Block of the innermost of these loops. A missing one is added."""
+    """Return the Block of the innermost loop of `steps`, in `block`. Missing Blocks are added."""
     for step in steps:
         key = "loop", step.head
         if key not in block.parts:
@@ -273,7 +282,7 @@ def head_of(call: Call) -> str:
 
 
 def file_of(file: str) -> str:
-    """Return the path of a file in the package, or the name of another file."""
+    """Return a file's label: its path in the package, or the name of a file outside the package."""
     path = Path(file)
     if PACKAGE in path.parents:
         return str(path.relative_to(PACKAGE))
@@ -284,7 +293,7 @@ def file_of(file: str) -> str:
 
 
 def lines_of(block: Block, step: int | None, depth: int | None, margin: str = "") -> list[str]:
-    """Return the lines of a Block as text; step, depth: as in `Trace.text`."""
+    """Return the lines of a Block as text. step, depth: the arguments of `Trace.text`."""
     lines = []
     for part in block.parts.values():
         while isinstance(part, Block) and part.call is not None and is_wrapper(part):
@@ -318,7 +327,7 @@ def format_shape(shape: tuple[int, ...]) -> str:
 
 
 def format_norms(norms: Sequence[float | None]) -> str:
-    """Format a norm, or the smallest and the largest of several."""
+    """Format the smallest and the largest norm, or a single number if these are equal."""
     known = [one for one in norms if one is not None]
     if not known:
         return "–"
@@ -327,7 +336,7 @@ def format_norms(norms: Sequence[float | None]) -> str:
 
 
 def format_steps(labels: Sequence[int]) -> str:
-    """Format steps as "steps 0 … 5", in the order of the run."""
+    """Format step numbers, in the order of the run, by the first and the last: "steps 0 … 5"."""
     if len(labels) == 1:
         return f"step {labels[0]}"
     return f"steps {labels[0]} … {labels[-1]}"

@@ -1,7 +1,7 @@
 """The gradient of the loss with respect to attention weights, taken from a traced backward pass.
 
-The backward pass computes it under a conventional name: dalpha in the mechanisms of this package;
-user-defined ones may call it dweights.
+The gradient is found by its name in the backward pass: dalpha in the mechanisms of this package,
+dalpha or dweights in user-defined mechanisms.
 """
 
 from collections.abc import Iterable
@@ -31,9 +31,9 @@ AS_LARGE = 1e-5     # how far weights may be apart that are the same
 
 
 class WeightGradients(NamedTuple):
-    """Attention weights α, their gradients ∂L/∂α, and which of them are visible.
+    """Attention weights α, their gradients ∂L/∂α, and booleans: which weights are visible.
 
-    The arrays have a row for each of the targets and a column for each of the sources.
+    The three arrays have a row for each target token and a column for each source token.
     """
 
     weights: Array
@@ -46,10 +46,11 @@ class WeightGradients(NamedTuple):
 def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> WeightGradients:
     """Return the attention weights α and their gradients ∂L/∂α for a sentence.
 
-    The loss L is Σ −log p of its words. run, sentence: as for `trace`. If the weights are the mean
-    over heads, the derivative is that of moving the weights of all heads equally. For a translator
-    of subwords, each piece has its own row or column. The constraint that weights sum to 1 is
-    ignored, so only differences within a row can affect the scores.
+    The loss L is Σ −log p of the predicted words. run, sentence: the model and the sentence, as for
+    `trace`. If the weights are averaged over heads, the derivative is taken with respect to an
+    equal change in every head. For a translator of subwords, each subword has its own row or
+    column. The gradients ignore that each row of weights sums to 1. A constant added to a row of
+    gradients therefore leaves the gradient of the scores (before the softmax) unchanged.
 
     Raises TypeError if `run` is not a trained run. Raises ValueError if the model has no attention
     weights, or if its backward pass has no array with the conventional name.
@@ -86,14 +87,14 @@ def of_writer(run: LanguageModelRun, sentence: Any) -> WeightGradients:
 
 
 def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
-    """Return the words, or their pieces, and </s>."""
+    """Return the labels of rows or columns: the words (or the run's subwords) and </s>."""
     if not run.training.subwords:
         return [*words, END]
     return [*(vocabulary.token(id) for id in vocabulary.encode(words)), END]
 
 
 def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
-    """Return ∂L/∂α (T, S) of the part of the model that computed these weights."""
+    """Return ∂L/∂α (T, S) from the part of the model (such as a layer) that computed `weights`."""
     subject = subject_of(run, sentence)
     entries = recorded(subject.work, np.array, subject.model).entries
     known = by_owner(entries, GRADIENTS[:1]) or by_owner(entries, GRADIENTS[1:])
@@ -108,7 +109,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return {path of a part: [the last value with one of these names in each of its calls]}."""
+    """Return {path of a part of the model: [its last value with one of the names, per call]}."""
     last: dict[tuple, Entry] = {}
     for one in entries:
         owner = one.call.owner
@@ -121,7 +122,11 @@ def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list
 
 
 def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
-    """Return values of all target words, recorded at once or word by word, as (T, S), or None."""
+    """Return recorded values as one array (T, S), or None if their sizes do not match.
+
+    The values are recorded for all target words at once, or word by word. over_heads: a function
+    that combines the heads, np.sum or np.mean.
+    """
     T, S = shape
     if len(entries) == 1 and entries[0].value.size % (T * S) == 0:
         return over_heads(entries[0].value.reshape(-1, T, S), axis=0)

@@ -1,6 +1,6 @@
-"""All exercises, in the order of the lessons; every file in this folder defines one or several.
+"""All exercises, in the order of the lessons. Every file in this folder defines at least one.
 
-A new file in this folder is found automatically. `add` adds the exercises of a file elsewhere.
+A new file in this folder is found automatically. `add` adds the exercises of any other file.
 """
 
 import importlib
@@ -17,10 +17,10 @@ ADDED: list[Path] = []
 
 
 def add(path: str | Path) -> list[Exercise]:
-    """Run a Python file and add the exercises that it defines; return them.
+    """Run a Python file, add the exercises that it defines, and return these exercises.
 
-    Raises OSError if it cannot be read. Raises ValueError if its code raises, if it defines no
-    exercise, or if a name is taken.
+    Raises OSError if the file cannot be read. Raises ValueError if its code raises, if it defines
+    no exercise, or if another exercise has the same name.
     """
     code = read(path)
     found = exercises_of(code.module)

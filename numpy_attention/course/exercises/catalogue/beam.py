@@ -48,9 +48,9 @@ def cases(rng, its):
 
 
 def numbered(found):
-    """Return hypotheses as rows (words as one number, log p), with rows of 0 at the end.
+    """Return a row (number that encodes the words, log p) per hypothesis, then rows of zeros.
 
-    Raises TypeError if `found` is not a list of hypotheses.
+    Raises TypeError if `found` is not a list of hypotheses (words, log p).
     """
     try:
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))
@@ -64,14 +64,14 @@ def numbered(found):
 
 
 def first_other(found, right):
-    """Describe the first hypothesis that differs."""
+    """Describe the first hypothesis that differs. found, right: rows from `numbered`."""
     at = int(np.argmin(np.isclose(found, right).all(1)))
     return (f"hypothesis [{at}] is {format_hypothesis(*found[at])}, "
             f"right {format_hypothesis(*right[at])}")
 
 
 def format_hypothesis(words, log_p):
-    """Format one hypothesis of `numbered`."""
+    """Format a hypothesis, given as a row from `numbered`."""
     if not words:
         return "none"
     return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"

@@ -22,16 +22,19 @@ def cases(rng, its):
 
 
 def four_roles(reader, h):
-    """Return the columns of h that each role reads. Query and key read the same columns."""
+    """Return (query, key, value, predict): the columns of h that each role reads.
+
+    The query and the key read the same columns.
+    """
     n = len(reader.w)
     key, value, predict = np.split(h, [n, 2 * n], axis=1)
     return key, key, value, predict
 
 
 def four_states(reader, softmax):
-    """Return the forward of a reader that gets the states of each role separately.
+    """Return a forward pass like the reader's, but with separate states for each role.
 
-    Each role then has its own gradient. For h, these gradients are added.
+    Each role then has its own gradient. The gradients of the roles add up to the gradient of h.
     """
     def forward(query, key, value, predict):
         back = np.subtract.outer(range(len(key)), range(len(key)))

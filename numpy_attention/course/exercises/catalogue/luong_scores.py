@@ -6,7 +6,11 @@ LESSON = "07_luong_attention"
 
 
 def score_cases(name, *shapes):
-    """Return a function cases(rng, its) for a pair of passes, one query h and annotations M."""
+    """Return a function cases(rng, its) for the two passes of a score.
+
+    name: the name of the score. shapes: the shapes of its weights. Each case has one query h and
+    annotations M.
+    """
     def cases(rng, its):
         forward, backward = getattr(its, name), getattr(its, f"{name}_backward")
         for H, S in ((3, 6), (3, 2)):

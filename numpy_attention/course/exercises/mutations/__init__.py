@@ -12,9 +12,9 @@ from numpy_attention.gradcheck import children
 
 
 def mutations(text: str, name: str) -> Iterator[Mutation]:
-    """Yield every mutation of the function of this name in a text, each program once.
+    """Yield every mutation of a function. text: the code of the file that defines the function.
 
-    A mutation may raise an exception when it runs.
+    Equal programs are yielded once. The mutated function may raise an exception when it runs.
     """
     tree = ast.parse(text)
     slots = {child: slot for node in ast.walk(tree) for slot, child in children(node)}
@@ -30,7 +30,7 @@ def mutations(text: str, name: str) -> Iterator[Mutation]:
 
 
 def spliced(text: str, function: ast.FunctionDef, changed: str) -> str:
-    """Return the text with the function replaced by the code `changed`."""
+    """Return the code `text` with a function replaced by the code `changed`."""
     lines = text.splitlines()
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
     indent = " " * function.col_offset

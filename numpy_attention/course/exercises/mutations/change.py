@@ -1,4 +1,4 @@
-"""Base of all mutations: a change of one node of a function, and where it is."""
+"""Base of all mutations: the change of one node in the syntax tree of a function."""
 
 import ast
 from collections.abc import Iterator
@@ -14,8 +14,9 @@ COMPUTATION = "the computation of"
 class Mutation:
     """A function with a mistake in one place.
 
-    text: the whole file with the mistake. what: the mistake. where: its place, or "". Names of the
-    function are in backticks, because the user's code may have other names.
+    text: the code of the whole file with the mistake. what: the mistake in words. where: the place
+    of the mistake in words, or "". The words have variable names in backticks, because the user's
+    code may have other names.
     """
 
     text: str
@@ -28,7 +29,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A mutation that is not yet applied: `other` replaces a node of the function."""
+    """A mutation that is not yet applied: `other` replaces `node` in the function's syntax tree."""
 
     node: ast.AST
     what: str
@@ -42,7 +43,7 @@ def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
 
 
 def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """Yield the simple statements of a function and its for loops, without the docstring."""
+    """Yield the assignments, return statements, calls and for loops of a function."""
     for node in ast.walk(function):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return, ast.For)):
             yield node
@@ -51,7 +52,7 @@ def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
 
 
 def place_of(statement: ast.stmt) -> str:
-    """Describe what a statement computes."""
+    """Describe what a statement computes, such as "the computation of `da`". A call gives ""."""
     target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])),
                                                         None)
     if isinstance(statement, ast.For):

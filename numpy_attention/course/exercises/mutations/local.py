@@ -67,10 +67,11 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 class Known:
-    """The names that are known in a function.
+    """The names that occur in a function.
 
-    arrays: its local names, and its arguments except those that it calls. parts: the attributes
-    that it reads, such as "self.W". complements: every x of a 1 - x.
+    arrays: the local variables, and the arguments except those that the function calls. parts: the
+    attributes that the function reads, such as "self.W". complements: every x that occurs in an
+    expression 1 - x.
     """
 
     def __init__(self, function: ast.FunctionDef):
@@ -132,7 +133,7 @@ def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
 def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
     """Yield (description, expression, replacement) for each expression in a statement.
 
-    In a loop, only the expressions of its range are replaced.
+    In a for loop, only the expressions of what is iterated over are replaced.
     """
     inside = list(ast.walk(statement.iter if isinstance(statement, ast.For) else statement))
     orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]
@@ -195,7 +196,7 @@ def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Exchange tanh' = 1 - y² and σ' = y (1 - y)."""
+    """Yield (description, replacement) for 1 - y, as in tanh' = 1 - y² and σ' = y (1 - y)."""
     if isinstance(y, ast.BinOp) and isinstance(y.op, ast.Pow):
         base = ast.unparse(y.left)
         yield "the derivative of σ instead of that of tanh", parsed(f"({base}) * (1 - ({base}))")
@@ -205,7 +206,7 @@ def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Use another function, another order of its arguments, or a range that is off by one."""
+    """Yield changes of a call: another function, swapped arguments, or a range off by one."""
     for other in FUNCTIONS.get(name, ()):
         yield f"{other} instead of {name}", calling(node, other)
     for i in range(len(node.args) - 1):
@@ -242,7 +243,7 @@ def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_reduction(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Use another reduction, or another axis."""
+    """Yield changes of a sum, a mean or a maximum: another reduction, or another axis."""
     for method in ("sum", "mean"):
         if method != name and isinstance(node.func, ast.Attribute):
             yield f"a {method} instead of a {name}", calling(node, method)
@@ -268,7 +269,7 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
-    """Exchange x[:-1] and x[1:]; shift bounds by one."""
+    """Yield changes of a slice: x[1:] for x[:-1] or the reverse, and bounds shifted by one."""
     value = ast.unparse(node.value)
     lower = ast.unparse(index.lower) if index.lower else ""
     upper = ast.unparse(index.upper) if index.upper else ""

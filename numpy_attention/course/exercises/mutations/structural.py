@@ -1,4 +1,4 @@
-"""Structural mutations: another factor, condition, loop, order or number."""
+"""Structural mutations: changes of factors, conditions, loops, the order of steps, or numbers."""
 
 import ast
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
-    """Scale what is computed or returned: by 2, a half, 0, or 1 / a length."""
+    """Yield Changes that scale a computed or returned value by 2, ½, 0 or 1 / a length."""
     for statement in statements(function):
         where = place_of(statement)
         value = getattr(statement, "value", None)
@@ -45,7 +45,7 @@ def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
-    """Mutate or negate the conditions of `if` and `while`, or make them always or never true."""
+    """Yield Changes of the condition of an `if` or `while`, or of a `break` or `continue`."""
     known = Known(function)
     for node in ast.walk(function):
         if isinstance(node, (ast.If, ast.While)):
@@ -63,7 +63,7 @@ def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_loops(function: ast.FunctionDef) -> Iterator[Change]:
-    """Drop the first or last turn of a loop, or reverse it."""
+    """Yield Changes that drop the first or last turn of a loop, or reverse the loop."""
     for node in ast.walk(function):
         if isinstance(node, ast.For):
             where, text = place_of(node), ast.unparse(node.iter)
@@ -73,7 +73,7 @@ def of_loops(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_order(function: ast.FunctionDef) -> Iterator[Change]:
-    """Swap two statements, or move one before, after or into a loop."""
+    """Yield Changes that swap two statements, or move a statement into a loop or out of it."""
     for node in ast.walk(function):
         for field in ("body", "orelse"):
             block = getattr(node, field, None)
@@ -97,7 +97,7 @@ def of_order(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
-    """Change a number, or move a term into or out of a root."""
+    """Yield Changes of a number, and Changes that move a term into or out of a square root."""
     for statement in statements(function):
         where = place_of(statement)
         whole = statement.iter if isinstance(statement, ast.For) else statement
@@ -110,7 +110,7 @@ def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_root(node: ast.AST, where: str) -> Iterator[Change]:
-    """Exchange √x + ε and √(x + ε)."""
+    """Yield the Change from √x + ε to √(x + ε), or the reverse, if a node has such a form."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_root(node.left):
         inside = ast.unparse(node.left.args[0])     # type: ignore[attr-defined]
         yield replaced(node, "added under the root instead of after it", where,
