@@ -61,9 +61,9 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
     """Return the name and settings of a language model, for `LanguageModelRun.create`.
 
-    hidden, embedding: the sizes of the model. If one of them is None, it follows from the other; if
-    both are, the embedding is SIZE. parameters: choose the largest sizes within this number of
-    parameters instead. Raises ValueError for sizes that do not fit.
+    hidden, embedding: the sizes of the model. If only one is given, the other follows from it. If
+    neither is given, the embedding has SIZE. parameters: choose the largest sizes within this
+    number of parameters instead. Raises ValueError for sizes that do not fit.
     """
     parts = 1
     name = "language-model"

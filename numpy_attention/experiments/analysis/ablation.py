@@ -67,7 +67,10 @@ FORMER = {"another's memory": "shuffled", "largest alone": "hard"}      # names 
 
 
 def known_change(change: str) -> str:
-    """Return the present name of a change, given any name. Raises ValueError if it is unknown."""
+    """Return the current name of a change.
+
+    change: its current name, or its name before version 1.1. Raises ValueError for other names.
+    """
     if isinstance(change, str):
         change = FORMER.get(change, change)
     check_name("change", change, CHANGES)
@@ -157,7 +160,7 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether the lower end of the cost of equal weights is at least USED nats per token."""
+        """Whether equal weights cost at least USED nats per token, at the interval's lower end."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1

@@ -56,7 +56,7 @@ class Cloze:
 
     @property
     def choices(self) -> list[int]:
-        """The index of each question's best candidate (the first of several equal ones)."""
+        """The index of each question's best candidate (the first, if several are equal)."""
         return [int(one.argmax()) for one in self.log_p]
 
 
@@ -203,7 +203,7 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
 
 def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
                       steps: int) -> tuple[Array, Any]:
-    """Read inputs, targets (T, B). Return the sums of −log p over the steps (B,), and the state."""
+    """Return sums (B,) of −log p over the steps of inputs, targets (T, B), and the last state."""
     T, B = inputs.shape
     total = np.zeros(B)
     for start in range(0, T, steps):

@@ -149,7 +149,7 @@ def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recover
 def _after(passages: Passages, losses: list[Array]) -> Array:
     """Return the losses after the disturbance (N, following), NaN beyond a passage's end.
 
-    losses: an array (T, B) for each batch of passages.
+    losses: for each batch of passages, the losses of all targets.
     """
     found = np.full((len(passages), passages.following), np.nan)
     for (group, _), batch in zip(passages.own.order(), losses):
@@ -162,9 +162,10 @@ def _after(passages: Passages, losses: list[Array]) -> Array:
 
 
 def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-    """Return the mean of each column and of all rows (N, following), with intervals.
+    """Return {distance: mean increase, with interval}, and the same over all distances.
 
-    The first result is {distance: mean}, for each distance that a passage reaches.
+    rows (N, following): the increases, NaN beyond a passage's end. Distances that no passage
+    reaches are left out.
     """
     known = ~np.isnan(rows)
     rows = np.where(known, rows, 0)

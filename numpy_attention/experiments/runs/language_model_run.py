@@ -27,9 +27,9 @@ from numpy_attention.validation.arrays import at_least
 class Word(NamedTuple):
     """One generated token, with its log p under the model and the attention weights.
 
-    weights (S,): for the S positions read before the token, from </s> to the last position. They
-    are NaN for the last position and outside the window or memory of the model. None without
-    attention.
+    weights: one for each of the S positions read before the token, from </s> to the last position.
+    They are NaN for the last position and outside the window or memory of the model. A model
+    without attention has None.
     """
 
     token: str

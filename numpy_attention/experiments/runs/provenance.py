@@ -51,7 +51,7 @@ def check_rank_consistency(
 ) -> None:
     """Raise ValueError on every rank, with the differences, if a rank differs from rank 0.
 
-    trained: a Translator or LanguageModelRun. train, valid: the texts that the rank has read.
+    trained: a Translator or LanguageModelRun. train, valid: the texts that this rank will read.
     """
     if ranks.count == 1:
         return
