@@ -24,7 +24,7 @@ LAYERS = whole(1, 1000)     # a typing mistake must not build a model for hours
 
 
 def setting_of(model: str, name: str) -> str:
-    """Return the name of the translator's setting that an option sets, or "" if none."""
+    """Return the translator's setting that an option sets, or "" if the option sets no setting."""
     names = (name, *ARGUMENTS.get(name, ()))
     return next((one for one in names if one in registry.SMALL_MODEL_DEFAULTS[model]), "")
 

@@ -1,4 +1,4 @@
-"""Parsers of option values. If they fail, they raise a ValueError with the expected value."""
+"""Parsers of option values. A parser that fails raises ValueError with what it expected."""
 
 import math
 import os
@@ -31,7 +31,7 @@ MOST_SEEDS = 1000
 def seeds(text: str) -> tuple[int, ...]:
     """Parse seeds such as "0-2", "0,3,5" or "1".
 
-    Raises ValueError if there are none or more than MOST_SEEDS, or if a seed is repeated.
+    Raises ValueError if there are no seeds or more than MOST_SEEDS, or if a seed is repeated.
     """
     found: list[int] = []
     try:
