@@ -75,7 +75,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """Read a JavaScript file. Raises ValueError if it is not UTF-8 or would end its own element."""
+    """Read a JavaScript file. Raises ValueError if it is not UTF-8 or would end its <script>."""
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
@@ -149,8 +149,9 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
                 longest: int = LONGEST) -> list[Any]:
     """Return pairs or sentences spaced evenly over a split, `count` at most.
 
-    The first is the one that `opening` chooses. Examples have SHORTEST to `longest` words if the
-    split has such sentences. If the text cannot be loaded, print why and return [].
+    The first example is the one that the page shows first (see `opening`). Examples have SHORTEST
+    to `longest` words if the split has such sentences. If the text cannot be loaded, warn and
+    return [].
     """
     if not count:
         return []
@@ -171,10 +172,10 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
     """Return a list with the Pair or sentence that the page shows first, or [] if none is suitable.
 
-    All runs know its words. It is one of the first CANDIDATES pairs with at least LINKS sure links:
-    the pair in which the largest fraction of the linked target words point at their links in the
-    first run. If several pairs are equal, it is the one with the most links. Without such pairs, it
-    is the first sentence whose words are known.
+    The vocabularies of all runs contain its words. It is one of the first CANDIDATES pairs with at
+    least LINKS sure links: the pair in which the largest fraction of the linked target words point
+    at their links in the first run. If several pairs are equal, it is the pair with the most links.
+    Without such pairs, it is the first pair or sentence whose words are known.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]
