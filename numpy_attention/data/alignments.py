@@ -1,7 +1,7 @@
 """Read gold word alignments of the user's text: a file of links for its sentence pairs.
 
-Pharaoh       line k has the links of pair k, source position first; a blank line has none:
-              `0-0 1-2`, all sure, or with possible ones, `1-1 2p3` or `1-1 2?3`
+Pharaoh       line k has the links of pair k, source position first; it may be blank:
+              `0-0 1-2`, all sure, or with possible links, `1-1 2p3` or `1-1 2?3`
 NAACL         a link per line, with the number of its pair from 1 (Mihalcea & Pedersen 2003):
               `1 1 2 S`, `1 1 2 P`, or `1 1 2`, which is sure
 

@@ -98,10 +98,10 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     vocabulary must be in the order of their frequency, as `Vocabulary.build` returns them.
 
     The candidates are words that can be a gap, that occur in the context, and that do not occur in
-    the rest of the query. Either all begin with a capital or none does (parts of speech are not
-    known here). They are neighbours in the order of frequency of all such words. The place of the
-    answer among them is random, so the most frequent candidate is correct as often as any other.
-    Grammar still distinguishes many of them.
+    the rest of the query. Either all candidates begin with a capital or none does (parts of speech
+    are not known here). The candidates are neighbours in the order of frequency of all such words.
+    The place of the answer among them is random, so the most frequent candidate is correct as often
+    as any other. Grammar still distinguishes many candidates.
 
     Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
     characters, impossible sizes, or a text with fewer questions.

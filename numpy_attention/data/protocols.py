@@ -50,4 +50,4 @@ class Batches(Protocol):
         """Return the batch at a place, which is an element of `order()`."""
 
     def carried(self, place: Any) -> bool:
-        """Return whether the batch continues the previous one, so that the state is carried."""
+        """Return whether the batch continues the previous batch, so that the state is carried."""

@@ -179,7 +179,7 @@ def _pure(path: Path) -> PurePath:
 
 
 def _absolute(path: Path) -> str:
-    """Return the absolute path. Symbolic links stay, unless the path has .. after one."""
+    """Return the absolute path. Symbolic links are kept, except before a .. in the path."""
     plain = os.path.abspath(path)
     same = os.path.exists(plain) and os.path.samefile(plain, path)
     return plain if same else str(path.resolve())

@@ -75,7 +75,7 @@ def penn_treebank(split: str) -> list[list[list[str]]]:
 
 
 def wikitext_2(split: str) -> list[list[list[str]]]:
-    """Return the articles of a split. They are lists of lines, including blank ones."""
+    """Return the articles of a split. An article is a list of lines, including blank lines."""
     return articles_of(read_text(fetch_file(WIKITEXT[f"{split}.txt"]), blank_lines=True))
 
 
