@@ -1,4 +1,4 @@
-"""List corpora and recipes. Each command imports the heavy modules that it needs."""
+"""List corpora and recipes. Each function imports the heavy modules that it needs."""
 
 from argparse import Namespace
 from pathlib import Path

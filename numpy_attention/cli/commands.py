@@ -1,4 +1,4 @@
-"""The commands: the purpose, an example, the options, and the function of each."""
+"""The commands: the purpose, an example, the options, and the function of each command."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +14,9 @@ BOTH = ("translator", "writer")
 class Command:
     """A command of the command line.
 
-    work: "file:function". example: arguments to show in the help. runs: the kinds of run that it
-    accepts. ranks: whether several ranks, started by mpirun, can share it.
+    work: "file:function", the function that runs it. example: arguments to show in the help. runs:
+    the kinds of run that it accepts. ranks: whether several ranks, started by mpirun, can share the
+    work.
     """
 
     work: str

@@ -53,14 +53,20 @@ def compare(options: Namespace) -> None:
 
 
 def chosen(options: Namespace) -> list[Recipe]:
-    """Return the recipes to compare, with one budget. Raises ValueError if they do not fit."""
+    """Return the recipes that the options name, with one budget for all recipes.
+
+    Raises ValueError if no recipe matches a name, or if the recipes cannot be compared.
+    """
     found = {recipe.name: recipe for pattern in options.names for recipe in matching(pattern)}
     budget = {name: getattr(options, name) for name in comparison.BUDGET if name in options.given}
     return comparison.with_one_budget(list(found.values()), **budget)
 
 
 def matching(pattern: str) -> list[Recipe]:
-    """Return the recipes that match a pattern or name a user's class. Raises ValueError if none."""
+    """Return the recipes whose names match a pattern. Raises ValueError if no name matches.
+
+    The pattern FILE.py:CLASS gives a recipe with this attention.
+    """
     if is_custom_code(pattern):
         return [recipe_with_attention(custom_class(pattern, ATTENTION))]
     found = [recipe for name, recipe in RECIPES.items() if fnmatch(name, pattern)]
@@ -71,7 +77,7 @@ def matching(pattern: str) -> list[Recipe]:
 
 
 def print_done(count: int, job: Job, outcome: Outcome) -> None:
-    """Print a line for a training that another rank has finished. count: how many have finished."""
+    """Print a line about another rank's training. count: how many trainings have finished."""
     figures = [f"{title} {outcome.figures[key]:{form}}" for key, (title, form) in COLUMNS.items()
                if key in outcome.figures]
     print(f"{count} done: {job.name}: {', '.join(figures)}", flush=True)

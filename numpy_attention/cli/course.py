@@ -52,7 +52,7 @@ def progress(options: Namespace) -> None:
 
 
 def command_of(folder: str, *words: str) -> str:
-    """Return a command that the user can paste, with --folder if it is not the default."""
+    """Return an `exercise` command that the user can paste, with --folder if not the default."""
     where = [] if folder == FOLDER.default else [f"--folder={folder}"]
     return shlex.join(["numpy-attention", "exercise", *words, *where])
 
@@ -77,7 +77,7 @@ def check(options: Namespace) -> int:
 
 
 def check_file(exercise: Exercise, folder: Folder, file: Path, options: Namespace) -> int:
-    """Check a file, print and record the verdict, and return 0, or 1 if it does not pass."""
+    """Check a file, print and record the verdict. Return 0 if the file passes, else 1."""
     with folder.changed(exercise) as record:
         verdict, printed = checked(exercise, file, options.seconds)
         record.checks += 1

@@ -59,7 +59,11 @@ def translate(options: Namespace) -> None:
 
 def translations_of(translator: Translator, sentences: Sequence[list[str]],
                     options: Namespace) -> list[list[Translation]]:
-    """Translate sentences: return the best translation, all that the search found, or a sample."""
+    """Return a list of translations for each sentence.
+
+    The list has the best translation, with --all every hypothesis that the search found, or with
+    --sample one random translation.
+    """
     search = options.beam, options.length_penalty
     if not options.sample and not options.all:
         return [[one] for one in translator.translate(sentences, *search)]
@@ -72,7 +76,7 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
 
 
 def lines_of_input() -> list[str]:
-    """Read lines from standard input like those of a file. Raises ValueError if not UTF-8."""
+    """Read lines from standard input like those of a file. Raises ValueError if not plain text."""
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence per line; end with Ctrl-D", file=sys.stderr)
     lines = lines_of(sys.stdin.buffer.read(), "the standard input")
@@ -105,7 +109,7 @@ def generate(options: Namespace) -> None:
 
 def write(run: LanguageModelRun, prompt: list[str], form: TextForm,
           options: Namespace) -> list[Word]:
-    """Print the prompt, then each word as soon as it is chosen. Return the words."""
+    """Print the prompt, then each generated word as soon as it is chosen. Return these words."""
     chosen = run.generate(
         np.random.default_rng(options.seed), prompt, options.length, options.sentences,
         options.temperature, options.top_k, options.top_p, options.unknown)

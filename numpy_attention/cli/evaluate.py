@@ -33,7 +33,10 @@ from numpy_attention.validation.messages import plural
 
 
 def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]:
-    """Return the data that the options select, by default the run's own, with name and split."""
+    """Return the data that the options select, the name of their corpus or file, and their split.
+
+    By default, the data are the last split of the run's corpus.
+    """
     if options.text:
         text = running_text.read(options.text, run.selection().form())
         return replace(text, has_articles=True), Path(
@@ -62,7 +65,7 @@ def own_pairs(options: Namespace, run: Any) -> list[Pair]:
 
 
 def corpus_to_measure(options: Namespace, run: Any) -> dict[str, Any]:
-    """Return the run's corpus, as changed by --corpus, --part, --max-length and --pairs."""
+    """Return the run's corpus as a dict, changed by --corpus, --part, --max-length and --pairs."""
     saved = run.corpus
     if run.KIND == "writer":
         if options.corpus in (None, saved.get("name")):
@@ -109,7 +112,10 @@ def how_read(how: LanguageModelTraining) -> dict[str, Any]:
 
 def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
             known: bool = False) -> dict[str, Any]:
-    """Return the figures of `measure`, or of `evaluate_without_unk` if known, with their origin."""
+    """Return the figures of `run.measure`, with signatures and the fraction of unknown words.
+
+    known: use `evaluate_without_unk` instead, which omits pairs with unknown words.
+    """
     rng = confidence.draws(run.training.seed)
     if run.KIND == "writer":
         unknown = run.vocabulary.unknown_share(data.sentences)
@@ -124,7 +130,10 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
 
 
 def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) -> None:
-    """Print figures as a JSON object, or as lines with the model, the text and the provenance."""
+    """Print figures as one JSON object, or as lines about model, text, figures and provenance.
+
+    text: a description of the data.
+    """
     if options.json:
         print_json(figures)
         return
@@ -138,7 +147,7 @@ def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) 
 
 
 def place_of(figures: Mapping[str, Any]) -> str:
-    """Return the corpus or file on which figures were measured, and the split."""
+    """Return the corpus or file on which figures were measured, and its split."""
     return ", ".join(filter(None, (figures["corpus"], figures["split"])))
 
 
@@ -146,7 +155,7 @@ def place_of(figures: Mapping[str, Any]) -> str:
 
 
 def ablate(options: Namespace) -> None:
-    """Measure the perplexity of a run with changed attention, paired by sentence."""
+    """Measure how much each change of its attention increases the loss of a run."""
     run = load_run(options)
     data, name, split = data_to_measure(options, run)
     found = ablation.ablate(run.model, run.batches(data), np.random.default_rng(options.seed))
@@ -170,7 +179,7 @@ def ablate(options: Namespace) -> None:
 # ---- cloze --------------------------------------------------------------------------------------
 
 def cloze(options: Namespace) -> None:
-    """Make or read cloze questions, save them with --write, and answer them."""
+    """Make or read cloze questions, save the questions with --write, and answer them."""
     run = load_run(options)
     how = run.training
     if how.unit != "words":
@@ -198,7 +207,10 @@ def cloze(options: Namespace) -> None:
 
 def questions_of(options: Namespace, run: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
-    """Return the questions of --questions, or questions made from a text, with name and split."""
+    """Return cloze questions, the name of their corpus or file, and the split.
+
+    The questions are those of the file --questions, or are made from a text.
+    """
     if options.questions:
         lowercase = run.selection().form(options.lowercase).lowercase
         return read_questions(options.questions, lowercase), Path(options.questions).name, None

@@ -23,9 +23,9 @@ def gradcheck(options: Namespace) -> int:
 
 
 def checks_named(parts: Sequence[str]) -> list[str]:
-    """Return, in order, the checks whose names equal or contain one of these words.
+    """Return, in order, the names of checks that equal or contain one of `parts`.
 
-    Raises ValueError if a word matches no check.
+    Raises ValueError if a part matches no check.
     """
     found = {part: [part] if part in CHECKS else
              [name for name in CHECKS if part.lower() in name.lower()] for part in parts}

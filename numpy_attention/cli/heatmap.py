@@ -50,7 +50,7 @@ def heatmap(options: Namespace) -> None:
 
 
 def example_to_draw(options: Namespace, run: Any) -> Any:
-    """Return the given Pair or sentence, or the one that --index selects in a text."""
+    """Return the Pair or sentence that the user typed, or the one that --index selects."""
     pairs = options.kind == "translator"
     if options.sentences:
         first, *others = tokens_of(options, run, 2 if pairs else 1)
@@ -67,7 +67,11 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
 
 
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
-    """Tokenize the given sentences. Raises ValueError if too few, too many, or one is empty."""
+    """Tokenize the sentences that the user typed.
+
+    fewest: the smallest number of sentences. Raises ValueError if there are too few or too many, or
+    if a sentence is empty.
+    """
     most = len(run.VOCABULARIES)
     if not fewest <= len(options.sentences) <= most:
         raise ValueError(f"got {len(options.sentences)} sentence(s), expected "

@@ -66,7 +66,8 @@ def parser() -> Parser:
 def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Namespace]:
     """Parse a command line. Return the command and the values of its options.
 
-    options.given: the names of the options on the command line. Raises ValueError if it is invalid.
+    The attribute `given` of the values contains the names of the options on the command line.
+    Raises ValueError if the command line is invalid.
     """
     words = [current(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
@@ -92,7 +93,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """Replace the old name of a renamed command or option by the new one."""
+    """Return a word of the command line, with a former name replaced by the current name."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word
@@ -115,10 +116,10 @@ def check_command(word: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command, and return its exit status.
 
-    Return 0 for success, 1 for a failed gradient check or exercise, 2 for an error, and 128 + n
-    after signal n.
+    The status is 0 for success, 1 for a failed gradient check or exercise, 2 for an error, and 128
+    + n after signal n.
     """
     with Signals() as signals, short_warnings():
         if started()[1] > 1:
@@ -129,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def short_warnings() -> Iterator[None]:
-    """Context manager that prints each warning of the library once, without its source line."""
+    """Within this context, print each warning of the package once, without its source line."""
     usual = warnings.formatwarning
     printed = set()
 
@@ -149,7 +150,7 @@ def short_warnings() -> Iterator[None]:
 
 
 def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
-    """Run one command, and return its exit status, however it ends."""
+    """Run one command, and return its exit status, also if an error or a signal ends it."""
     options: list[Option] = []
     values: dict[str, Any] = {}
     try:
@@ -175,7 +176,11 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
 
 
 def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, Any]) -> int:
-    """Run a command line. `known` receives the command's options, `values` their values."""
+    """Run a command line, and return the exit status of the command.
+
+    known: an empty list, which receives the command's options. values: an empty dict, which
+    receives the values of the options.
+    """
     try:
         command, options = parse(arguments)
     except SystemExit:                              # after --help
@@ -204,7 +209,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:
-    """Return the kind of run that a command uses. Raises ValueError for an unsuitable option."""
+    """Return the kind of run that a command uses. Raises ValueError if an option does not fit."""
     if len(command.runs) == 1:
         return command.runs[0]
     from numpy_attention.experiments.runs.trained import run_kind
@@ -217,7 +222,7 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
 
 
 def report(message: str, options: Sequence[Option]) -> int:
-    """Print an error on one line, and return the exit status 2."""
+    """Print an error on one line, with the flags of `options`. Return the exit status 2."""
     message = LONG.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
     line = " ".join(in_flags(message, options).split())
     streams.print_error(f"numpy-attention: error: {line}")

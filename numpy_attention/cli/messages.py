@@ -47,7 +47,7 @@ def in_flags(message: str, options: Sequence[Option]) -> str:
     """Replace argument names in a message of the library by the flags of a command.
 
     max_length becomes --max-length everywhere. A name that is also an ordinary word is replaced
-    only if it has a value: `hidden = 9` → --hidden 9, `size (30)` → --hidden (30).
+    only if the message contains its value: `hidden = 9` → --hidden 9, `size (30)` → --hidden (30).
     """
     for library, command_line in ADVICE.items():
         message = message.replace(library, command_line)
@@ -64,9 +64,10 @@ def in_flags(message: str, options: Sequence[Option]) -> str:
 
 def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
-    """Describe what did not fit in memory, and which options of the command make it smaller.
+    """Describe what did not fit in memory, and which options of the command reduce its size.
 
-    values: the values of the options. Options whose value is a factor of the shape come first.
+    values: the values of the options. Options whose value is a factor of the array's shape come
+    first.
     """
     reason = str(error) or f"the process holds {held():.1f} GB"
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
@@ -89,7 +90,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
 
 
 def factors(value: Any, shape: Sequence[int]) -> set[int]:
-    """Return the sizes in a shape that are multiples of a value, as 4 × hidden is."""
+    """Return the sizes in a shape that are multiples of an option's value, as 4 × hidden is."""
     if not isinstance(value, int) or value < LEAST_FACTOR:
         return set()
     return {size for size in shape if size % value == 0 and size // value <= LARGEST_MULTIPLE}
@@ -106,7 +107,10 @@ def held() -> float:
 
 
 def text_of(error: Exception) -> str:
-    """Return the text of an error, with the line of user code; reraise unexpected errors."""
+    """Return the message of an expected error. Raises any other error again.
+
+    If user code raised the error, the message contains the line of this code.
+    """
     custom = sys.modules.get("numpy_attention.custom.code")     # not imported if no code was run
     if custom:
         return custom.text_of(error)

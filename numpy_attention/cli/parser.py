@@ -1,4 +1,4 @@
-"""Options, each described once: its flag, help, default and rules follow from that.
+"""Options. The description of an option determines its flag, help, default and rules.
 
     Option("warmup", "steps until the full rate", whole(1), 400, needs={"schedule": ("warmup",)})
 
@@ -28,10 +28,10 @@ class Option:
     text, or raises ValueError. default: a value, or {value of the option `by`: default}. note: the
     default in words. aliases: {another name: the choice that it stands for}. custom: whether
     FILE.py:CLASS is allowed in addition to the choices. kind: "value", "flag" (on if specified),
-    "switch" (--name or --no-name) or "positional". needs: {other option: the values with which this
-    one has an effect}. excludes: {other option: the values with which it has none}. In both, ()
-    means any value. run: the kind of run to which it belongs. again: advice for a repeated option
-    of which the last would not suffice.
+    "switch" (--name or --no-name) or "positional". needs: {other option: its values with which this
+    option has an effect}. excludes: {other option: its values with which this option has no
+    effect}. In both dicts, () means any value. run: the kind of run that accepts the option. again:
+    advice for a user who repeats the option; set it if only one value can be used.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Option:
         return self.metavar or "" if self.kind == "positional" else flag_of(self.name)
 
     def conflict(self, values: Mapping[str, Any]) -> str:
-        """Return the first option whose value leaves this one without effect, or ""."""
+        """Return the first other option whose value gives this option no effect, or ""."""
         for other, wanted in self.needs.items():
             value = values.get(other)
             missing = value is None and not wanted
@@ -85,7 +85,7 @@ class Option:
         return f"{self.help} ({'; '.join(notes)})" if notes else self.help
 
     def add_to(self, group: argparse._ActionsContainer) -> None:
-        """Add the option to a parser or a group. Its value is None for "not given"."""
+        """Add the option to a parser or a group. An option that is not given has the value None."""
         about: dict[str, Any] = {"help": self.help_text().replace("%", "%%")}
         names = [f"-{self.short}"] if self.short else []
         names.append(flag_of(self.name))
@@ -107,7 +107,7 @@ class Option:
         group.add_argument(*names, **about)
 
     def value(self, text: str) -> Any:
-        """Parse a text for argparse, which prints the whole message of an ArgumentTypeError."""
+        """Parse a text, and raise ArgumentTypeError if that fails: argparse prints its message."""
         text = self.aliases.get(text, text)
         if self.custom and text not in self.choices and not is_custom_code(text):
             known = ", ".join(map(repr, [*self.aliases, *self.choices]))
@@ -121,7 +121,7 @@ class Option:
 
 
 class Once(argparse.Action):
-    """Action that stores a value, and raises an error if the option is repeated."""
+    """Action that stores a value, and raises an error if the option is given twice."""
 
     def __init__(self, *names: Any, again: str, **about: Any) -> None:
         super().__init__(*names, **about)
@@ -148,9 +148,10 @@ def file(name: str, help: str, **more: Any) -> Option:
 
 
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every option: as given, its default, or None if it has no effect.
+    """Return {name: value} for every option: the given value, or else the default.
 
-    Raises ValueError if an option was given that has no effect with the others.
+    The value of an option that has no effect with the others is None. Raises ValueError if such an
+    option was given.
     """
     known = {option.name: option for option in options}
     values = dict(given)
@@ -182,18 +183,21 @@ def flag_of(name: str) -> str:
 
 
 def with_values(flag: str, values: Iterable[Any]) -> str:
-    """Join a flag with its values, as in --window local-m or local-p. A switch has no value."""
+    """Join a flag with its values, as in --window local-m or local-p. Leave out the value True."""
     words = [written(value) for value in values if value is not True]
     return f"{flag} {joined(words, 'or')}".rstrip()
 
 
 def joined(words: Sequence[str], last: str) -> str:
-    """Join words as in "a, b and c", where `last` is "and"."""
+    """Join words as in "a, b and c". last: the word before the last one, here "and"."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def written(value: Any) -> str:
-    """Format a value as a user would write it, or defaults that differ with the models' names."""
+    """Format a default as a user would write it.
+
+    If the default differs between models, list each default with the names of the models.
+    """
     if value is None or isinstance(value, list):
         return ""
     if isinstance(value, bool):

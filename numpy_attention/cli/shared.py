@@ -19,20 +19,23 @@ MOST_WORDS = 10     # of the unknown words that are printed
 
 
 def load_run(options: Namespace) -> Any:
-    """Load the run of a command, or with --ensemble a run that averages several models."""
+    """Load the run of a command. With --ensemble, the run averages the models of several runs."""
     kind: Any = LanguageModelRun if options.kind == "writer" else Translator
     ensemble = getattr(options, "ensemble", None) or ()
     return load_ensemble(kind, [options.run, *ensemble], options.code)
 
 
 def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
-    """Load a split of a run's corpus, by default the last. Return the split and its name."""
+    """Load a split of a corpus, by default the last split. Return its data and its name."""
     split = split or selection.splits[-1]
     return selection.load(split)[0], split
 
 
 def example_of(index: int, examples: Sequence[Any], split: str, what: str) -> Any:
-    """Return the example of --index, or raise ValueError. what: a name for the examples."""
+    """Return the example with the number --index. Raises ValueError if it is out of range.
+
+    split, what: for the message, the name of the split, and "pairs" or "sentences".
+    """
     if index >= len(examples):
         raise ValueError(f"--index {index} is out of range; {split} has {len(examples):,} {what}, "
                          "numbered from 0")
@@ -46,7 +49,10 @@ def limits_of(options: Namespace) -> dict[str, Any]:
 
 
 def target_of(options: Namespace) -> str:
-    """Return the file of --target, or --source if it has both columns. Raises ValueError."""
+    """Return the file of --target, or of --source if this file has the columns of both sides.
+
+    Raises ValueError if --target is missing.
+    """
     if options.target:
         return options.target
     if not options.columns:

@@ -23,7 +23,7 @@ from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
 
 def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], Any, dict[str, Any]]:
-    """Return the runs by folder, the batches that all of them read, and {"corpus", "split"}.
+    """Return {folder: run}, the batches that all runs read, and a dict with "corpus" and "split".
 
     Raises ValueError if a folder is given twice, or if the runs cannot be compared.
     """
@@ -40,9 +40,10 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
 
 def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
              measure: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return {folder: measure(model, rng)}, and {folder: the difference from the first}.
+    """Return {folder: measure(model, rng)} and {folder: how much it exceeds that of the first}.
 
-    All runs use the same random numbers, so the figures of one do not depend on the others.
+    measure: a function whose result has a method `more_than`. All runs use the same random numbers,
+    so the figures of one run do not depend on the others.
     """
     found = {folder: measure(run.model, np.random.default_rng([options.seed, 1]))
              for folder, run in runs.items()}
@@ -53,14 +54,14 @@ def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
 
 
 def print_head(runs: Mapping[str, LanguageModelRun], about: Mapping[str, Any], how: str) -> None:
-    """Print the runs, and the text on which they are measured."""
+    """Print the runs, the text on which they are measured, and how it is measured."""
     for folder, run in runs.items():
         print(f"{folder}: {describe(run)}")
     print(f"{place_of(about)}: {how}")
 
 
 def recover(options: Namespace) -> None:
-    """Measure how much wrong words in the past cost language models, by distance from them."""
+    """Measure how much wrong words in the past increase the loss, by distance from these words."""
     runs, batches, about = runs_and_batches(options)
     passages = recovery.disturbed(batches, np.random.default_rng([options.seed, 0]), options.words,
                                   options.next, options.number, options.past)
@@ -83,7 +84,7 @@ def recover(options: Namespace) -> None:
 
 
 def distances(options: Namespace) -> None:
-    """Measure the loss of language models on words, by how long ago they last occurred."""
+    """Measure the loss of language models, by how long ago each word last occurred."""
     runs, batches, about = runs_and_batches(options)
     found, more = compared(options, runs,
                            lambda model, rng: loss_by_distance(model, batches, rng))

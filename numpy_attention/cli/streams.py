@@ -8,10 +8,10 @@ LEFT = 128 + 13     # the exit status after SIGPIPE, which ends most programs wi
 
 
 def prepare() -> None:
-    """Make every standard stream accept any text, and replace a closed one by the null device.
+    """Make every standard stream accept any text. Replace a closed stream by the null device.
 
-    Otherwise a file that is opened later would get the number of the closed stream, and receive
-    what is printed. Files and pipes get UTF-8 in any locale.
+    Without the null device, a file that is opened later would get the number of the closed stream,
+    and receive what is printed. Files and pipes get UTF-8 in any locale.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -23,7 +23,7 @@ def prepare() -> None:
 
 
 def print_error(line: str) -> None:
-    """Print a line to standard error, if it is still open."""
+    """Print a line to standard error, if standard error is still open."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:

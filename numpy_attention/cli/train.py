@@ -191,7 +191,10 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 
 
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
-    """Create the folder of --run, or runs/name. Print what is trained, and where."""
+    """Create the folder of --run, or runs/name. Print what is trained, and the folder.
+
+    about: lines that describe what is trained.
+    """
     folder = Path(options.run or Path("runs") / name)
     ranks = world()
     threads = options.threads and options.threads * ranks.count
@@ -211,7 +214,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
 
 
 def print_findings(options: Namespace, findings: Iterator[str]) -> None:
-    """Print likely problems in the user's text, once, before its run begins."""
+    """Print likely problems in the user's text, unless the run has begun already."""
     if options.run and exists(Path(options.run) / CHECKPOINT) or world().rank:
         return
     for finding in findings:
@@ -219,7 +222,10 @@ def print_findings(options: Namespace, findings: Iterator[str]) -> None:
 
 
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
-    """Train, plot the curves, and print how long it took."""
+    """Train, plot the learning curves, and print how long the training took.
+
+    then: how the validation text is read, for the printed line.
+    """
     trained.fit(learn, valid, folder, threads, ranks=world())
     world().first(lambda: save_curves(trained.history, folder))
     minutes = trained.history[-1]["seconds"] / 60
@@ -228,9 +234,9 @@ def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None,
 
 
 def print_next(trained: Any, command: str, folder: Path, *words: str) -> None:
-    """Print the next command, quoted for the shell, with --code if the run needs it.
+    """Print the command to run next, quoted for the shell.
 
-    words: a sentence, or an option and its value.
+    words: a sentence, or an option and its value. If the run needs user code, --code is added.
     """
     files = dict.fromkeys(path_word(one.code.path) for one in trained.own.values())
     code = ["--code", ",".join(files)] if files else []

@@ -24,13 +24,13 @@ LAYERS = whole(1, 1000)     # a typing mistake must not build a model for hours
 
 
 def setting_of(model: str, name: str) -> str:
-    """Return the setting of a translator that an option sets, or ""."""
+    """Return the translator's setting that an option sets, or "" if the option sets no setting."""
     names = (name, *ARGUMENTS.get(name, ()))
     return next((one for one in names if one in registry.SMALL_MODEL_DEFAULTS[model]), "")
 
 
 def of_models(name: str, help: str, **more: Any) -> Option:
-    """Return an option for the translators whose SMALL_MODEL_DEFAULTS have this setting."""
+    """Return an option for the translators that have this setting in SMALL_MODEL_DEFAULTS."""
     defaults = {model: settings[setting_of(model, name)]
                 for model, settings in registry.SMALL_MODEL_DEFAULTS.items()
                 if setting_of(model, name)}
@@ -140,7 +140,11 @@ WRITER_CHANGES: dict[str, dict[str, Any]] = {
 
 def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
-    """Return the options for the fields of a training, with these changes and CHANGES."""
+    """Return an Option for each field of a training that users can set, and for --run.
+
+    changes: {field: attributes of its Option to replace}, in addition to CHANGES. folder: the
+    default of --run, in words.
+    """
     changes = CHANGES | changes
     found = []
     for one in fields(settings):

@@ -1,4 +1,4 @@
-"""Parsers of option values. They raise a ValueError that describes what was expected."""
+"""Parsers of option values. A parser that fails raises ValueError with what it expected."""
 
 import math
 import os
@@ -29,7 +29,10 @@ MOST_SEEDS = 1000
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    """Parse "0-2", "0,3,5" or "1". Raises ValueError if none, repeated or more than MOST_SEEDS."""
+    """Parse seeds such as "0-2", "0,3,5" or "1".
+
+    Raises ValueError if there are no seeds or more than MOST_SEEDS, or if a seed is repeated.
+    """
     found: list[int] = []
     try:
         for part in text.split(","):
@@ -57,9 +60,10 @@ def text(word: str) -> str:
 
 def several(expected: str, once: bool = False,
             paths: bool = False) -> Callable[[str], tuple[str, ...]]:
-    """Return a parser of comma-separated words. A path that exists may contain commas.
+    """Return a parser of comma-separated words. expected: examples, for the message.
 
-    The parser raises ValueError if a word is empty or, if `once`, repeated.
+    paths: whether the words are paths; a path that exists may contain commas. The parser raises
+    ValueError if a word is empty or, if `once`, repeated.
     """
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
@@ -82,7 +86,7 @@ def paths_in(text: str) -> list[str]:
 
 
 def columns(text: str) -> tuple[int, ...]:
-    """Parse two column numbers, counted from 1. Raises ValueError for anything else."""
+    """Parse two column numbers, counted from 1. Raises ValueError for any other text."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
         raise ValueError(f"got {short_repr(text)}, expected two columns from 1, such as 1,2")
@@ -95,9 +99,10 @@ names = several("names such as weights,dx")
 
 
 def writable(*endings: str) -> Callable[[str], str]:
-    """Return a parser of names of files with these endings, in a folder that exists.
+    """Return a parser of file names with one of these endings, in a folder that exists.
 
-    It rejects an invalid name before the work whose result the file is to hold.
+    The parser raises ValueError for other names, so that a command fails before it has done its
+    work.
     """
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:

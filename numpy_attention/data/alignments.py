@@ -1,14 +1,14 @@
 """Read gold word alignments of the user's text: a file of links for its sentence pairs.
 
-Pharaoh       line k has the links of pair k, source position first; a blank line has none:
-              `0-0 1-2`, all sure, or with possible ones, `1-1 2p3` or `1-1 2?3`
+Pharaoh       line k has the links of pair k, source position first; it may be blank:
+              `0-0 1-2`, all sure, or with possible links, `1-1 2p3` or `1-1 2?3`
 NAACL         a link per line, with the number of its pair from 1 (Mihalcea & Pedersen 2003):
               `1 1 2 S`, `1 1 2 P`, or `1 1 2`, which is sure
 
-Words count from 0 or from 1. Without `count_from` the content decides. A file counts from 0 if it
-contains a 0, and from 1 if a link counted from 0 would be outside its pair. If both are possible,
-Pharaoh's format counts from 0 and NAACL's from 1. In NAACL's format, a 0 that cannot be a word is
-the empty word, and its links are left out.
+Words count from 0 or from 1. If `count_from` is None, the content decides. A file counts from 0 if
+it contains a 0, and from 1 if counting from 0 would put a link outside its pair. If the content
+allows both, Pharaoh's format counts from 0 and NAACL's from 1. In NAACL's format, a 0 that cannot
+be a word is the empty word, and its links are left out.
 """
 
 import re
@@ -28,7 +28,7 @@ SHOWN = 8           # words of a sentence in a message
 
 
 class Link(NamedTuple):
-    """A link of a file. line: its line number. pair: the sentence pair, from 0."""
+    """A link of a file. line: the number of its line. pair: the index of its sentence pair."""
 
     line: int
     pair: int
@@ -39,12 +39,12 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Add the links of a Pharaoh or NAACL file to pairs; return the pairs and the number 0 or 1.
+    """Add the links of a file to pairs. Return the pairs, and the number that the first word has.
 
-    count_from: the number from which the file counts words, 0 or 1. None decides it as described in
-    the docstring of the module; the second result is that number. Raises ValueError with file and
-    line for a line of neither format, a link outside its pair, and a number of lines that differs
-    from the number of pairs. Raises ValueError for a file without sure links.
+    count_from: this number, 0 or 1. With None, the content decides, as the docstring of the module
+    describes. Raises ValueError with file and line for a line of neither format, a link outside its
+    pair, and a number of lines that differs from the number of pairs. Raises ValueError for a file
+    without sure links.
     """
     check_pairs(pairs)
     if count_from is not None:
@@ -105,7 +105,7 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
 
 
 def _start(links: Sequence[Link], pairs: Sequence[Pair], naacl: bool) -> int:
-    """Return the number, 0 or 1, from which a file counts words."""
+    """Return the number, 0 or 1, that a file gives to the first word of a sentence."""
     from_zero = any(0 in (link.source, link.target) for link in links)
     if naacl:
         return 0 if from_zero and _fits(links, pairs, 0) else 1
@@ -124,7 +124,7 @@ def _inside(link: Link, pairs: Sequence[Pair], start: int) -> bool:
 
 def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: Sequence[Pair],
                    start: int) -> NoReturn:
-    """Raise ValueError for a link outside its pair, with the likely reason."""
+    """Raise ValueError for a link outside its pair, with the likely reason. start: 0 or 1."""
     side, place = next((side, place) for side, place in
                        (("source", link.source), ("target", link.target))
                        if not 0 <= place - start < len(getattr(pairs[link.pair], side)))

@@ -42,11 +42,11 @@ NUMERAL = "N"       # replaces every number in the Penn Treebank
 
 @dataclass(frozen=True)
 class Question:
-    """Sentences, one more sentence with a gap (the query), and candidates, one of which fills it.
+    """Sentences, one more sentence with a gap (the query), and candidate words for the gap.
 
-    context: the sentences, which are tuples of tokens. before, after: the tokens of the query on
-    either side of the gap. candidates: at least two different words. answer: the index of the
-    correct one. Lists become tuples. Raises TypeError for anything other than tokens, and
+    context: the sentences, which are tuples of tokens. before, after: the tokens of the query
+    before and after the gap. candidates: at least two different words. answer: the index of the
+    correct candidate. Lists become tuples. Raises TypeError for anything other than tokens, and
     ValueError for an impossible context, candidates or answer.
     """
 
@@ -79,7 +79,7 @@ class Question:
         return self.candidates[self.answer]
 
     def filled(self, word: str) -> list[str]:
-        """Return the query with a word in its gap."""
+        """Return the query with a word in its gap, as a list of tokens."""
         return [*self.before, word, *self.after]
 
 
@@ -91,17 +91,17 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
                    ) -> list[Question]:
     """Draw `number` different questions from a text of words.
 
-    A question consists of consecutive sentences of an article, without blank ones; the last
-    sentence is the query. A text without articles is one article. A word can be a gap if it is in
+    A question has `sentences` consecutive sentences of an article, without blank ones, and the next
+    sentence as its query. A text without articles is one article. A word can be a gap if it is in
     the vocabulary, consists of letters, and is not the numeral `N`. The `frequent` most frequent
     words of the vocabulary are excluded, because they would test grammar. The tokens of the
     vocabulary must be in the order of their frequency, as `Vocabulary.build` returns them.
 
-    The candidates meet these conditions, occur in the context, and do not occur in the rest of the
-    query. All begin with a capital or none does (parts of speech are not known here). They are
-    neighbours in the order of frequency of all words that qualify. The place of the answer among
-    them is random, so "take the most frequent" is correct as often as chance. Grammar still
-    distinguishes many of them.
+    The candidates are words that can be a gap, that occur in the context, and that do not occur in
+    the rest of the query. Either all candidates begin with a capital or none does (parts of speech
+    are not known here). The candidates are neighbours in the order of frequency of all such words.
+    The place of the answer among them is random, so the most frequent candidate is correct as often
+    as any other. Grammar still distinguishes many candidates.
 
     Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
     characters, impossible sizes, or a text with fewer questions.
@@ -137,9 +137,10 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
                 candidates: int, rng: np.random.Generator) -> Question | None:
-    """Return the question of a gap, or None if its word or the other candidates do not qualify.
+    """Return the question for a gap, or None if there are not enough suitable candidates.
 
-    ranks: {word: its rank by frequency} for the words that can be a gap.
+    gap: the index of the word in the query. ranks: {word: its rank by frequency} for the words that
+    can be a gap.
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])
@@ -164,9 +165,9 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
 def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
     """Return the questions of a file in the form above, with any number of sentences.
 
-    lowercase: lowercase all words. Equal candidates count once. Empty fields between two | are
-    ignored. Raises the errors of `read_lines`, and ValueError with file and line for a line of
-    another form, a question without an end, or a file without questions.
+    lowercase: lowercase all words. A candidate that is repeated counts once. Empty fields between
+    two | are ignored. Raises the errors of `read_lines`, and ValueError with file and line for a
+    line of another form, a question without an end, or a file without questions.
     """
     check_flags(lowercase=lowercase)
     questions = []
@@ -199,7 +200,11 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
 
 def _question(where: str, context: list[Tokens], query: Sequence[str], columns: Sequence[str],
               lowercase: bool) -> Question:
-    """Return the question that a last line completes. columns: answer, nothing, candidates."""
+    """Return a question from the context and the last line, which has the query and the columns.
+
+    where: the file and line, for messages. columns: the answer, an empty column, and the
+    candidates.
+    """
     if len(columns) != 3:
         raise ValueError(f"{where} has {len(columns) + 1} columns; expected query TAB answer TAB "
                          "TAB candidates")
@@ -231,8 +236,8 @@ def _in_case(words: Sequence[str], lowercase: bool) -> Tokens:
 def write_questions(questions: Sequence[Question], path: str | Path) -> None:
     """Write questions in the form that `read_questions` reads. An existing file is replaced.
 
-    Raises ValueError if there are no questions or the form cannot hold a token, and OSError if the
-    file cannot be written.
+    Raises ValueError if there are no questions or if the form cannot hold one of the tokens, and
+    OSError if the file cannot be written.
     """
     check_questions(questions)
     text = "".join(map(_lines_of, questions))
@@ -249,7 +254,7 @@ def check_questions(questions: Sequence[Question]) -> None:
 
 
 def _lines_of(question: Question) -> str:
-    """Return a question as its lines in a file."""
+    """Return the lines that a question takes in a file, as one string."""
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         if token.split() != [token] or "\0" in token or not encodable(token):

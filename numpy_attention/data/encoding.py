@@ -1,4 +1,4 @@
-"""Decode UTF-8 text into lines, or explain what the bytes are and what to do.
+"""Decode UTF-8 text into lines. For other bytes, explain what they are and what to do.
 
 Byte order marks and signatures identify most kinds of files. For other text, charset-normalizer
 guesses the encoding.
@@ -95,8 +95,8 @@ def lines_of(data: bytes, name: str) -> list[str]:
     """Return the lines of UTF-8 text without line ends and byte order marks.
 
     name: the name of the file, for messages. A newline, with or without carriage returns, ends a
-    line. In a text without newlines, a carriage return does. Raises ValueError if the bytes are not
-    UTF-8 text.
+    line. In a text without newlines, a carriage return ends a line. Raises ValueError if the bytes
+    are not UTF-8 text.
     """
     check_signature(data, name)
     # a search for one byte takes a twentieth of one for several
@@ -117,7 +117,7 @@ def lines_of(data: bytes, name: str) -> list[str]:
 def check_signature(data: bytes, name: str, but: str = "") -> None:
     """Raise ValueError for data that begin like an archive, a document or another binary file.
 
-    but: a kind that is expected and accepted.
+    but: a kind of file that is accepted, such as "gzip data".
     """
     head = data[:HEAD] + data[-HEAD:]       # a zip archive lists its files at its end
     for signature, kind, advice in SIGNATURES:
@@ -140,7 +140,7 @@ def check_not_markup(lines: list[str], name: str) -> None:
 
 
 def explain(data: bytes, name: str) -> str:
-    """Return a one-line message: what bytes that are not UTF-8 text are, and what to do."""
+    """Return a one-line message about bytes that are not UTF-8: what they are, and what to do."""
     if JAPANESE in data:
         return f"{name} is ISO-2022-JP; convert it with: {iconv('ISO-2022-JP')}"
     place = first_wrong(data)
@@ -171,7 +171,7 @@ def iconv(encoding: str) -> str:
 
 
 def iconv_name(encoding: str) -> str:
-    """Return iconv's name for an encoding of Python."""
+    """Return the name that iconv has for an encoding, given Python's name."""
     return ICONV.get(encoding, encoding.upper().replace("_", "-"))
 
 
@@ -186,7 +186,7 @@ def first_wrong(data: bytes) -> int:
 
 
 def is_wide(data: bytes, encoding: str) -> bool:
-    """Return whether data without a mark are UTF-16 or UTF-32, judged by their characters."""
+    """Return whether data without a byte order mark are probably UTF-16 or UTF-32 (`encoding`)."""
     unit = 4 if "32" in encoding else 2
     errors = "strict" if unit == 4 else "replace"       # the sample may end within a pair of UTF-16
     try:
@@ -199,7 +199,7 @@ def is_wide(data: bytes, encoding: str) -> bool:
 
 
 def cut_letter(data: bytes, name: str) -> str:
-    """Return a message if UTF-8 text begins or ends with half of a letter, or "" if unsure."""
+    """Return a message if UTF-8 text begins or ends within a letter, or "" if this is unsure."""
     first = re.match(rb"[\x80-\xbf]{0,3}", data)
     half = rb"(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2})?\Z"
     last = re.compile(half).search(data, max(len(data) - 3, 0))
@@ -217,7 +217,10 @@ def cut_letter(data: bytes, name: str) -> str:
 
 
 def other_encoding(data: bytes, name: str, place: int) -> str:
-    """Return a message with possible encodings of the lines that are not UTF-8."""
+    """Return a message with possible encodings of the lines that are not UTF-8.
+
+    place: the position of the first byte that is not UTF-8.
+    """
     rows = data.splitlines() if b"\n" not in data else data.removesuffix(b"\n").split(b"\n")
     wrong = [row for row in rows if first_wrong(row) >= 0]
     right = sum(not row.isascii() for row in rows) - len(wrong)
@@ -241,7 +244,7 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 
 
 def word_at(row: bytes, place: int) -> bytes:
-    """Return the word around a byte, or its rest from this byte if a long part comes before."""
+    """Return the word around a byte. If much of the word is before the byte, start at the byte."""
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])
     assert before and after
@@ -249,7 +252,10 @@ def word_at(row: bytes, place: int) -> bytes:
 
 
 def candidates(sample: bytes, word: bytes) -> dict[str, str]:
-    """Return {encoding: the word as it decodes it} for the two or three most likely encodings."""
+    """Return {encoding: the word in this encoding} for the most likely encodings, at most three.
+
+    sample: bytes from which the encoding is guessed. word: a word among these bytes.
+    """
     from charset_normalizer import from_bytes  # only where it is needed
     matches = from_bytes(sample, cp_isolation=list(ENCODINGS), threshold=0.5)
     likely = [(match.chaos > 0.1 or not HIRAGANA.search(str(match)), round(match.chaos, 2),

@@ -1,4 +1,4 @@
-"""Hold out a share of the user's text for validation."""
+"""Hold out a fraction (`share`) of the user's text for validation."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
                    share: float = SHARE) -> tuple[list[Pair], list[Pair]]:
     """Split pairs into training and validation pairs; return (training, validation).
 
-    About `share` of the pairs are for validation, and at least 1. Pairs with the same source
+    share: the fraction of pairs for validation, at least one pair. Pairs with the same source
     sentence stay together. Raises ValueError if there are fewer than two different source
     sentences.
     """
@@ -40,9 +40,10 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 
 
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
-    """Split off the last `share` of the sentences of a Text, or of its characters.
+    """Split off the end of a Text; return (training, validation).
 
-    At least one is split off. Raises ValueError if there are fewer than two.
+    share: the fraction of sentences, or of characters, for validation. At least one is split off.
+    Raises ValueError if the Text has fewer than two.
     """
     check_kind("text", text, Text, "a Text")
     check_number("share", share, 0, 1, "a fraction from 0 to 1")

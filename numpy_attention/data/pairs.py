@@ -1,9 +1,9 @@
 """Sentence pairs with word links.
 
 A `Pair` holds one sentence and its translation as tokens. If the links between their words are
-known, it also holds these, as (source position, target position), both counted from 0. As in Och &
-Ney (2003), a *sure* link is beyond doubt, and a *possible* link is open to judgement; every sure
-link is also possible.
+known, the `Pair` also holds the links, as (source position, target position), counted from 0. As in
+Och & Ney (2003), a *sure* link is beyond doubt, and a *possible* link is open to judgement; every
+sure link is also possible.
 """
 
 import math

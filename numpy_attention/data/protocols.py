@@ -33,7 +33,7 @@ class Batch:
         raise NotImplementedError
 
     def share(self, k: int, n: int) -> "Batch":
-        """Return the k-th of n nearly equal parts of the rows."""
+        """Return the k-th of n batches that divide the rows almost equally."""
         raise NotImplementedError
 
 
@@ -41,13 +41,13 @@ class Batches(Protocol):
     """A text cut into batches, which a Trainer reads in the order of `order`."""
 
     def __len__(self) -> int:
-        """The number of batches in an epoch, in the order without a generator."""
+        """The number of batches in an epoch if `order` has no generator."""
 
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
-        """Return the places of the batches in an epoch. Without rng, their order never changes."""
+        """Return the places of an epoch's batches. Without rng, their order is always the same."""
 
     def batch(self, place: Any) -> Batch:
-        """Return the batch at a place of `order`."""
+        """Return the batch at a place, which is an element of `order()`."""
 
     def carried(self, place: Any) -> bool:
-        """Return whether the batch continues the previous one, so that the state is carried."""
+        """Return whether the batch continues the previous batch, so that the state is carried."""

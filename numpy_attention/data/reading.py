@@ -48,7 +48,7 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def sentence_lines(path: str | Path) -> list[str]:
-    """Return the lines of a text file. Raises the errors of `read_lines`, ValueError for markup."""
+    """Return the lines of a text file. Raises the errors of `read_lines` and `check_not_markup`."""
     lines = read_lines(path)
     check_not_markup(lines, str(path))
     return lines
@@ -62,12 +62,13 @@ def bytes_of(path: Path) -> bytes:
 
 def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens = str.split,
                columns: Sequence[int] | None = None, skip_blank: bool = False) -> list[Pair]:
-    """Return sentence pairs from two files, in which line k of one translates line k of the other.
+    """Return sentence pairs from two files: line k of one file translates line k of the other.
 
-    tokens: a function that splits a line into tokens. columns: for lines with tab-separated
-    columns, the columns of the source and the target, from 1; both may be in one file. skip_blank:
-    leave out pairs in which a line is empty. Raises ValueError for files of unequal length, empty
-    lines, lines with columns if `columns` is None, an empty file, or text that is not UTF-8.
+    tokens: a function that splits a line into tokens. columns: the columns of the source and the
+    target, from 1, if lines have tab-separated columns; both columns may be in one file.
+    skip_blank: leave out pairs in which a line is empty. Raises ValueError for files of unequal
+    length, empty lines, lines with columns if `columns` is None, an empty file, or text that is not
+    UTF-8.
     """
     check_flags(skip_blank=skip_blank)
     paths = source_path, target_path
@@ -98,7 +99,7 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
 
 
 def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[str]:
-    """Return a column, counted from 1, of tab-separated lines. With None, return the lines.
+    """Return one column, counted from 1, of tab-separated lines. With None, return the lines.
 
     Raises ValueError if a line has too few columns, or if nearly every line has columns but
     `column` is None.

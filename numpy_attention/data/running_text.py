@@ -57,12 +57,12 @@ class Text:
         return sum(map(len, sentences)) + len(sentences) * (self.unit == "words")
 
     def stream(self, vocabulary: AnyVocabulary) -> list[int]:
-        """Return all ids, with </s> first. A stream begins after it, so each token is predicted."""
+        """Return all ids after a first </s>, so that each token of the text is predicted."""
         return [EOS] + self._ids(self.sentences, vocabulary)
 
     def documents(self, vocabulary: AnyVocabulary, state: str,
                   cut: int | None = None) -> list[list[int]]:
-        """Return lists of ids that begin with </s>. Each starts from an empty state.
+        """Return lists of ids that begin with </s>. A model starts each list from an empty state.
 
         state: "article" for a list per article, or "sentence" for a list per sentence that is not
         blank. cut: predict at most this many ids of each list. Raises ValueError for another state,
@@ -85,7 +85,7 @@ class Text:
         return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]
 
     def as_characters(self) -> "Text":
-        """Return a text of words as one of characters, with spaces between words and line ends."""
+        """Convert a text of words to a text of characters, with spaces and line ends."""
         if self.unit == "characters":
             return self
         texts = [

@@ -11,8 +11,8 @@ The user's own text is given by its files (see `user_text`):
     {"source": "/…/en.txt", "target": "/…/es.txt", …}                 UserPairs
     {"text": "/…/novel.txt", …}                                       UserText
 
-Each has a `label`, its `splits`, the dict `saved()`, and the TextForm `form()` that tokenizes raw
-text. `load(*splits)` returns a list of Pairs, or a Text, for each split.
+Each of these classes has a `label`, its `splits`, the dict `saved()`, and the TextForm `form()`
+that tokenizes raw text. `load(*splits)` returns a list of Pairs, or a Text, for each split.
 """
 
 from dataclasses import MISSING, dataclass, fields
@@ -60,7 +60,7 @@ class NamedPairs:
 
 @dataclass
 class NamedText:
-    """A corpus of running text. characters: read it as characters even if it is a text of words."""
+    """A corpus of running text. characters: read a text of words as characters."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -110,11 +110,12 @@ Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown
 
 def selected(saved: dict[str, Any], kind: str | None = None,
              folder: Path | None = None) -> Selection:
-    """Return the selection that the dict of a run describes.
+    """Return the selection, the text of a run, that a dict describes.
 
-    kind: "parallel" or "text", if a named corpus must be of that kind. folder: the folder of the
-    run, near which the user's files are searched for. Raises ValueError if the selection is of
-    another kind, unknown, or described by missing or unknown fields.
+    saved: the dict in the checkpoint of the run. kind: "parallel" or "text", if a named corpus must
+    be of that kind. folder: the folder of the run, near which the user's files are searched for.
+    Raises ValueError if the selection is of another kind, or if a field or its value is unknown or
+    missing.
     """
     check_kind("saved", saved, dict, "the dict of a selection")
     if "source" in saved:

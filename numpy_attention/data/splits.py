@@ -1,8 +1,8 @@
 """Training, validation and test sets that share no source sentence.
 
 `split_of` assigns a sentence to a split by a hash of its words. The split is therefore the same on
-every machine and for every seed, and all copies of a sentence are in the same split, however often
-it is drawn or translated.
+every machine and for every seed. All copies of a sentence are in the same split, however often the
+sentence is drawn or translated.
 """
 
 import hashlib

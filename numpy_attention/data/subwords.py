@@ -1,7 +1,7 @@
 """Subwords: words split into frequent pieces, so that a small vocabulary can spell every word.
 
-They are those of Sennrich et al. 2016. sentencepiece, an optional dependency, learns the pieces and
-splits words: pip install "numpy_attention[subwords]".
+Subwords are described by Sennrich et al. 2016. sentencepiece, an optional dependency, learns the
+pieces and splits words: pip install "numpy_attention[subwords]".
 """
 
 import base64
@@ -24,10 +24,11 @@ LARGEST = 2**31 - 1     # ids that sentencepiece can count
 
 
 class Subwords:
-    """A vocabulary of pieces, used like a `Vocabulary` of words.
+    """A vocabulary of pieces of words, used like a `Vocabulary` of words.
 
-    Its methods take and return words, but its ids are pieces. The four special ids are the same. A
-    letter that is not in the text from which the vocabulary was built becomes <unk>.
+    Its methods take and return words, but its ids stand for pieces. The four special ids are those
+    of `Vocabulary`. A letter that is not in the text from which the vocabulary was built becomes
+    <unk>.
     """
 
     def __init__(self, saved: str) -> None:
@@ -50,7 +51,7 @@ class Subwords:
 
     @classmethod
     def build(cls, sentences: Iterable[Iterable[str]], size: int, whose: str = "") -> "Subwords":
-        """Learn byte-pair pieces from an iterable of lists of words. size: the number of all ids.
+        """Learn pieces by byte-pair encoding from lists of words. size: the number of all ids.
 
         The same text gives the same pieces. whose: a description of the text for messages. Raises
         ValueError if there is no text, if the text cannot give this size, or if sentencepiece is
@@ -133,7 +134,7 @@ class Subwords:
         return self.read(ids)[0]
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """Return `decode(ids)` and, for each id up to the first </s>, the index of its word."""
+        """Return `decode(ids)`, and the index of the word for each id up to the first </s>."""
         words: list[str] = []
         places = []
         for id in as_list("ids", ids, "ids"):
@@ -153,7 +154,7 @@ class Subwords:
         return [words[n] for n in kept], [new.get(n, max(0, min(n, last))) for n in places]
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return the share of the words that contain an unknown letter, from 0 to 1."""
+        """Return the fraction of the words that contain an unknown letter, from 0 to 1."""
         words = [word for sentence in _checked(sentences) for word in sentence]
         if not words:
             raise ValueError("no tokens to measure: the sentences are empty")

@@ -1,4 +1,4 @@
-"""Convert raw text into tokens, as a corpus does, and tokens into text."""
+"""Convert raw text into tokens, as the text of a corpus was converted, and tokens into text."""
 
 import re
 import unicodedata
@@ -51,7 +51,7 @@ def lowered(text: str) -> str:
 
 
 def is_word(token: str) -> bool:
-    """Return whether a token consists of letters, with the marks that belong to them."""
+    """Return whether a token consists of letters, including combining marks."""
     return token.isalpha() or WORD_OF_LETTERS.fullmatch(token) is not None
 
 

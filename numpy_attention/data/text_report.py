@@ -45,7 +45,7 @@ ENDED = re.compile(r"\w[.!?,]$")
 
 def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequence[AnyVocabulary],
              own_valid: bool, max_length: int | None, tokenized: bool) -> Iterator[str]:
-    """Yield findings in sentence pairs.
+    """Yield findings, likely problems in sentence pairs, as strings.
 
     own_valid: whether the user provided the validation text. tokenized: whether the option
     `tokenize` split the text.
@@ -68,7 +68,7 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
 
 def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_valid: bool,
             tokenized: bool) -> Iterator[str]:
-    """Yield findings in running text of words. Arguments are as in `of_pairs`."""
+    """Yield findings, likely problems in running text of words. Arguments are as in `of_pairs`."""
     learned, held = _sample(train), _sample(valid)
     yield from _in_sentences("", learned, tokenized)
     yield from _unknown("", learned, held, vocabulary, "characters")

@@ -31,14 +31,15 @@ NEWER = ("drawn", "skip_blank")     # not saved where off, as in runs of version
 
 @dataclass(kw_only=True)
 class UserFiles:
-    """The user's files for training and validation. Without validation files, a share is held out.
+    """The user's files for training and validation.
 
-    lowercase: lowercase the text. tokenize: separate words and punctuation. digest: the digest of
-    the files when the run began. `load` identifies the files by it, and notices if they have
-    changed. Without a digest the files are new: their paths are made absolute, and the digest is
-    computed. folder: the folder of the run. If the files are not at their paths, `load` searches in
-    this folder, in the folders above it and in the current one. Raises FileNotFoundError for a
-    missing file, and OSError or ValueError for one that is not plain or not readable.
+    Without validation files, part of the training text is held out. lowercase: lowercase the text.
+    tokenize: separate words and punctuation. digest: the digest of the files when the run began, by
+    which `load` identifies the files and notices changes. Without a digest the files are new: their
+    paths are made absolute, and the digest is computed. folder: the folder of the run. If the files
+    are not at their paths, `load` searches in this folder, in the folders above it and in the
+    current folder. Raises FileNotFoundError for a missing file, and OSError or ValueError for a
+    file that is not plain or not readable.
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
@@ -69,7 +70,7 @@ class UserFiles:
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return how the files are tokenized. lowercase: None keeps the setting of the files."""
+        """Return how the files are tokenized. lowercase: None means as for the files."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
@@ -96,15 +97,15 @@ class UserFiles:
         return Path(getattr(self, self.FILES[0]))
 
     def _paths(self) -> dict[str, Path]:
-        """Return {field: path} of the files."""
+        """Return {field of this class: path of the file}."""
         return {name: as_path(getattr(self, name), name) for name in self.FILES
                 if getattr(self, name) is not None or name == self.FILES[0]}
 
     def _found(self) -> dict[str, Path]:
         """Return {field: path} for the files with the run's digest, at their paths or near the run.
 
-        They may have exchanged their places. Raises FileNotFoundError if one is missing, and
-        ValueError if one has changed.
+        Two files may have exchanged their places. Raises FileNotFoundError if a file is missing,
+        and ValueError if a file has changed.
         """
         saved = self._paths()
         if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:
@@ -125,11 +126,11 @@ class UserFiles:
         raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
-        """Return the files that may be the file of this path, each once, the path itself first.
+        """Return the files that may be the file that had this path, without repetition.
 
-        The search combines the folder of the run, and each folder above it, with each end of the
-        path. So it finds a path that is still the same relative to the run. Only the digest can
-        confirm a file.
+        The path itself comes first. The search combines the folder of the run, and each folder
+        above it, with each end of the path. So it finds a file whose path relative to the run is
+        unchanged. Only the digest can confirm a file.
         """
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]
@@ -161,7 +162,7 @@ class UserFiles:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """Return the first digits of the SHA-256 of the content of the files."""
+    """Return the first digits of the SHA-256 of the content of all files together."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(bytes_of(path) + b"\0")
@@ -178,7 +179,7 @@ def _pure(path: Path) -> PurePath:
 
 
 def _absolute(path: Path) -> str:
-    """Return the absolute path. Links keep their names, unless .. leads back from one."""
+    """Return the absolute path. Symbolic links are kept, except before a .. in the path."""
     plain = os.path.abspath(path)
     same = os.path.exists(plain) and os.path.samefile(plain, path)
     return plain if same else str(path.resolve())
@@ -186,14 +187,14 @@ def _absolute(path: Path) -> str:
 
 @dataclass
 class UserPairs(UserFiles):
-    """Two files in which line k of one translates line k of the other, and two for validation.
+    """Two files of sentence pairs, and two for validation or None.
 
-    The validation files may be None. held_out_seed: the seed that chooses the held-out pairs in
-    that case. max_length: the largest number of tokens on both sides. count: the number of pairs of
-    a split, or None for all. They are the first ones or, with `drawn`, random ones drawn with
-    held_out_seed. columns: the columns of source and target in tab-separated files, from 1.
-    skip_blank: leave out pairs with an empty line. Raises ValueError for only one validation file,
-    or if there are not two columns.
+    Line k of one file translates line k of the other. held_out_seed: the seed that chooses the
+    held-out pairs if there are no validation files. max_length: the largest number of tokens on
+    both sides. count: the number of pairs of a split, or None for all. They are the first pairs or,
+    with `drawn`, random pairs drawn with held_out_seed. columns: the columns of source and target
+    in tab-separated files, from 1. skip_blank: leave out pairs with an empty line. Raises
+    ValueError if there is only one validation file, or if there are not two columns.
     """
 
     FILES = ("source", "target", "valid_source", "valid_target")
@@ -250,8 +251,8 @@ class UserPairs(UserFiles):
 class UserText(UserFiles):
     """A file of running text with one sentence per line, and a validation file.
 
-    If valid_text is None, the end of the text is held out. characters: read both as characters.
-    Raises ValueError for characters together with tokenize.
+    If valid_text is None, the end of the text is held out. characters: read both files as
+    characters. Raises ValueError for characters together with tokenize.
     """
 
     FILES = ("text", "valid_text")

@@ -31,11 +31,11 @@ BINARY = ("is not UTF-8 text. If this is a binary word2vec file, convert it with
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of some words.
+    """The vectors of N words.
 
     array (N, D): float32, 0 for a word that is not in the file. found (N,): whether a word is in
-    the file. other_case: how many of these are in the file only in another case. skipped: how many
-    words of the file are not UTF-8. digest: the start of the SHA-256 of the lines.
+    the file. other_case: how many of the found words are in the file only in another case. skipped:
+    how many words of the file are not UTF-8. digest: the start of the SHA-256 of the lines.
     """
 
     array: Array
@@ -46,10 +46,10 @@ class Vectors:
 
 
 def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
-    """Return the vectors of these words. A file may be larger than the memory.
+    """Return the vectors of these words, read from a file line by line.
 
-    It is read line by line. Raises ValueError with file and line if it is not such a file, or if a
-    line has more or fewer numbers, or one that is not finite.
+    The file may be larger than the memory. Raises ValueError with file and line if it is not a file
+    of vectors, or if a line has more or fewer numbers, or a number that is not finite.
     """
     check_tokens("words", words)
     path = existing_file(path)
@@ -92,14 +92,14 @@ def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
 
 
 def vector_size(path: str | Path) -> int:
-    """Return the size of the vectors in a file. Raises ValueError as `read_vectors` does."""
+    """Return the size of the vectors in a file. Raises ValueError for a malformed file."""
     path = existing_file(path)
     _, first = next(_lines(path))
     return _size(path, first)[0]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, line without its end). Raises ValueError for an empty or other file."""
+    """Yield (number, line) from 1. Raises ValueError for an empty, damaged or zip file."""
     number = 0
     with path_errors(path, "read"), path.open("rb") as file:
         start = file.read(4)
@@ -119,7 +119,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _size(path: Path, first: bytes) -> tuple[int, bool]:
-    """Return the size of a vector, and whether the first line is a header with that size."""
+    """Return the size of a vector, and whether the first line is a header that states this size."""
     parts = first.split()
     if len(parts) == 2 and all(part.isdigit() and int(part) for part in parts):
         return int(parts[1]), True
@@ -133,7 +133,7 @@ def _size(path: Path, first: bytes) -> tuple[int, bool]:
 
 
 def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, bytes]:
-    """Split a line into its word, which may contain spaces, and its numbers."""
+    """Split a line into its word, which may contain spaces, and its `size` numbers."""
     if b"  " in line:
         line = b" ".join(line.split())
     extra = line.count(b" ") - size

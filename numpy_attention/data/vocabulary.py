@@ -1,8 +1,8 @@
 """Vocabulary: tokens as small integers.
 
 Four ids are the same in every vocabulary: 0 `<pad>` fills up short sentences, 1 `<s>` begins a
-target sentence, 2 `</s>` ends one, and 3 `<unk>` replaces every token that is not in the table.
-Ordinary tokens are numbered from 4.
+target sentence, 2 `</s>` ends a sentence, and 3 `<unk>` replaces every token that is not in the
+table. Ordinary tokens are numbered from 4.
 """
 
 from collections import Counter
@@ -107,9 +107,9 @@ class Vocabulary:
     def encode(self, tokens: Sequence[str]) -> list[int]:
         """Return the ids of the tokens as a list of int; unknown tokens get UNK.
 
-        Neither BOS nor EOS is added. `<pad>`, `<s>` and `</s>` in a text are unknown tokens like
-        others, so they get UNK too. A string is split into its characters. Raises TypeError for a
-        token that is not a string.
+        Neither BOS nor EOS is added. `<pad>`, `<s>` and `</s>` in a text get UNK like other unknown
+        tokens. A string is split into its characters. Raises TypeError for a token that is not a
+        string.
         """
         if not isinstance(tokens, str):
             check_tokens("tokens", tokens)
@@ -139,7 +139,7 @@ class Vocabulary:
     # ---- what a vocabulary of subwords does differently (`numpy_attention.data.subwords`) --------
 
     def saved(self) -> Any:
-        """Return the data to store in a checkpoint."""
+        """Return the data to store in a checkpoint: the list of tokens."""
         return self.tokens
 
     def places(self, tokens: Sequence[str]) -> list[int]:
@@ -149,14 +149,14 @@ class Vocabulary:
         return list(range(len(tokens)))
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """Return `decode(ids)` and, for each id that it reads, the index of its token."""
+        """Return `decode(ids)` and, for each id that is decoded, the index of its token."""
         tokens = self.decode(ids)
         return tokens, self.places(tokens)
 
     # ----------------------------------------------------------------------------------------------
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return the share of the tokens that are not in the table, from 0 to 1.
+        """Return the fraction of the tokens that are not in the table, from 0 to 1.
 
         Raises ValueError if there are no tokens.
         """
@@ -167,7 +167,7 @@ class Vocabulary:
 
 
 def check_id(id: Any, vocabulary: Sized) -> None:
-    """Raise TypeError unless id is an integer, and ValueError unless it is in the vocabulary."""
+    """Raise TypeError unless id is an integer, and ValueError if it is not in the vocabulary."""
     if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
         raise TypeError(f"an id is {typed_repr(id)}; expected an integer")
     if not 0 <= id < len(vocabulary):
@@ -176,7 +176,7 @@ def check_id(id: Any, vocabulary: Sized) -> None:
 
 
 def _checked(sentences: Any) -> Iterable[Sequence[str]]:
-    """Yield the sentences of a text: lists of tokens, or strings, whose tokens are characters."""
+    """Yield the sentences of a text. A sentence is a list of tokens, or a string of characters."""
     for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
         if not isinstance(sentence, str):
             sentence = as_list(f"sentence {n}", sentence, "tokens")

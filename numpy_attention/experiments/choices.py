@@ -18,7 +18,10 @@ SIZE = 200      # of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
-    """Replace each FILE.py:CLASS in settings by its class. kinds: the required kind of each."""
+    """Replace each FILE.py:CLASS in settings by its class.
+
+    kinds: {name of a setting: the kind of class that it accepts}, for settings that accept a class.
+    """
     return {name: custom_class(value, kinds[name])
             if name in kinds and registry.is_custom_code(value) else value
             for name, value in settings.items()}
@@ -26,7 +29,10 @@ def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
-    """Add the length of the longest source to a translator's settings, if its score needs it."""
+    """Add the length of the longest source to a translator's settings, if its score needs it.
+
+    parts: the pairs of each split that the translator will read. The length includes </s>.
+    """
     if "attention" in settings:
         score = registry.resolve("attention", settings["attention"], registry.SCORES)
         if registry.accepted_kwargs(score.create, longest=None):
@@ -36,7 +42,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name for a translator: the model, and the attention and window unless default."""
+    """Return a name for a translator: the model, with attention and window if not the default."""
     parts = [model]
     if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
         parts.append(brief_name(settings["attention"]))
@@ -46,7 +52,7 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """Return a name, or the name of a class, for use in the name of a folder."""
+    """Return a choice in a form that fits a folder name: a string itself, or a class's name."""
     return choice.__name__ if isinstance(choice, type) else choice
 
 
@@ -55,9 +61,9 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
     """Return the name and settings of a language model, for `LanguageModelRun.create`.
 
-    hidden, embedding: each follows from the other; without both, the embedding is SIZE. parameters:
-    choose the largest sizes within this number of parameters instead. Raises ValueError for sizes
-    that do not fit.
+    hidden, embedding: the sizes of the model. If only one is given, the other follows from it. If
+    neither is given, the embedding has SIZE. parameters: choose the largest sizes within this
+    number of parameters instead. Raises ValueError for sizes that do not fit.
     """
     parts = 1
     name = "language-model"
@@ -82,13 +88,13 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
 
 
 def usual_min_count(text: Text) -> int:
-    """Return the default min_count: 1 for characters and for a text with its own <unk>, else 2."""
+    """Return the default min_count: 1 for characters or a text that contains <unk>, else 2."""
     prepared = text.unit == "characters" or any("<unk>" in sentence for sentence in text.sentences)
     return 1 if prepared else 2
 
 
 def prompt_from(text: Text, form: TextForm) -> str:
-    """Return the beginning of a text: three words, or up to 20 characters of a line."""
+    """Return the beginning of a text: its first three words, or up to 20 characters of a line."""
     first = next((sentence for sentence in text.sentences if sentence), [])
     if form.tokenizer == "characters":
         return form.text(first[:20]).split("\n")[0]

@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One training. name: its name in messages. drawn: whether the figures show it."""
+    """One training. name: its name in messages. drawn: whether the plots show this training."""
 
     recipe: Recipe
     seed: int
@@ -62,7 +62,11 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The figures of a training. If it is drawn, also example weights and the translations."""
+    """The metrics of a training and, if its job is drawn, what the plots show.
+
+    figures: {metric: value}. weights: the attention weights of the example pair. words: the
+    translation of each test sentence.
+    """
 
     figures: dict[str, float]
     weights: Array | None = None
@@ -73,10 +77,10 @@ class Outcome(NamedTuple):
 
 
 def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
-    """Give all recipes the same epochs and minutes.
+    """Return copies of the recipes that train for the same number of epochs and minutes.
 
-    Raises ValueError for fewer than two recipes, a recipe for a language model, several corpora, or
-    several budgets.
+    budget: epochs or minutes, for all recipes. Raises ValueError for fewer than two recipes, a
+    recipe for a language model, or recipes with different corpora or budgets.
     """
     first = recipes[0]
     if len(recipes) < 2:
@@ -98,13 +102,13 @@ def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
 
 
 def budget_of(training: Training) -> str:
-    """Describe the budget of a training in words."""
+    """Describe the epochs and the minutes of a training in words."""
     minutes = f", at most {training.minutes:g} minutes" if training.minutes else ""
     return f"{plural(training.epochs, 'epoch')}{minutes}"
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
-    """Return the folder that `reproduce` uses, or another one if the budget was changed."""
+    """Return the folder name that `reproduce` uses, with the budget if the budget was changed."""
     usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe(
         "clauses-dot").training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
@@ -113,7 +117,7 @@ def run_name(recipe: Recipe, seed: int) -> str:
 
 
 def jobs_of(recipes: Sequence[Recipe], seeds: Sequence[int], ranks: SingleProcess) -> list[Job]:
-    """Return one job for each recipe and seed. Those of the first seed are plotted."""
+    """Return one job for each recipe and seed. The jobs of the first seed are plotted."""
     several = len(seeds) > 1 or ranks.count > 1
     return [Job(recipe, seed, f"{recipe.name}, seed {seed}" if several else recipe.name,
                 Path("runs") / run_name(recipe, seed), drawn=seed == seeds[0])
@@ -124,7 +128,7 @@ def jobs_of(recipes: Sequence[Recipe], seeds: Sequence[int], ranks: SingleProces
 
 
 def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess) -> None:
-    """Raise for a job that cannot be trained or resumed, before anything is trained."""
+    """Raise an error if a job cannot be trained or resumed, before any job is trained."""
     def check_all() -> None:
         recipe = None
         for job in jobs:                    # those of one recipe follow each other
@@ -143,7 +147,11 @@ def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
 
 def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess,
           done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
-    """Run all jobs. Return {recipe: an Outcome per seed}. done: called for each by rank 0."""
+    """Run all jobs. Return {name of a recipe: one Outcome for each seed}.
+
+    done: a function that rank 0 calls after each job with the number of jobs done, the job and its
+    outcome.
+    """
     outcomes = handed_out(ranks, jobs, lambda job: outcome_of(job, texts, threads, ranks), done)
     found: dict[str, list[Outcome]] = {}
     for job, outcome in zip(jobs, outcomes):
@@ -152,7 +160,7 @@ def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
 
 
 def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess) -> Outcome:
-    """Train or resume a job, and measure. With several ranks, an error names the job."""
+    """Train or resume a job, and measure it. With several ranks, errors contain the job's name."""
     alone = ranks.count == 1
     if alone:
         # its usual number of epochs is not that of the budget
@@ -178,7 +186,10 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
 
 
 def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """Format {name: figures of each seed} as a Markdown table, with – for a missing figure."""
+    """Format the figures of recipes as a Markdown table, with – for a missing figure.
+
+    lines: {name of a recipe: [{metric: value} for each seed]}.
+    """
     rows = [["recipe", *(title for title, _ in COLUMNS.values())]]
     for name, seeds in lines.items():
         rows.append([name, *(cell(key, [figures[key] for figures in seeds if key in figures])
@@ -191,7 +202,7 @@ def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
 
 
 def cell(key: str, values: Sequence[float]) -> str:
-    """Format the mean of a figure over seeds, ± the standard deviation unless it is a cost."""
+    """Format the mean of a figure over seeds, ± the standard deviation except for COSTS."""
     if not values:
         return "–"
     form = COLUMNS[key][1]
@@ -202,7 +213,7 @@ def cell(key: str, values: Sequence[float]) -> str:
 
 
 def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Path]:
-    """Save heatmaps of one pair side by side, and BLEU by length. Return the files."""
+    """Save heatmaps of one pair side by side, and a plot of BLEU by length. Return the files."""
     example = texts.example
     grid = plotting.heatmap_grid(
         {name: np.asarray(one.weights) for name, one in outcomes.items()},
@@ -216,7 +227,10 @@ def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Pa
 
 def by_length(found: Mapping[str, Sentences], pairs: Sequence[Pair],
               buckets: int = 6) -> dict[str, list[LengthBucket]]:
-    """Return {name: LengthBuckets} of translations by source length, in buckets of similar size."""
+    """Return {recipe: BLEU for each range of source lengths}. The ranges hold similar numbers.
+
+    found: {recipe: the translation of each pair}.
+    """
     lengths = [len(pair.source) for pair in pairs]
     references = [pair.target for pair in pairs]
     quantiles = np.quantile(lengths, np.linspace(0, 1, buckets + 1)[:-1])

@@ -31,7 +31,10 @@ NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, an
 
 
 def describe(run: Any) -> str:
-    """Return a line with a model's name, or cells, sizes and attention, and its parameters."""
+    """Return a line with the number of parameters of a model and what the model is.
+
+    That is a translator's name, or a language model's cells, sizes and attention.
+    """
     line = run.name
     if run.KIND == "writer":
         settings = settings_of(run.name) | run.settings
@@ -63,14 +66,14 @@ def describe_reading(writer: LanguageModelRun, streams: int) -> str:
 
 
 def describe_data(data: Any, run: Any, streams: int) -> str:
-    """Describe data: the number of pairs, or how a text is read."""
+    """Describe the data of a run: the number of pairs, or how running text is read."""
     if run.KIND == "translator":
         return f"{len(data):,} pairs"
     return describe_reading(run, streams)
 
 
 def lines_of_vectors(run: Any) -> Iterator[str]:
-    """Report how many words of each vocabulary have pretrained vectors."""
+    """Yield a line for each vocabulary of a run: how many of its words have pretrained vectors."""
     for name, part in zip(run.VOCABULARIES, run.EMBEDDINGS):
         if part in run.vectors:
             read = run.vectors[part]
@@ -85,7 +88,7 @@ def lines_of_vectors(run: Any) -> Iterator[str]:
 
 
 def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Plot the learning curves. Raises ArithmeticError if no perplexity is finite."""
+    """Plot a run's learning curves. Raises ArithmeticError if no perplexity is finite."""
     kinds = ("train_perplexity", "valid_perplexity")
     known = [line[kind] for line in history for kind in kinds if kind in line]
     if not any(map(math.isfinite, known)):
@@ -98,7 +101,7 @@ def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
 
 
 def lines_of_figures(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Format the results of `measure` or the cloze test as lines, with intervals."""
+    """Format the results of `measure` or of the cloze test as lines, with intervals."""
     if "gain" in figures:
         yield from lines_of_cloze(figures)
     elif "bleu" in figures:
@@ -164,7 +167,7 @@ def lines_of_writer(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_on_unknown(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line if many predicted words are <unk>, which makes perplexity small."""
+    """Yield a warning if many of the predicted words are <unk>, which makes perplexity small."""
     if figures.get("unknown", 0) >= MANY_UNKNOWN:
         yield (f"{100 * figures['unknown']:.0f} % of the words to predict are <unk>, which is easy "
                "to predict: this perplexity is too small, and compares only with that of models of "
@@ -172,7 +175,7 @@ def lines_on_unknown(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
-    """Format a figure with its interval, " [low, high]", if it has one."""
+    """Format a figure, followed by its interval, " [low, high]", if the interval is known."""
     text = f"{figures[name]:8.{digits}f}"
     if f"{name}_low" in figures:
         low, high = (figures[f"{name}_{end}"] for end in ("low", "high"))
@@ -181,7 +184,7 @@ def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
 
 
 def signed(more: Interval) -> str:
-    """Format a difference with its interval."""
+    """Format a difference with its sign and its interval."""
     return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
 
 
@@ -195,14 +198,14 @@ def lines_of_cloze(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_question(question: Question, log_p: Array) -> Iterator[str]:
-    """Format a question, its answer, and the candidates with their log p, most likely first."""
+    """Format a cloze question, its answer, and the candidates with log p, most probable first."""
     ranked = [f"{question.candidates[k]} {log_p[k]:.2f}" for k in np.argsort(-log_p, kind="stable")]
     yield f"\n  {' '.join(question.filled('_____'))}\n    answer: {question.word}"
     yield f"    log p: {', '.join(ranked)}"
 
 
 def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
-    """Format the result of `provenance`."""
+    """Format what figures depend on, as returned by `provenance`."""
     yield (f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
            f"{known['seed']}, {plural(known['threads'], 'thread')};")
     yield (f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "
@@ -210,7 +213,7 @@ def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Format the figures of a recipe with their baselines."""
+    """Format the recorded figures of a recipe, with the baselines that the recipe names."""
     first = lines[0]
     yield (f"{first['parameters']:,} parameters, {first['minutes']:.1f} minutes of training, "
            f"{first['threads']} thread(s)")
@@ -227,7 +230,7 @@ def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Itera
 
 
 def lines_of_ablation(found: Ablation) -> Iterator[str]:
-    """Format a row for each change and group of words, and the verdict."""
+    """Format an ablation: a row for each change and group of words, and the verdict."""
     for change, what in CHANGES.items():
         yield f"  {change}: {what}"
         for one in found.costs:
@@ -238,7 +241,11 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 
 
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
-    """Format a table with a row for each run. more: the difference from the first run."""
+    """Format a table with a row for each run.
+
+    found: {folder of a run: Recovery}. more: {folder: by how much the run's increase exceeds that
+    of the first run}, as returned by `Recovery.more_than`.
+    """
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
     head = ["", "undisturbed", f"mean of the next {max(excess)}",
@@ -253,7 +260,11 @@ def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) ->
 
 def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
-    """Format a row for each run in each group of words. more: the difference from the first."""
+    """Yield a table for each group of words, with a row for each run.
+
+    found: {folder of a run: Distances}. more: {folder: by how much the run's loss on each group
+    exceeds that of the first run}.
+    """
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))
     for words, count in next(iter(found.values())).tokens.items():
@@ -269,7 +280,7 @@ def group_of(words: str) -> str:
 
 
 def lines_of_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Format a table, the first column left-aligned, the others right-aligned."""
+    """Format rows as a table. The first column is left-aligned, the others are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     for first, *others in rows:
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
@@ -279,7 +290,7 @@ def lines_of_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def lines_of_corpus(corpus: Any) -> Iterator[str]:
-    """Describe the splits of a corpus, with examples of the last and word links of pairs."""
+    """Describe the splits of a corpus, and show examples from the last split with their links."""
     pairs: Any
     for split in SPLITS:
         if corpus.kind == "parallel":

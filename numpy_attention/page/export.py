@@ -14,7 +14,8 @@
       "examples": [{"source": [words], "target": [words], "sure": [[0, 0]], "possible": [[0, 0]]}]
     }
 
-A part is a Module: its fields are arrays and parts by their dotted names, or plain settings.
+A part is a Module of the model. Each of its fields is an array or a part, given by its dotted name,
+or a plain setting.
 """
 
 import base64
@@ -52,13 +53,13 @@ def exported(
     learned: Mapping[str, Any] | None = None,
     script: str = "",
 ) -> dict[str, Any]:
-    """Export a Translator or LanguageModelRun for a page.
+    """Export a Translator or LanguageModelRun for a page, as the dict described above.
 
-    form: how raw text is cut. examples: Pairs, or sentences for a language model. checkpoints:
-    {label: the arrays of an earlier checkpoint, by name}. learned: facts about the training text,
-    from `runs.text_facts`. script: JavaScript that adds user-defined parts to the engine. Raises
-    ValueError for an unknown precision, and for a model that is too large or that the engine cannot
-    run.
+    form: how raw text becomes tokens. examples: Pairs, or sentences for a language model.
+    checkpoints: {label: the arrays of an earlier checkpoint, by name}. learned: facts about the
+    training text, from `runs.text_facts`. script: JavaScript that adds user-defined parts to the
+    engine. Raises ValueError for an unknown precision, and for a model that is too large or that
+    the engine cannot run.
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
@@ -91,7 +92,10 @@ def exported(
 
 
 def vocabularies_of(trained: Any) -> dict[str, Any]:
-    """Return {side: words by id, or {"pieces": pieces}}. Raises ValueError for other kinds."""
+    """Return {side: vocabulary}. Raises ValueError for other kinds of vocabularies.
+
+    A vocabulary is a list of words by id, or {"pieces": [pieces]} for subwords.
+    """
     found: dict[str, Any] = {}
     for name in trained.VOCABULARIES:
         vocabulary = getattr(trained, name)
@@ -108,7 +112,7 @@ def vocabularies_of(trained: Any) -> dict[str, Any]:
 
 
 def example_of(example: Any) -> dict[str, Any]:
-    """Return a Pair with its gold links, or a sentence, as a dict."""
+    """Return an example as a dict: a Pair with its gold links, or the words of a sentence."""
     if isinstance(example, Pair):
         return {"source": list(example.source), "target": list(example.target),
                 "sure": sorted(map(list, example.sure)),
@@ -117,10 +121,11 @@ def example_of(example: Any) -> dict[str, Any]:
 
 
 def recorded(trained: Any, example: Any) -> dict[str, Any]:
-    """Return {"own": {words, rows, columns, weights}, "reference": …} of a translator and a pair.
+    """Return a model's words and attention weights for an example, as {name: table}.
 
-    For a language model, return only "own", the weights while it reads the sentence. NaN becomes
-    None.
+    A table is {words, rows, columns, weights}; NaN becomes None. "own" is a translator's
+    translation, and "reference" the target of the Pair. For a language model, "own" is the sentence
+    that it reads.
     """
     def table(words: Sequence[str], rows: list[str], columns: list[str],
               weights: Array) -> dict[str, Any]:
@@ -143,9 +148,10 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
 
 
 def parts_of(model: Module, script: str = "") -> dict[str, Any]:
-    """Return {dotted name: {"kind", "fields"}} of a model and its parts. Each part occurs once.
+    """Return {dotted name: {"kind": class, "fields": …}} of a model and of each module in it.
 
-    Raises ValueError for a part that neither the engine nor the script has, or that both have.
+    A module that is used twice occurs once. Raises ValueError for a class that neither the engine
+    nor the script has, or that both have.
     """
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
@@ -167,7 +173,10 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
 
 
 def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
-    """Describe the value of a field. `names` maps the id of a module to its dotted name."""
+    """Describe the value of a module's field as an array, one or more parts, or a plain value.
+
+    name: the dotted name of the field. names: {id of a module: its dotted name}.
+    """
     if isinstance(value, np.ndarray):
         return {"array": name}
     if isinstance(value, Module):
@@ -178,12 +187,12 @@ def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
 
 
 def kinds() -> set[str]:
-    """Return the kinds of parts that the engine supports."""
+    """Return the names of the classes of parts that the engine supports."""
     return set().union(*(kinds_in(path.read_text("utf-8")) for path in ENGINE.glob("*.js")))
 
 
 def kinds_in(script: str) -> set[str]:
-    """Return the kinds of parts that a script adds."""
+    """Return the names of the classes of parts that a script adds."""
     return {name for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", script)
             for name in re.findall(r"\w+", names)}
 
@@ -193,7 +202,10 @@ def kinds_in(script: str) -> set[str]:
 
 def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
-    """Raise ValueError if `times` such sets of arrays are too large for a page."""
+    """Raise ValueError if these arrays are too large for a page.
+
+    times: how many checkpoints have such arrays. largest: the limit in bytes, by default LARGEST.
+    """
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
     if sizes[precision] <= largest:
@@ -212,7 +224,7 @@ def megabytes(size: int) -> str:
 
 
 def characters(arrays: Mapping[str, Array], precision: str) -> int:
-    """Count the base64 characters of the arrays."""
+    """Count the base64 characters of arrays that are stored in this precision."""
     numbers = {"float32": 4, "float16": 2, "byte": 1}
     total = 0
     for array in arrays.values():
@@ -223,7 +235,7 @@ def characters(arrays: Mapping[str, Array], precision: str) -> int:
 
 
 def kept(arrays: Mapping[str, Array], precision: str) -> dict[str, Any]:
-    """Encode arrays as {dotted name: {"shape", …}} with base64 text, for `engine/arrays.js`."""
+    """Encode arrays as {dotted name: {"shape", base64 text, …}}, for `engine/arrays.js`."""
     return {name: kept_array(name, array, precision) for name, array in arrays.items()}
 
 
@@ -255,7 +267,7 @@ def in_bytes(array: Array) -> tuple[Array, Array]:
 
 
 def rounded(array: Array, precision: str) -> Array:
-    """Return the float32 array that a page of this precision uses."""
+    """Return a float32 array with the values that a page of this precision computes with."""
     if array.ndim < 2 or precision == "float32":
         return array.astype(np.float32)
     if precision == "float16":

@@ -42,11 +42,12 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
                  script: str | Path | None = None) -> int:
     """Write a page in which the runs of these folders work side by side. Return its size in bytes.
 
-    corpus, split, count: the source of the examples and their number. checkpoints: earlier
-    checkpoints, if there is only one run. code: user-defined files, as in `Trained.load`; the
-    weights of the examples are recorded for a run that uses them. script: a JavaScript file that
-    adds user-defined classes to the engine, so that they run. Raises ValueError for runs of two
-    kinds, and for several runs with checkpoints.
+    corpus, split: where the examples come from, by default the last split of the first run's
+    corpus. count: the number of examples. checkpoints: earlier checkpoints, if there is only one
+    run. code: user-defined files, as in `Trained.load`. For a run that uses such files, the weights
+    of the examples are recorded. script: a JavaScript file that adds user-defined classes to the
+    engine, so that these classes run. Raises ValueError for runs of two kinds, and for several runs
+    with checkpoints.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
@@ -74,7 +75,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """Read a JavaScript file. Raises ValueError if not UTF-8 or if it would end the script."""
+    """Read a JavaScript file. Raises ValueError if it is not UTF-8 or would end its <script>."""
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
@@ -85,7 +86,10 @@ def script_in(path: str | Path) -> str:
 
 
 def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
-    """Load the run of a folder. Raises ValueError if its kind is not `wanted`, that of `first`."""
+    """Load the run of a folder. Raises ValueError if its kind is not `wanted`.
+
+    first: the folder of the first run, which has the kind `wanted`, for the message.
+    """
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
         raise ValueError(f"{first} is the run of a {RUNS.get(wanted, wanted)} and {folder} that of "
@@ -118,9 +122,10 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
 
 
 def text_facts(trained: Any) -> dict[str, Any]:
-    """Describe the training text: languages, name, description, sentences, longest (in tokens).
+    """Return facts about the training text of a run as a dict.
 
-    An unknown fact is None, such as the languages of a user's text, or the size of a missing text.
+    The keys are languages, name, description, sentences (their number) and longest (in tokens). An
+    unknown fact is None, such as the languages of a user's text, or the size of a missing text.
     """
     selection = trained.selection()
     facts = dict.fromkeys(("languages", "description", "sentences", "longest"))
@@ -142,9 +147,11 @@ def text_facts(trained: Any) -> dict[str, Any]:
 
 def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
                 longest: int = LONGEST) -> list[Any]:
-    """Return pairs or sentences spread over a split. The first is the one of `opening`.
+    """Return pairs or sentences spaced evenly over a split, `count` at most.
 
-    They have from SHORTEST to `longest` words. If there is no text, warn and return [].
+    The first example is the one that the page shows first (see `opening`). Examples have SHORTEST
+    to `longest` words if the split has such sentences. If the text cannot be loaded, warn and
+    return [].
     """
     if not count:
         return []
@@ -165,9 +172,10 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
     """Return a list with the Pair or sentence that the page shows first, or [] if none is suitable.
 
-    All runs know its words. It is one of the first CANDIDATES pairs with at least LINKS sure links:
-    the one in which the largest share of target words point at their links in the first run, or the
-    one with the most links if several are equal. Without such pairs, it is the first sentence.
+    The vocabularies of all runs contain its words. It is one of the first CANDIDATES pairs with at
+    least LINKS sure links: the pair in which the largest fraction of the linked target words point
+    at their links in the first run. If several pairs are equal, it is the pair with the most links.
+    Without such pairs, it is the first pair or sentence whose words are known.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]

@@ -23,8 +23,8 @@ def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str
                static: str = "", script: str = "") -> int:
     """Write a page of these exported models atomically, and return its size in bytes.
 
-    static: HTML that is shown without JavaScript. script: the user's script, which follows the
-    engine. Raises OSError if the page cannot be written.
+    models: dicts from `exported`. static: HTML that is shown without JavaScript. script: the user's
+    script, which follows the engine. Raises OSError if the page cannot be written.
     """
     text = page_of(models, title, static, script).encode("utf-8")
     with atomic_write(path) as file:
@@ -34,7 +34,7 @@ def write_page(path: str | Path, models: Sequence[Mapping[str, Any]], title: str
 
 def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "",
             script: str = "") -> str:
-    """Return the HTML page as a string."""
+    """Return the HTML page as a string. Arguments are as in `write_page`."""
     parts = {
         "title": html.escape(title),
         "style": (HERE / "page.css").read_text("utf-8"),
@@ -51,11 +51,11 @@ def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "",
 
 
 def engine() -> str:
-    """Return the concatenated files of the engine."""
+    """Return the JavaScript of the engine: the text of all its files."""
     return "\n".join((HERE / "engine" / f"{name}.js").read_text("utf-8") for name in ENGINE)
 
 
 def json_for_script(value: Any) -> str:
-    """Encode JSON in ASCII without <, > and &, so that it ends no script and begins no markup."""
+    """Encode JSON in ASCII without <, > and &, so that it cannot end a script or begin markup."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&]", lambda found: ESCAPES[found[0]], text)

@@ -43,7 +43,7 @@ class DocumentBatches:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Return the places of the batches. Without rng they are sorted by length."""
+        """Return the places of the batches, for `batch`. Without rng they are sorted by length."""
         lengths = np.array([len(document) - 1 for document in self.documents])
         places = []
         for group in grouped(lengths, self.batch_size, self.block, rng):
@@ -63,15 +63,15 @@ class DocumentBatches:
         )
 
     def first_words(self) -> "DocumentBatches":
-        """Return the documents, each cut to its first word and its first target.
+        """Return the documents, each cut to two ids: its first id and the first target.
 
-        Rows and batches are in the same order as those of `order()`.
+        The rows are in the order in which the batches of `order()` contain the documents.
         """
         places = [place for place in self.order() if place[1] == 0]
         first = [self.documents[i][:2] for group, _ in places for i in group]
         return DocumentBatches(first, self.batch_size)
 
     def carried(self, place: Place) -> bool:
-        """Return whether a state is carried to this batch. It is carried within a document."""
+        """Return whether a state is carried to the batch at a place, because documents continue."""
         _, start = place
         return start > 0

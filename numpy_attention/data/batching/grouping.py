@@ -1,4 +1,4 @@
-"""Group sequences of different lengths, pad them, and divide them into shares."""
+"""Group sequences of different lengths, pad them, and divide batches into slices."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -42,7 +42,7 @@ def check_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
 
 
 def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
-    """Raise unless sentences is a list of lists of integers (TypeError) from 0 (ValueError)."""
+    """Raise TypeError unless sentences holds lists of integers, and ValueError for negative ids."""
     check_lists(name, sentences)
     # types alone, for a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
@@ -57,9 +57,10 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
             rng: np.random.Generator | None = None) -> list[Array]:
     """Group the indices of sequences into batches of similar length.
 
-    The sequences are shuffled and sorted by length within blocks of `block` batches; then the
-    batches are shuffled. Without rng, all are sorted by length, and the result is always the same.
-    Raises TypeError if rng is not a Generator, and ValueError if batch_size or block is below 1.
+    block: a number of batches. The sequences are shuffled, then sorted by length within blocks of
+    this many batches, and then the batches are shuffled. Without rng, all sequences are sorted by
+    length, and the result is always the same. Raises TypeError if rng is not a Generator, and
+    ValueError if batch_size or block is below 1.
     """
     lengths = as_integers("lengths", lengths)
     if not len(lengths):
@@ -76,7 +77,7 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
 
 
 def share_of(size: int, k: int, n: int) -> slice:
-    """Return the k-th of n nearly equal slices of `size` elements."""
+    """Return the k-th of n slices that divide `size` elements almost equally."""
     check_whole("n", n, 1)
     check_whole("k", k, 0, n - 1)
     return slice(size * k // n, size * (k + 1) // n)

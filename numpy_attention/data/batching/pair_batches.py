@@ -47,7 +47,7 @@ class PairBatch(Batch):
         return self.target_mask.sum(0)
 
     def share(self, k: int, n: int) -> "PairBatch":
-        """Return the k-th of n nearly equal parts of the rows, without unnecessary padding."""
+        """Return the k-th of n nearly equal parts of the rows, without needless padding."""
         rows = share_of(self.size, k, n)
         S = self.source_mask[:, rows].any(1).sum()
         T = self.target_mask[:, rows].any(1).sum()
@@ -128,7 +128,7 @@ class PairBatches:
         return -(-len(self.sources) // self.batch_size)
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
-        """Return the indices of the pairs, by batch. Without rng, they are sorted by length."""
+        """Return the indices of each batch's pairs. Without rng, the pairs are sorted by length."""
         # by the target's length, and where that is equal by the source's
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)

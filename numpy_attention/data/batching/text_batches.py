@@ -1,4 +1,4 @@
-"""A long text cut into parallel streams, of which a batch contains a few steps."""
+"""A long text cut into parallel streams. A batch contains a few steps of each stream."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class TextBatch(Batch):
         return (self.targets != PAD).sum(0)
 
     def share(self, k: int, n: int) -> "TextBatch":
-        """Return the k-th of n nearly equal parts of the streams."""
+        """Return the k-th of n batches that divide the streams almost equally."""
         rows = share_of(self.size, k, n)
         return TextBatch(
             np.ascontiguousarray(self.inputs[:, rows]),
@@ -92,5 +92,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """Return whether a state is carried to this batch, as to every batch except the first."""
+        """Return whether a state is carried to this batch: to every batch except the first."""
         return start > 0

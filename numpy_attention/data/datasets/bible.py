@@ -9,8 +9,8 @@ bible-en-es has one pair of verses per line, with five fields separated by tabs:
 
 The fields are the reference, the English tokens, the Spanish tokens, the links, and the ends of the
 clauses. A link has a source and a target position, with "-" if it is sure and "p" if it is
-possible. The last field has the pair of positions at which each clause ends. "!" marks a clause
-that the clause part omits, because its English words are also a clause of a verse in another split.
+possible. The last field has the two positions (source-target) at which each clause ends. "!" marks
+a clause that part "clauses" omits, because its English words are also a clause in another split.
 
 bible-en has one verse per line, with spaces between tokens and an empty line between chapters.
 """
@@ -45,7 +45,7 @@ End = tuple[int, int, bool]  # source end, target end, whether the clause is off
 
 @functools.cache  # few texts, many times
 def link_of(text: str) -> Link:
-    """Parse a link such as "3-4" or "3p4"."""
+    """Parse a link such as "3-4" (sure) or "3p4" (possible)."""
     sure = "-" in text
     i, j = text.split("-" if sure else "p")
     return int(i), int(j), sure
@@ -53,7 +53,7 @@ def link_of(text: str) -> Link:
 
 @functools.cache
 def end_of(text: str) -> End:
-    """Parse the end of a clause, such as "5-4" or "5-4!"."""
+    """Parse the end of a clause, such as "5-4", or "5-4!" for a clause that is omitted."""
     i, j = text.removesuffix("!").split("-")
     return int(i), int(j), not text.endswith("!")
 
@@ -89,20 +89,21 @@ def load_both(split: str = "train", min_length: int | None = None,
               max_length: int | None = None) -> list[Pair]:
     """Return the clauses and then the verses of bible-en-es, each as in `load_bible_en_es`.
 
-    The result has text of all lengths. A verse occurs as a whole, and its clauses occur once more.
+    The result has text of all lengths. Each verse therefore occurs twice: once whole and once split
+    into clauses.
     """
     parts = [load_bible_en_es(part, split, min_length, max_length) for part in LENGTHS]
     return [pair for part in parts for pair in part]
 
 
 def load_bible_en(split: str = "train") -> list[list[list[str]]]:
-    """Return running English text: a list of chapters, which are lists of verses of tokens."""
+    """Return running English text as chapters: lists of verses, which are lists of tokens."""
     chapters = read_shipped("bible-en", split).rstrip("\n").split("\n\n")
     return [[verse.split(" ") for verse in chapter.split("\n")] for chapter in chapters]
 
 
 def read_shipped(corpus: str, split: str) -> str:
-    """Return the text of a shipped file, after comparing its SHA-256 with the known one.
+    """Return the text of a shipped file, after checking that its SHA-256 is correct.
 
     Raises FileNotFoundError if the file is missing, and ValueError if it is damaged or the split is
     unknown.
@@ -124,7 +125,10 @@ def read_shipped(corpus: str, split: str) -> str:
 
 
 def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
-    """Return the pairs of a bible-en-es file with low to high tokens on both sides."""
+    """Return the pairs of a bible-en-es file that have low to high tokens on both sides.
+
+    text: the content of the file. part: "clauses" or "verses".
+    """
     pairs: list[Pair] = []
     for line in text.splitlines():
         _, english, spanish, links, ends = line.split("\t")
@@ -140,11 +144,12 @@ def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
 
 def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[End], low: int,
                  high: int) -> list[Pair]:
-    """Return pairs for the offered clauses of a line that have low to high tokens on both sides.
+    """Return the clauses of a line as pairs, if they have low to high tokens on both sides.
 
-    Links are ordered by source position, and none crosses the end of a clause. So each clause takes
-    the next few, with positions counted from its start. A clause is source[a:c] and target[b:d]; k
-    counts the links.
+    linked: the links of the line, ordered by source position; no link crosses the end of a clause.
+    Each clause takes the links that follow those of the clause before, with positions counted from
+    the start of the clause. In the code, a clause is source[a:c] and target[b:d], and k counts the
+    links.
     """
     pairs = []
     a = b = k = 0

@@ -1,7 +1,8 @@
 """The table of all corpora, and functions that load them by name.
 
-To add a corpus, add an entry here and the function that reads it. A downloaded corpus has its entry
-in `public`, next to the addresses of its files. `datasets.corpus` has the kinds of entries.
+To add a corpus, add an entry here and the function that reads the corpus. A downloaded corpus has
+its entry in `public`, next to the addresses of its files. The kinds of entries are in
+`datasets.corpus`.
 """
 
 from functools import partial
@@ -84,7 +85,7 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
 def find_corpus(name: str, kind: str | None = None) -> Corpus:
     """Return the `Corpus` of a name. kind: "parallel" or "text", if it must be of that kind.
 
-    Raises ValueError for an unknown name or another kind; the message lists the known names.
+    Raises ValueError for an unknown name or a corpus of the other kind, and lists the known names.
     """
     corpus = CORPORA.get(name) if isinstance(name, str) else None
     if kind is not None:
@@ -164,8 +165,8 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
 def load_corpus(name: str, split: str = "train", **options: Any) -> list:
     """Return a split of a corpus: a list of Pairs, or the sentences or characters of a text.
 
-    options: as in `load_parallel`, such as max_length; a text has no options. Raises ValueError for
-    an unknown name or split.
+    options: for Pairs, as in `load_parallel`, such as max_length; running text has no options.
+    Raises ValueError for an unknown name or split.
     """
     if find_corpus(name).kind == "parallel":
         return load_parallel(name, split, **options)

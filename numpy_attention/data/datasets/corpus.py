@@ -50,7 +50,10 @@ class Corpus:
         return TextForm(self.tokenizer, self.lowercase)
 
     def part(self: AnyCorpus, name: str | None) -> AnyCorpus:
-        """Return a part of the corpus; None means itself. Raises ValueError for an unknown name."""
+        """Return a part of the corpus, or the corpus itself if `name` is None.
+
+        Raises ValueError for an unknown name.
+        """
         if name is None:
             return self
         if not isinstance(name, str) or name not in self.parts:
@@ -83,7 +86,7 @@ class ParallelCorpus(Corpus):
     """A corpus of sentence pairs.
 
     read(split) returns a list of Pairs. If read has parameters min_length and max_length, they are
-    passed to it; None stands for its own limits. split_aliases: {another name: a split}.
+    passed to it. None means the limits of the corpus. split_aliases: {another name: a split}.
     """
 
     kind: ClassVar[str] = "parallel"

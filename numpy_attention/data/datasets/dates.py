@@ -47,7 +47,7 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
     """Draw dates in 18 spellings (`FORMATS`), a quarter of them in lower case → `YYYY-MM-DD`.
 
     Tokens are characters. The day (of first_year … last_year) and the spelling are drawn uniformly.
-    Links by target position, 0 to 9:
+    The characters of the target, at positions 0 to 9, have these links:
 
         year 0–3             each digit to the same digit of the source's year: sure
         hyphens 4, 7         none
@@ -55,8 +55,8 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
           in figures         one digit: the second to it, sure; the leading 0 to it, possible
         month 5–6, in words  both to the first letter of its name, sure; to its letters, possible
 
-    Weekdays, ordinal suffixes and separators have no links. No single letter determines a
-    month (January, June, July), so the sure link to the first letter is a convention. With
+    Weekdays, ordinal suffixes and separators have no links. No single letter determines a month
+    (January, June, July), so the sure link to the first letter is a convention. With
     `sure_months=False`, links to the letters of names are only possible. Raises ValueError for
     years outside 1000 … 9999 or in the wrong order, or if there are fewer than `count` sources.
     """
@@ -82,7 +82,7 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
 
 def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
-    """Return the pair of a `datetime.date` in one of `FORMATS`. Its links are those of `dates`."""
+    """Return the pair of a `datetime.date` in one of `FORMATS`. Links are as in `dates`."""
     values = {
         "d": str(date.day),
         "dd": f"{date.day:02}",

@@ -1,7 +1,7 @@
 """Download and check files that cannot be included in the package.
 
-If the environment variable NUMPY_ATTENTION_DATA names a folder, files are read only from there.
-Otherwise a file is downloaded once, with a progress bar, into pooch's cache folder for this
+If the environment variable NUMPY_ATTENTION_DATA names a folder, files are read only from that
+folder. Otherwise a file is downloaded once, with a progress bar, into pooch's cache folder for this
 package. Its SHA-256 is checked at every use, except for a file that changes over the years. A
 download goes to a temporary file, which gets its final name only after the check.
 """
@@ -43,7 +43,7 @@ def fetch_file(file: RemoteFile, cache: str | Path | None = None, progress: bool
 
     cache: a folder to use instead of pooch's. Raises FileNotFoundError or NotADirectoryError if
     something is missing in NUMPY_ATTENTION_DATA, ValueError for a wrong checksum or a damaged
-    archive, and ConnectionError if a download fails. None of them leaves a partial file behind.
+    archive, and ConnectionError if a download fails. None of these errors leaves a partial file.
     """
     if os.environ.get(ENVIRONMENT):
         return _local_file(file)

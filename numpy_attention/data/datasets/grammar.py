@@ -60,7 +60,7 @@ Words = list[tuple[str, Hashable]]  # each with a key: equal keys translate each
 
 
 class Phrase(NamedTuple):
-    """Both sides of a phrase, and the features with which its verb or adjective agrees."""
+    """The words of a phrase, and the features with which a verb or adjective agrees."""
 
     english: Words
     french: Words
@@ -79,13 +79,13 @@ def grammar_en_fr(rng: np.random.Generator, count: int, keep: Keep | None = None
 
 
 def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
-    """Return {phenomenon: the sorted sure links (English, French position) of a pair that show it}.
+    """Return {phenomenon: the links (English position, French position) that show it in a pair}.
 
-    "swapped adjective" has a link for an adjective and a link for its noun, if French puts the noun
-    first. "negation" has the links of "not" to "ne" and "pas". "moved adverb" has the links of an
-    adverb and of the verb that French puts before it. "object pronoun" has the links of him, her or
-    them, and of the verb that French puts after it. "elision" has the links to l', d', n' and j'.
-    Lists may be empty.
+    The links are sure and sorted; a list may be empty. "swapped adjective" has a link for an
+    adjective and a link for its noun, if French puts the noun first. "negation" has the links of
+    "not" to "ne" and "pas". "moved adverb" has the links of an adverb and of the verb that French
+    puts before it. "object pronoun" has the links of him, her or them, and of the verb that French
+    puts after it. "elision" has the links to l', d', n' and j'.
     """
     check_kind("pair", pair, Pair, "a Pair")
     names = ("swapped adjective", "negation", "moved adverb", "object pronoun", "elision")
@@ -194,7 +194,7 @@ def _around(verb: str, negated: bool, clitic: Words | None = None) -> Words:
 
 
 def _being(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phrase) -> Phrase:
-    """Return a predicate of the form: be [not] [Adverb] Adjective."""
+    """Return a predicate of the form "be [not] [Adverb] Adjective", in both languages."""
     adjective = _pick(rng, ADJECTIVES)
     be, etre = BE[subject.person]
     not_en: Words = [("not", "not")] if negated else []
@@ -206,7 +206,7 @@ def _being(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phr
 
 
 def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phrase) -> Phrase:
-    """Return a predicate of the form: Verb' Object [Place]."""
+    """Return a predicate of the form "Verb' Object [Place]", in both languages."""
     verb = _pick(rng, VERBS)
     third = subject.person == "il"
     do_not: Words = []
@@ -241,7 +241,11 @@ def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phr
 
 
 def _pair(english: Words, french: Words, possible: Iterable[tuple[Hashable, Hashable]]) -> Pair:
-    """Return the pair of these words, linked by their keys, with French elision."""
+    """Return the pair of these words, with elision in French.
+
+    A word is (word, key). Words with the same key have a sure link. possible: pairs of keys whose
+    words have a possible link.
+    """
     words = [word for word, _ in french]
     for k in range(len(words) - 1):
         if _starts_with_vowel(words[k + 1]):

@@ -13,7 +13,7 @@ class Noun(NamedTuple):
 
 
 class Adjective(NamedTuple):
-    """An adjective. french: m. and f. singular, m. and f. plural, m. singular before a vowel."""
+    """An adjective. french: masculine, feminine, both plurals, and the masculine before a vowel."""
 
     english: str
     french: tuple[str, ...]
@@ -27,7 +27,7 @@ class Adjective(NamedTuple):
 
 
 class Determiner(NamedTuple):
-    """English and French (masculine, feminine) for the singular and the plural, or () for none."""
+    """A determiner in singular and plural, each (English, French masculine, feminine), or ()."""
 
     singular: tuple[str, ...]
     plural: tuple[str, ...]

@@ -22,7 +22,7 @@ GITHUB = "https://raw.githubusercontent.com"
 
 
 def _files(folder: str, address: str, lines: str) -> dict[str, RemoteFile]:
-    """Return {name: file} from lines of the form `name sha256`."""
+    """Return {name: RemoteFile}. lines: one `name sha256` for each file."""
     rows = [line.split() for line in lines.strip().splitlines()]
     return {name: RemoteFile(f"{folder}/{name}", f"{GITHUB}/{address}/{name}", sha256)
             for name, sha256 in rows}
@@ -70,12 +70,12 @@ LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 
 
 def penn_treebank(split: str) -> list[list[list[str]]]:
-    """Return the sentences of a split, as one article."""
+    """Return the sentences of a split as one article."""
     return [read_text(fetch_file(PTB[f"ptb.{split}.txt"]))]
 
 
 def wikitext_2(split: str) -> list[list[list[str]]]:
-    """Return the articles of a split. They are lists of lines, including blank ones."""
+    """Return the articles of a split. An article is a list of lines, including blank lines."""
     return articles_of(read_text(fetch_file(WIKITEXT[f"{split}.txt"]), blank_lines=True))
 
 

@@ -22,12 +22,12 @@ Weigh = Callable[[Array, Array], Array]     # weights from scores and what is vi
 
 
 def none(scores: Array, visible: Array) -> Array:
-    """Return weights of 0, which make the context 0."""
+    """Return weights of 0 for all positions, so that the context is 0."""
     return np.zeros_like(scores)
 
 
 def equal(scores: Array, visible: Array) -> Array:
-    """Return equal weights for all visible positions."""
+    """Return equal weights for all visible positions, and 0 for the others."""
     weights = visible.astype(scores.dtype)
     return weights / np.maximum(weights.sum(-1, keepdims=True), 1)
 
@@ -38,7 +38,7 @@ def hard(scores: Array, visible: Array) -> Array:
 
 
 def sampled(rng: np.random.Generator) -> Weigh:
-    """Put all weight on one position, sampled with the weights as probabilities."""
+    """Return a function that samples one position by its weight, and gives it weight 1."""
     def attention_weights(scores: Array, visible: Array) -> Array:
         totals = masked_softmax(scores, visible).cumsum(-1)
         drawn = rng.random(totals.shape[:-1] + (1,)) * totals[..., -1:]
@@ -48,7 +48,7 @@ def sampled(rng: np.random.Generator) -> Weigh:
 
 
 def _one_hot(chosen: Array, scores: Array, visible: Array) -> Array:
-    """Return 1 at the chosen position, or 0 everywhere if nothing is visible."""
+    """Return weight 1 at the chosen position, or 0 everywhere if no position is visible."""
     weights = np.zeros_like(scores)
     some = visible.any(-1, keepdims=True).astype(scores.dtype)
     np.put_along_axis(weights, chosen[..., None], some, -1)
@@ -67,7 +67,10 @@ FORMER = {"another's memory": "shuffled", "largest alone": "hard"}      # names 
 
 
 def known_change(change: str) -> str:
-    """Return the name of a change, which may be a former name. Raises ValueError if unknown."""
+    """Return the current name of a change.
+
+    change: its current name, or its name before version 1.1. Raises ValueError for other names.
+    """
     if isinstance(change, str):
         change = FORMER.get(change, change)
     check_name("change", change, CHANGES)
@@ -75,10 +78,11 @@ def known_change(change: str) -> str:
 
 
 def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
-    """Return a copy of a model with a change in its attention over the source, or over its past.
+    """Return a copy of a model whose attention over the source, or over the past, is changed.
 
-    change: one of CHANGES. The self-attention of a Transformer is not changed. With "shuffled", a
-    batch of one row keeps its memory. The copy is for evaluation: its gradients are incorrect.
+    change: one of CHANGES. With "shuffled", each row of a batch attends to the memory of the next
+    row, so a batch of one row is not changed. The self-attention of a Transformer is never changed.
+    The copy is for evaluation: its gradients are incorrect.
 
     Raises ValueError for an unknown change, and for a model without attention.
     """
@@ -97,9 +101,9 @@ def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
 
 
 def attentions_of(model: Any) -> list[Any]:
-    """Return the attentions of a decoder over its source, or of a language model over its past.
+    """Return a decoder's attentions over the source, or a language model's over the past.
 
-    Raises ValueError if there are none.
+    Raises ValueError if the model has no attention.
     """
     found = [part.source_attention for _, part in model.modules() if isinstance(part, DecoderLayer)]
     for holder in (model, getattr(model, "reader", None)):
@@ -113,7 +117,7 @@ def attentions_of(model: Any) -> list[Any]:
 
 
 def _exchange_rows(attention: Any) -> None:
-    """Give each row the memory of the next row."""
+    """Change an attention so that each row of a batch attends to the memory of the next row."""
     def next_row(array: Array) -> Array:
         return np.roll(array, -1, axis=0)
 
@@ -137,7 +141,7 @@ def _exchange_rows(attention: Any) -> None:
 
 
 class Cost(NamedTuple):
-    """The cost of a change in nats per token, for one group of words."""
+    """How much a change of the attention increases the loss on one group of words."""
 
     change: str
     words: str          # "all", or how long ago they last occurred
@@ -148,7 +152,7 @@ class Cost(NamedTuple):
 
 @dataclass
 class Ablation:
-    """The loss of a model, and the costs of all changes by change and group of words."""
+    """The loss of a model, and the Cost of each change for each group of words."""
 
     loss: float
     tokens: int
@@ -156,13 +160,13 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether the low end of the interval for equal weights is at least USED nats per token."""
+        """Whether equal weights cost at least USED nats per token, at the interval's lower end."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1
 
     def cost(self, change: str, words: str = "all") -> Cost:
-        """Return the cost of one change. Raises ValueError if it was not measured."""
+        """Return the Cost of a change on a group of words. Raises ValueError if not measured."""
         change = FORMER.get(change, change)
         for one in self.costs:
             if (one.change, one.words) == (change, words):
@@ -181,9 +185,9 @@ def ablate(model: Any, batches: Any, rng: np.random.Generator,
            changes: Sequence[str] = tuple(CHANGES)) -> Ablation:
     """Evaluate a model on batches with its attention unchanged, and with each change.
 
-    Differences are paired by sentence, or for a language model by row of each batch, with the
-    intervals of `mean_interval`. A language model's words are also grouped by how many tokens ago
-    they last occurred in their row. Raises the errors of `changed`.
+    The differences in loss are paired by sentence or, for a language model, by row of each batch;
+    `mean_interval` computes their intervals. The words of a language model are also grouped by how
+    many tokens ago the same word last occurred in the row. Raises the errors of `changed`.
     """
     check_methods("model", model, "a model", "losses", "copy")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

@@ -1,8 +1,8 @@
 """Test whether a language model uses its context: the Children's Book Test (Hill et al. 2016).
 
-A question leaves a word out of a sentence, the query, that follows twenty others. The model reads
-the context, each candidate fills the gap, and the most probable query wins, as in Daniluk et al.
-2017:
+A question has twenty sentences, the context, and one more sentence with a word left out, the query.
+The model reads the context. Each candidate word fills the gap, and the candidate whose query is
+most probable is the model's answer, as in Daniluk et al. 2017:
 
     choice = argmax_c  log p(query with c | context)
 """
@@ -37,13 +37,13 @@ class Cloze:
     """A model's answers to cloze questions.
 
     log_p: for each question, log p of the query with each candidate. right: for each question, 1 if
-    the answer is correct, else 0; it is 1 / k if the answer is one of k candidates with equal
-    scores, as unknown words are. Accuracies are means of `right`.
+    the model's answer is correct, else 0. If k candidates have the same best score, as unknown
+    words have, and the correct word is among them, it is 1 / k. Accuracies are means of `right`.
 
-    others: accuracies of baselines, {name: interval}. They are the model without the context, the
-    candidate most frequent in the context, and the candidate most frequent overall. gain: how much
-    the context increases the accuracy, paired by question. chance: the accuracy of guessing.
-    unknown: the fraction of answers that are <unk> to the model.
+    others: {name of a baseline: interval of its accuracy}. The baselines are the model without the
+    context, the candidate most frequent in the context, and the candidate most frequent overall.
+    gain: how much the context increases the accuracy, paired by question. chance: the accuracy of
+    guessing. unknown: the fraction of correct words that are not in the vocabulary.
     """
 
     log_p: list[Array]
@@ -56,7 +56,7 @@ class Cloze:
 
     @property
     def choices(self) -> list[int]:
-        """Return the index of each question's best candidate, the first of equal ones."""
+        """The index of each question's best candidate (the first, if several are equal)."""
         return [int(one.argmax()) for one in self.log_p]
 
 
@@ -65,15 +65,16 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
                steps: int | None = 20) -> Cloze:
     """Evaluate a language model, or an ensemble, on cloze questions.
 
-    state, steps: those of the model's training. With state "carried" or "article", context and
-    query are one stream that begins with </s> and has </s> after every sentence. It is read `steps`
-    tokens at a time (None: all at once). Cells carry their state through the stream; attention sees
-    the current `steps` tokens and the states that the model carries, so earlier context reaches the
-    query only through the cells. With state "sentence" the query starts from an empty state, and
-    the context cannot help.
+    vocabulary: tokens ordered by frequency, as from `Vocabulary.build`. rng: for the 95 %
+    intervals. state, steps: as in the model's training.
 
-    A candidate's score is log p of the whole query with its </s>. vocabulary: tokens ordered by
-    frequency, as from `Vocabulary.build`. rng: for the 95 % intervals.
+    A candidate's score is log p of the whole query, including its </s>. With state "carried" or
+    "article", the context and the query are one stream that begins with </s> and has </s> after
+    every sentence. The stream is read `steps` tokens at a time (None: all at once). Cells carry
+    their state through the stream. Attention sees the current `steps` tokens and the states that
+    the model carries, so earlier context reaches the query only through the cells. With state
+    "sentence" the query starts from an empty state, and the context cannot help.
+
     Raises TypeError for arguments of the wrong type, ValueError if there are no questions, and
     ArithmeticError for a log p that is not finite.
     """
@@ -108,7 +109,11 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
 
 
 def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Array:
-    """Return 1 / k if the answer is one of the k candidates with the largest value, else 0."""
+    """Return, for each question, 1 if its answer is the best candidate, else 0.
+
+    values: a value for each candidate of each question. If the answer is one of k candidates with
+    the same largest value, the result is 1 / k.
+    """
     found = []
     for one, question in zip(values, questions):
         best = one == one.max()
@@ -117,13 +122,13 @@ def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Arra
 
 
 def counts(question: Question) -> Array:
-    """Count how often each candidate occurs in the context."""
+    """Count how often each candidate of a question occurs in the context."""
     held = [token for sentence in question.context for token in sentence]
     return np.array([held.count(word) for word in question.candidates])
 
 
 def ranks(vocabulary: Vocabulary, question: Question) -> Array:
-    """Rank the candidates by frequency; unknown ones share the last rank."""
+    """Return the rank of each candidate by frequency. All unknown candidates have the last rank."""
     ids = np.array(vocabulary.encode(question.candidates))
     return np.where(ids < len(SPECIAL_TOKENS), len(vocabulary), ids)
 
@@ -134,8 +139,9 @@ def ranks(vocabulary: Vocabulary, question: Question) -> Array:
 class Readings(NamedTuple):
     """The ids that a model reads for a question.
 
-    past: ids before the query, starting with </s>. queries: each way of filling the gap that the
-    model can distinguish, with </s> at the end. which: the index of the query for each candidate.
+    past: the ids before the query, starting with </s>. queries: the ids of each different query,
+    with </s> at the end; candidates that are unknown to the model give the same query. which: for
+    each candidate, the index of its query in `queries`.
     """
 
     past: list[int]
@@ -144,7 +150,7 @@ class Readings(NamedTuple):
 
 
 def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings:
-    """Return the ids of a question's context and queries."""
+    """Return the ids of a question's context and queries. State "sentence" omits the context."""
     context = [] if state == "sentence" else list(map(list, question.context))
     past = Text([context]).stream(vocabulary)
     filled = [Text([[question.filled(word)]]).stream(vocabulary)[1:]
@@ -157,9 +163,9 @@ def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings
 def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
     """Return log p of each question's query with each candidate, in float64.
 
-    The context is read once for all candidates, except for the window of `steps` tokens in which
-    the query begins, which is read again for each candidate. Questions that have equally many
-    windows before it are read side by side.
+    The context is read once for all candidates, up to the window of `steps` tokens in which the
+    query begins. This window is read again for each candidate. Questions with the same number of
+    windows before the query are read side by side.
     """
     windows = [(len(one.past) - 1) // steps for one in questions]
     found: list[Array] = [np.empty(0)] * len(questions)
@@ -175,7 +181,10 @@ def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]
 
 def scores_of_group(model: Any, group: Sequence[Readings], read: int,
                     steps: int) -> list[Array]:
-    """Return `scores` of questions with `read` ids in the windows before the query's first."""
+    """Return `scores` of questions whose queries begin in the same window.
+
+    read: the number of ids in the windows before that window.
+    """
     inputs = np.array([one.past[:read] for one in group], np.int64).T
     _, state = losses_in_windows(model, inputs, np.full_like(inputs, PAD), None, steps)
     rows = [(k, query) for k, one in enumerate(group) for query in one.queries]
@@ -194,7 +203,7 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
 
 def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
                       steps: int) -> tuple[Array, Any]:
-    """Sum −log p over the steps of inputs, targets (T, B). Return sums (B,) and the last state."""
+    """Return sums (B,) of −log p over the steps of inputs, targets (T, B), and the last state."""
     T, B = inputs.shape
     total = np.zeros(B)
     for start in range(0, T, steps):
@@ -207,7 +216,7 @@ def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
 
 
 def rows_taken(state: Any, rows: Sequence[int]) -> Any:
-    """Select rows of a state. The state of an ensemble is a list of states, one for each model."""
+    """Select rows of a state. The state of an ensemble is a list with one state for each model."""
     if isinstance(state, list):
         return [rows_taken(one, rows) for one in state]
     return tree_map(lambda array: array[rows], state)

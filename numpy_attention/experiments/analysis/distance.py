@@ -13,10 +13,11 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 
 @dataclass
 class Distances:
-    """The loss of each group of words by the group's name, "all" first.
+    """The loss of a language model on each group of words.
 
-    loss: nats per token. tokens: the number of tokens. totals, counts: nats and tokens in each
-    unit, a row of a batch.
+    Each field is {name of a group: value}, with the group "all" first. loss: nats per token.
+    tokens: the number of tokens. totals, counts: the sum of the losses, and the number of tokens,
+    in each unit. A unit is a row of a batch.
     """
 
     loss: dict[str, Interval]
@@ -25,9 +26,10 @@ class Distances:
     counts: dict[str, Array]
 
     def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
-        """Return the loss minus that of another model, in nats per token, paired by unit.
+        """Return how much each group's loss exceeds that of another model, in nats per token.
 
-        Raises ValueError if `first` was measured on another text or with other batches.
+        The differences are paired by unit. Raises ValueError if `first` was measured on another
+        text or with other batches.
         """
         check_kind("first", first, Distances, "Distances, as returned by loss_by_distance()")
         if self.counts.keys() != first.counts.keys() or not all(
@@ -39,7 +41,7 @@ class Distances:
 
 
 def loss_by_distance(model: Any, batches: Any, rng: np.random.Generator) -> Distances:
-    """Return the loss of a language model, grouped by how long ago the target last occurred.
+    """Return a language model's loss, grouped by how many tokens ago the target last occurred.
 
     batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups, and empty groups
     are omitted. The intervals of `mean_interval` are over the rows of the batches.

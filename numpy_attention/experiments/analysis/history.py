@@ -17,10 +17,11 @@ from numpy_attention.validation.messages import short_repr
 def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:
     """Return the mean attention weight by distance. Index 0 is the previous position.
 
-    batches: TextBatches or DocumentBatches. Only steps that see at least `longest` positions count,
-    because the start of a text would look like a short span. By default, `longest` is the window of
-    the readout, or a quarter of the steps of the longest batch. The means add up to 1 if the window
-    is `longest`. Raises ValueError for a model without attention, or if no step sees that far.
+    batches: TextBatches or DocumentBatches. longest: by default, the window of the readout, or a
+    quarter of the steps of the longest batch. Only steps that see at least `longest` positions
+    count, because the start of a text would look like a short span. The means add up to 1 if the
+    window is `longest`. Raises ValueError for a model without attention, or if no step sees
+    `longest` positions.
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
@@ -52,14 +53,16 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
 
 
 def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h") -> Array:
-    """Return ‖∂L_T/∂h_t‖ (of="c": ‖∂L_T/∂c_t‖) by the distance T − t, starting from 0.
+    """Return the norm ‖∂L_T/∂h_t‖ for each distance T − t, starting from 0.
 
-    L_T is the loss of the last step of the batch, and h_t the state of the top layer. The gradient
-    flows through the recurrence and, in an attentive model, through the memory that later steps
-    read. In an LSTM ∂L/∂h_t holds c_t fixed: the gradient along the cell state is only in ∂L/∂c_t,
-    with h_t = o_t ∘ tanh(c_t). Norms are root mean squares over the sequences of the batch.
+    L_T is the loss of the last step of the batch, and h_t is the state of the top layer. With
+    of="c", return ‖∂L_T/∂c_t‖ instead. The gradient flows through the recurrence and, in an
+    attentive model, through the memory that later steps read. In an LSTM h_t = o_t ∘ tanh(c_t), and
+    ∂L/∂h_t holds c_t fixed, so only ∂L/∂c_t contains the gradient along the cell state. Norms are
+    root mean squares over the sequences of the batch.
 
-    Raises ValueError for a padded sequence, an unknown `of`, or "c" with a cell that has no c.
+    Raises ValueError if a sequence is padded, if `of` is unknown, or if `of` is "c" but the cell
+    has no c.
     """
     check_methods("model", model, "a language model of cells", "cells", "output", "zeros_like")
     check_kind("batch", batch, TextBatch, "a TextBatch")

@@ -15,7 +15,7 @@ RECENT = (5, 15, 35)
 
 
 def check_texts(batches: Any) -> None:
-    """Raise TypeError unless these are batches of a language model."""
+    """Raise TypeError unless `batches` are batches of a language model."""
     check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
                   "carried")
     for place in batches.order()[:1]:
@@ -24,20 +24,20 @@ def check_texts(batches: Any) -> None:
 
 
 def name_of(model: Any) -> str:
-    """Return the class name of a model, with that of its readout if it has one."""
+    """Return the class name of a model, with the class name of its readout if it has a readout."""
     reader = getattr(model, "reader", None)
     named = type(model).__name__
     return named if reader is None else f"{named} with {type(reader).__name__}"
 
 
 def in_order(batches: Any) -> Iterator[tuple[Any, bool]]:
-    """Yield each batch, and whether it continues from the state after the previous batch."""
+    """Yield each batch, and whether the state after the previous batch is carried to it."""
     for place in batches.order():
         yield batches.batch(place), batches.carried(place)
 
 
 def losses_of(model: Any, batches: Any) -> list[Array]:
-    """Return the losses −log p of all targets, an array (T, B) for each batch."""
+    """Return the loss −log p of each target, as one array (T, B) for each batch."""
     found = []
     state = None
     for batch, carried in in_order(batches):
@@ -47,12 +47,16 @@ def losses_of(model: Any, batches: Any) -> list[Array]:
 
 
 def sums(arrays: Sequence[Array]) -> Array:
-    """Sum arrays (T, B), one for each batch, over the steps. Return sums (units,) of all rows."""
+    """Sum each batch's array (T, B) over its steps. Return the sums (units,) of all rows."""
     return np.concatenate([array.sum(0, dtype=float) for array in arrays])
 
 
 def groups_of(batches: Any) -> dict[str, list[Array]]:
-    """Return {name: masks (T, B) of the group's targets, one for each batch}, "all" first."""
+    """Group targets by how many tokens ago they last occurred.
+
+    Return {name of a group: [a mask (T, B) of the group's targets for each batch]}. The first group
+    is "all"; a translator's words have no other group.
+    """
     everything = []
     ago = []
     past = None
@@ -76,8 +80,9 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
 def last_seen(inputs: Array, targets: Array, past: Array | None) -> tuple[Array, Array]:
     """Return how many tokens ago each target last occurred, and the past of the next batch.
 
-    inputs, targets (T, B). past: the inputs before these, (≤ RECENT[-1], B), or None. The word that
-    was just read is 1 token ago. The distances (T, B) are inf beyond RECENT, and NaN at padding.
+    inputs, targets (T, B). past: the steps before `inputs`, at most RECENT[-1] of them, or None. A
+    target that equals the word just read occurred 1 token ago. The distances (T, B) are inf beyond
+    RECENT, and NaN at padding.
     """
     before = inputs if past is None else np.concatenate([past, inputs])
     start = len(before) - len(inputs)

@@ -23,11 +23,11 @@ ROWS = 50       # passages read side by side
 
 @dataclass(frozen=True)
 class Passages:
-    """N passages of a text, unchanged and with some words replaced by random ones.
+    """N passages of a text, unchanged and disturbed: some words are replaced by random words.
 
     own, disturbed: batches of the unchanged and of the changed passages; each passage is read at
     once from an empty state. starts: for each passage, the index of the first target after the
-    disturbance. following: the largest number of targets that are measured from there.
+    disturbance. following: the largest number of targets that are measured after the disturbance.
     """
 
     own: DocumentBatches
@@ -41,21 +41,24 @@ class Passages:
 
 def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following: int = 20,
               number: int = 500, past: int = 35) -> Passages:
-    """Cut a text into passages, and replace some words of each by random ones.
+    """Cut a text into passages, and replace some words of each passage by random words.
 
-    batches: TextBatches or DocumentBatches. A text that is read in windows of some steps is cut
-    into passages of past + following tokens. They do not overlap, and stay within a stream or
-    document. `past` tokens are read before the first target that is measured, and the last `words`
-    of them are replaced, including ends of sentences. Documents that are read at once, such as
-    sentences, are passages themselves; their disturbance ends at a random position, at least words
-    + 1 tokens after their start. `number` passages are drawn, or all are used if there are fewer.
+    batches: TextBatches or DocumentBatches. words: how many words of a passage are replaced,
+    including ends of sentences. following: the largest number of targets that are measured after
+    these words. number: how many passages are drawn; if there are fewer, all are used.
 
-    A passage is one chunk, so an attentive model has all of it in memory, up to its window. New
-    words are drawn by their frequency in this text, without special tokens, and may equal the old
-    ones.
+    A text that is read in windows of some steps is cut into passages of past + following tokens.
+    Passages do not overlap, and stay within a stream or document. The last `words` of the first
+    `past` tokens are replaced. Documents that are read at once, such as sentences, are passages
+    themselves. Their replaced words end at a random position, at least words + 1 tokens after their
+    start.
 
-    Raises TypeError for other batches, and ValueError if no passage is long enough, if there are no
-    words, or for impossible numbers.
+    A passage is one chunk, so an attentive model has the whole passage in memory, up to its window.
+    The new words are drawn by their frequency in this text, without special tokens. A new word may
+    equal the old word.
+
+    Raises TypeError for other batches. Raises ValueError if no passage is long enough, if the text
+    has no known words, or for impossible numbers.
     """
     check_kind("batches", batches, (TextBatches, DocumentBatches),
                "TextBatches or DocumentBatches")
@@ -103,9 +106,10 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 class Recovery:
     """The increase of the loss after a disturbance, in nats per token.
 
-    loss: the loss of the measured tokens without the disturbance. excess: {distance: increase},
-    where distance 1 is the first token after the disturbance. mean: the increase over all
-    distances. rows: the increase by passage and distance, NaN beyond a passage's end.
+    loss: the loss of the measured tokens without the disturbance. tokens: their number. excess:
+    {distance: increase}, where distance 1 is the first token after the disturbance. mean: the mean
+    increase over all distances. rows: the increase by passage and distance, NaN beyond a passage's
+    end.
     """
 
     loss: float
@@ -116,7 +120,7 @@ class Recovery:
 
     def more_than(self, first: "Recovery",
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-        """Return excess and mean minus those of another model, paired by passage.
+        """Return `excess` and `mean` minus those of another model, paired by passage.
 
         Raises ValueError if `first` was measured on other passages.
         """
@@ -130,8 +134,8 @@ class Recovery:
 def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recovery:
     """Evaluate a model on passages with and without the disturbance, and compare −log p.
 
-    Both versions have the same targets, and the same words after the disturbance. The intervals of
-    `mean_interval` are over passages.
+    Only targets after the disturbance are measured; both versions of a passage have the same words
+    there. The intervals of `mean_interval` are over passages.
     """
     check_methods("model", model, "a language model", "losses")
     check_kind("passages", passages, Passages, "Passages, as returned by disturbed()")
@@ -143,7 +147,10 @@ def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recover
 
 
 def _after(passages: Passages, losses: list[Array]) -> Array:
-    """Select the measured losses from arrays (T, B). Return (N, following), NaN beyond the end."""
+    """Return the losses after the disturbance (N, following), NaN beyond a passage's end.
+
+    losses: for each batch of passages, the losses of all targets.
+    """
     found = np.full((len(passages), passages.following), np.nan)
     for (group, _), batch in zip(passages.own.order(), losses):
         for column, n in enumerate(group):
@@ -155,7 +162,11 @@ def _after(passages: Passages, losses: list[Array]) -> Array:
 
 
 def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-    """Return the interval at each distance that a passage reaches, and that of all together."""
+    """Return {distance: mean increase, with interval}, and the same over all distances.
+
+    rows (N, following): the increases, NaN beyond a passage's end. Distances that no passage
+    reaches are left out.
+    """
     known = ~np.isnan(rows)
     rows = np.where(known, rows, 0)
     each = {d + 1: mean_interval(rows[:, d], known[:, d], rng)

@@ -1,5 +1,6 @@
 """Measure whether the roles of a state pull it in different directions.
 
+A state of an attentive language model may be used as query, key, value and for the prediction.
 Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) use separate vectors for key, value and
 prediction, because one vector has too much to do. The backward pass of a readout has a term for
 each role, the gradient ∂L/∂h_t through that role. If two terms point in opposite directions, a step
@@ -27,10 +28,10 @@ PAIRS = tuple(combinations(ROLES, 2))
 class Roles:
     """Sizes and directions of the gradients of a state through each of its roles.
 
-    norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t}, or None for
-    a role that the state does not have, such as the query of `single`. cosines: {pair of roles:
-    mean cosine of the angle between their gradients} over the positions where neither is 0, or None
-    if the roles read different parts of the state or there is no such position.
+    norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t}. It is None
+    for a role that the state does not have, such as the query of `single`. cosines: {pair of roles:
+    mean cosine of the angle between their gradients}, over the positions where neither gradient is
+    0. It is None if the two roles read different parts of the state or there is no such position.
     """
 
     norms: dict[str, Interval | None]
@@ -38,11 +39,12 @@ class Roles:
 
 
 def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
-    """Measure the gradients of a state's roles, without dropout, for L = Σ −log p.
+    """Measure how much each role of a state contributes to its gradient ∂L/∂h_t.
 
-    batches: TextBatches or DocumentBatches. The gradient stays within a batch, as in training, so
-    the last state of a batch is never a key or a value. The intervals of `mean_interval` are over
-    the rows of the batches. Raises ValueError for a model without attention over its past.
+    L = Σ −log p, without dropout. batches: TextBatches or DocumentBatches. The gradient stays
+    within a batch, as in training, so the last state of a batch is never a key or a value. The
+    intervals of `mean_interval` are over the rows of the batches. Raises ValueError for a model
+    without attention over its past.
     """
     check_methods("model", model, "a language model", "forward", "predict_and_grad")
     reader: Any = getattr(model, "reader", None)
@@ -75,7 +77,7 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def _terms(model: Any, batches: Any) -> Any:
-    """Yield {role: ∂L/∂h (T, B, n)} and the mask of words (T, B) for each batch."""
+    """Yield {role: ∂L/∂h through it (T, B, n)}, and the mask of words (T, B), for each batch."""
     grads = model.zeros_like()
     state = None
     for batch, carried in in_order(batches):
@@ -88,7 +90,7 @@ def _terms(model: Any, batches: Any) -> Any:
 
 
 def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
-    """Return the mean of the values that are not NaN, or None without such values."""
+    """Return the mean, with its interval, of all values that are not NaN; None if all are NaN."""
     known = [~np.isnan(one) for one in values]
     if not any(one.any() for one in known):
         return None
@@ -98,7 +100,7 @@ def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
 
 def _root(squares: list[Array], positions: list[Array],
           rng: np.random.Generator) -> Interval | None:
-    """Return the square root of a mean, and of the ends of its interval."""
+    """Return the root mean square over the positions, with its interval; None without squares."""
     if not squares:
         return None
     return Interval(*np.sqrt(mean_interval(sums(squares), sums(positions), rng)).tolist())

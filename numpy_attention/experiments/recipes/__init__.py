@@ -34,7 +34,10 @@ def load_recipes(path: str | Path) -> dict[str, Recipe]:
 
 
 def recipe_with_attention(attention: str | type) -> Recipe:
-    """Return a recipe like `clauses-*` (Luong's decoder) with this score or user-defined class."""
+    """Return a recipe with Luong's decoder, like `clauses-*`, with this attention.
+
+    attention: the name of a score, or a user-defined class.
+    """
     name, described = f"clauses-{attention}", f"{attention} attention"
     if isinstance(attention, type):
         name = f"own-{attention.__name__}"
@@ -50,7 +53,7 @@ RECIPES |= {f"clauses-{score}": recipe_with_attention(score) for score in SCORES
 
 
 def find_recipe(name: str) -> Recipe:
-    """Return the recipe with this name. Raises ValueError if there is none."""
+    """Return the recipe with this name. Raises ValueError if no recipe has this name."""
     if not isinstance(name, str) or name not in RECIPES | loading.RENAMED:
         like = get_close_matches(str(name), RECIPES, 3, 0.3) or list(RECIPES)[:3]
         raise ValueError(f"unknown recipe {short_repr(name)}; expected one of the {len(RECIPES)} "

@@ -47,7 +47,7 @@ RENAMED = {
 
 
 def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
-    """Read and check the tables of a file. Raises ValueError if one is malformed."""
+    """Read and check the tables of a file of recipes. Raises ValueError if a table is malformed."""
     text = "\n".join(read_lines(path))
     try:
         tables = tomllib.loads(text)
@@ -63,7 +63,10 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
-    """Build {name: Recipe} from the tables `own`. Their bases may be any of `tables`."""
+    """Build {name: Recipe} from the tables in `own` that have a description.
+
+    tables: the tables, including those of `own`, on which a recipe may be based.
+    """
     return {name: recipe_of(name, tables) for name, table in own.items() if "description" in table}
 
 
@@ -115,7 +118,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
 
 
 def figure_of(name: str, text: str) -> Figure:
-    """Split a figure such as "test bleu" into split and metric."""
+    """Split a figure such as "test bleu" into split and metric. name: the recipe, for messages."""
     split, _, metric = text.partition(" ")
     if not split or not metric or " " in metric:
         raise ValueError(f"recipe {name} has the figure {text!r}; expected a split and a metric, "

@@ -33,19 +33,19 @@ def perplexity(trained: Any, data: Any, ranks: SingleProcess,
 
 
 def metric_of(low: float, high: float) -> str:
-    """Return the name of the metric for sentences with low ≤ source tokens < high."""
+    """Return the name of the BLEU metric for sentences with low ≤ source tokens < high."""
     return f"bleu_of_{low:g}_to_{high - 1:g}"
 
 
 def length_edges(names: Iterable[str]) -> list[int]:
-    """Return the length edges in these metrics, for `metrics.bleu_by_length`."""
+    """Return the edges of the length ranges in names of metrics, for `metrics.bleu_by_length`."""
     found = [tuple(map(int, match.groups())) for match in map(LENGTHS.fullmatch, names) if match]
     return sorted({edge for low, high in found for edge in (low, high + 1)})
 
 
 def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: SingleProcess,
               rng: Generator | None) -> dict[str, float]:
-    """Measure as `Translator.measure` does, and add BLEU by length."""
+    """Measure as `Translator.measure` does, and add BLEU for each range of lengths in `wanted`."""
     sources = [pair.source for pair in data]
     found = trained.translate(sources, beam, threads=trained.threads, ranks=ranks)
     known = trained.measure(data, beam, trained.threads, found, ranks, rng)
@@ -60,7 +60,7 @@ def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: 
 
 
 def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, float]:
-    """Measure pointing by phenomenon."""
+    """Measure pointing accuracy on the links of each phenomenon in PHENOMENA."""
     weights = trained.attend(data)
     found: dict[str, float] = {}
     for name, metric in PHENOMENA.items():
@@ -71,5 +71,5 @@ def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, f
 
 
 def only(pairs: Sequence[Pair], name: str) -> list[Pair]:
-    """Return copies of the pairs whose sure links are restricted to one phenomenon."""
+    """Return copies of the pairs that keep only the sure links of one phenomenon."""
     return [replace(pair, sure=frozenset(phenomena(pair)[name])) for pair in pairs]

@@ -22,9 +22,10 @@ class Recipe:
     """An experiment whose figures are recorded. The code that runs it is imported when it runs.
 
     corpus: the dict of a selection (`data.selection`). model, settings: arguments of
-    `Translator.create` or, for a language model, `LanguageModelRun.create`. training: its settings;
-    its seed is replaced by that of the run. metrics: the figures to record, with the names that
-    `measure` returns. baselines: {figure: (value, source)}, published or measured elsewhere.
+    `Translator.create` or, for a language model, `LanguageModelRun.create`. training: the settings
+    of the training; each run replaces the seed. metrics: the figures to record, each as (split,
+    metric that `measure` returns). baselines: {figure: (value, source)}, for values that were
+    published or measured elsewhere.
 
     Raises ValueError for a baseline of a figure that is not recorded.
     """
@@ -57,7 +58,7 @@ class Recipe:
         return LanguageModelRun if self.is_language_model else Translator
 
     def digest(self) -> str:
-        """Eight hexadecimal digits that identify everything that affects the figures, but no seed.
+        """Return eight hexadecimal digits for all that affects the figures, except the seed.
 
         Default settings of the training are left out, so that a new option changes no digest.
         """
@@ -67,7 +68,7 @@ class Recipe:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
 
     def load(self, split: str) -> Any:
-        """Load the text for training or measuring."""
+        """Load a split of the corpus."""
         from numpy_attention.data.selection import selected
         return selected(self.corpus).load(split)[0]
 
@@ -79,7 +80,11 @@ class Recipe:
     def measure(self, trained: Any, data: Any, wanted: set[str],
                 ranks: SingleProcess = SINGLE_PROCESS,
                 rng: "np.random.Generator | None" = None) -> dict[str, float]:
-        """Measure at least these metrics. With rng, also measure `…_low` and `…_high` of each."""
+        """Return {metric: value} with at least the metrics in `wanted`.
+
+        data: a split of the corpus. rng: if given, add the ends of the confidence interval of each
+        metric, `…_low` and `…_high`.
+        """
         from numpy_attention.experiments.recipes import measures
         if self.is_language_model:
             return trained.measure(data, trained.threads, ranks, rng)
@@ -103,8 +108,8 @@ def run(
 ) -> list[dict[str, Any]]:
     """Train or resume a run in `folder`, and measure it. Return lines for `recipes.results`.
 
-    threads: the number for each rank; None chooses it by the size of a step, and a resumed run
-    keeps its own. The `threads` in a line count those of all ranks.
+    threads: the number of threads of each rank. With None, the size of a step decides, and a
+    resumed run keeps its number. The `threads` in a line is the number of threads of all ranks.
 
     Raises ValueError if the folder holds a run with other settings, or for a metric that this
     corpus does not have.

@@ -4,10 +4,10 @@
      "split": "test", "value": 28.1, "low": 26.9, "high": 29.2, "parameters": 7000000,
      "minutes": 12.5, "threads": 2}
 
-settings: the digest of the recipe; all figures of a file have the same. low, high: the 95 %
-confidence interval over texts of the kind; figures recorded before 0.3.0 have none. minutes:
-training time alone. If a figure is recorded again for the same recipe, seed, metric and split, the
-tables show the last one.
+settings: the digest of the recipe; all figures of a recipe in a file have the same digest. low,
+high: the 95 % confidence interval over texts of the kind; figures recorded before 0.3.0 have no
+interval. minutes: the time of the training without the measurements. If a figure is recorded again
+for the same recipe, seed, metric and split, the tables show the last value.
 """
 
 import json
@@ -48,7 +48,7 @@ Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
 
 
 def check(line: Any) -> Line:
-    """Raise ValueError unless a line has exactly FIELDS. low and high may both be missing."""
+    """Return a line. Raises ValueError unless it has exactly FIELDS, or all but low and high."""
     if not isinstance(line, dict) or line.keys() not in (FIELDS.keys(), OLDER):
         fields = short_repr(", ".join(map(str, line)) if isinstance(line, dict) else line)
         raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
@@ -63,7 +63,7 @@ def check(line: Any) -> Line:
 
 
 def read_file(path: str | Path) -> list[Line]:
-    """Read and check the lines of a file. Raises ValueError that names the file and line."""
+    """Read and check the lines of a file. A ValueError contains the names of file and line."""
     lines = []
     for number, text in enumerate(read_lines(path), 1):
         try:
@@ -75,14 +75,15 @@ def read_file(path: str | Path) -> list[Line]:
 
 
 def read(folder: str | Path) -> list[Line]:
-    """Read all *.jsonl files of a folder in alphabetical order. Return [] without a folder."""
+    """Read all *.jsonl files of a folder in alphabetical order. Return [] if there is no folder."""
     return [line for path in sorted(Path(folder).glob("*.jsonl")) for line in read_file(path)]
 
 
 def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Return the lines of a file that these lines will join (their recipe and settings suffice).
+    """Return the lines that a file contains, before new lines are appended.
 
-    Raises ValueError for a malformed line in the file, and for one recipe with two settings.
+    lines: the new lines, of which only recipe and settings are needed. Raises ValueError for a
+    malformed line in the file, and if a recipe would have two different settings.
     """
     known = read_file(path) if exists(path) else []
     settings: dict[str, str] = {}
@@ -98,9 +99,10 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
 
 def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Append the figures that the file does not have yet, atomically, and return them.
+    """Append the lines that a file does not contain yet, and return them.
 
-    Raises the errors of `check` and `existing_figures`, and OSError if the disk is full.
+    All of these lines are written, or none is. Raises the errors of `check` and `existing_figures`,
+    and OSError if the disk is full.
     """
     path = as_path(path)
     lines = [check(line) for line in as_list("lines", lines, "results")]
@@ -129,11 +131,11 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
 
 def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> str:
-    """Format Markdown tables, one for all recipes with the same figures.
+    """Format figures as Markdown tables. Recipes with the same figures share a table.
 
-    A figure is the mean over seeds, ± the standard deviation; brackets hold its confidence
-    interval, with the ends averaged over seeds. recipes: {name: Recipe}; they order the rows, and
-    their baselines follow each table.
+    A table shows the mean over seeds, ± the standard deviation. Brackets contain the confidence
+    interval, whose ends are averaged over seeds. recipes: {name: Recipe}. Rows are in the order of
+    this dict, and the baselines of its recipes follow each table.
     """
     lines = [check(line) for line in as_list("lines", lines, "results")]
     if not lines:
@@ -204,7 +206,10 @@ def _all_of(values: Iterable[int]) -> str:
 
 
 def put_tables(text: str, tables: str) -> str:
-    """Put the tables between the markers of a document. Each marker must occur once, in order."""
+    """Return a document with the tables between its two markers, START and END.
+
+    Raises ValueError unless each marker occurs once, START first.
+    """
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
         raise ValueError(f"expected {START} and then {END}, each once, with the tables between "

@@ -1,10 +1,10 @@
 """Metrics of a run on a text, and their 95 % confidence intervals.
 
-Intervals come from a bootstrap over sentences (for BLEU and chrF in `metrics`): they show the
+Intervals come from a bootstrap over sentences (for BLEU and chrF in `metrics`). They show the
 variation between texts of the same kind. Only several seeds show the variation between trainings.
 
-Each function returns {metric: value}. If rng is given, and there are at least two sentences, it
-also returns `…_low` and `…_high` of each metric.
+Each function returns {metric: value}. If rng is given, and there are at least two sentences, the
+dict also contains the ends of each metric's interval, `…_low` and `…_high`.
 """
 
 import math
@@ -37,8 +37,8 @@ def of_likelihood(found: Evaluation, rng: Generator | None = None,
                   name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
     """Return the perplexity per token, or per word if `words` is given.
 
-    words: the number of words in each row. If rng is given, a confidence interval is added; this
-    requires `found.rows`.
+    words: the number of words in each row. name: the name of the metric. rng: if given, add a
+    confidence interval; this requires `found.rows`.
     """
     perplexity = Evaluation(found.loss, found.tokens if words is None else sum(words)).perplexity
     if rng is None:
@@ -53,10 +53,11 @@ def of_likelihood(found: Evaluation, rng: Generator | None = None,
 
 def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
-    """Return BLEU and chrF of a beam's translations, and BLEU and exact matches of greedy ones.
+    """Return the metrics of translations by beam search (`found`) and by greedy search.
 
-    `bleu_empty` is 1 if BLEU measures nothing because no sentence has four tokens; then `empty` is
-    1 if every translation is empty.
+    For the beam they are BLEU and chrF, for greedy search BLEU and exact matches. `bleu_empty` is 1
+    if BLEU measures nothing because no sentence has four tokens. Then `empty` is 1 if every
+    translation is empty.
     """
     references = [pair.target for pair in pairs]
     scores = {
@@ -81,8 +82,8 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
                 rng: Generator | None = None) -> Figures:
     """Measure how well attention weights agree with the gold links of the pairs.
 
-    Metrics: pointing, near, diagonal, and the alignment error rate, each over the whole text. For
-    an interval, each sentence counts by its number of links.
+    Metrics: pointing, near, diagonal, and the alignment error rate, each over the whole text. In
+    the intervals, the weight of a sentence is its number of links.
     """
     links = metrics.links_from_weights(weights, pairs)
     pointed = [(one, pair) for one, pair in zip(weights, pairs) if pair.sure]
@@ -104,7 +105,10 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
 
 def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
           rng: Generator | None) -> Figures:
-    """Return a fraction over the whole text, with its interval over sentences."""
+    """Return {name: a fraction over the whole text}, with the ends of its interval.
+
+    whole: this fraction. shares, counts: the fraction in each sentence, and its denominator.
+    """
     if rng is None or len(counts) == 1:
         return {name: whole}
     sizes = np.asarray(counts, float)

@@ -1,7 +1,7 @@
 """User-defined classes in a run: names in the checkpoint, classes in the model.
 
-A checkpoint never runs code. It names a file and its digest. The user names the file when loading
-the run, and it runs only if it has the same digest.
+A checkpoint never runs code. It contains the name of a file and the file's digest. The user passes
+the file when loading the run, and the file runs only if it has the same digest.
 """
 
 import re
@@ -44,7 +44,7 @@ OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", 
 
 
 def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
-    """Replace classes in settings by names. Return the settings and {name: class with its file}.
+    """Replace the classes in settings by names. Return the settings and {name: class with file}.
 
     Raises ValueError for a class of the package, a class without a file, and two files of one name.
     """
@@ -64,29 +64,29 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
 
 
 def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) -> dict[str, Any]:
-    """Replace names in settings by their classes."""
+    """Replace names in settings by classes. own: {name: user-defined class}."""
     return {setting: own[value].kind if isinstance(value, str) and value in own else value
             for setting, value in settings.items()}
 
 
 def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
-    """Return {name: SHA-256 of its file}, for the checkpoint."""
+    """Return {name of a class: SHA-256 of its file}, for the checkpoint."""
     return {name: one.code.digest for name, one in own.items()}
 
 
 def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
-    """Raise ValueError for a name that no setting uses."""
+    """Raise ValueError if `known` contains a class that no setting uses."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
         raise ValueError(f"it lists user-defined code that no setting uses: {', '.join(unused)}")
 
 
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
-    """Load a run's classes from the code that the user passes. known: {name: digest}.
+    """Load the classes of a run from the code that the user passes.
 
-    code: files or classes, or None. Only a file with the same digest runs.
-
-    Raises ValueError for a file that is not passed or has changed.
+    known: {name of a class: digest of its file}. code: files or classes, or None. folder: the
+    folder of the run, for messages. A file runs only if it has the same digest. Raises ValueError
+    if a file was not passed or has changed.
     """
     if not known:
         return {}
@@ -97,7 +97,7 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
 
 def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomClass],
           folder: str | Path) -> CustomClass:
-    """Return the class of this name from files and classes, if its file has the same digest."""
+    """Return the class of this name from `candidates`, if its file has the digest in `known`."""
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates
              if one.name in (file, name)]
@@ -120,7 +120,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:
-    """Copy the files, as they were in training, into the folder of the checkpoint."""
+    """Copy the files of the classes, as they were in training, into the checkpoint's folder."""
     for code in {one.code.name: one.code for one in own.values()}.values():
         path = folder / code.name
         if path.exists() and path.resolve() == code.path.resolve():

@@ -17,7 +17,7 @@ READING = ("reverse_source", "state", "steps", "unit")
 
 def load_ensemble(kind: type[One], folders: Sequence[str | Path],
                   code: Sequence[str | Path | type] | None = None) -> One:
-    """Load the run of one folder, or a run with the Ensemble of the models of several folders.
+    """Load the run of one folder, or a run whose model is the Ensemble of several folders' models.
 
     kind: Translator or LanguageModelRun. Name, settings, corpus, training and history are those of
     the first run. Raises the errors of `load_alike`.
@@ -36,7 +36,7 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
 
     kind: Translator or LanguageModelRun. done: the purpose, "averaged" or "compared", for messages.
     code: user-defined code of any run, as in `kind.load`. Raises ValueError if there is no folder,
-    and if runs have different vocabularies or read text differently; also the errors of
+    or if the runs have different vocabularies or read text differently. Also raises the errors of
     `kind.load`.
     """
     check_list("folders", folders, "folders of runs")

@@ -27,8 +27,9 @@ from numpy_attention.validation.arrays import at_least
 class Word(NamedTuple):
     """One generated token, with its log p under the model and the attention weights.
 
-    weights: over the S positions read before, from </s> to the last one. They are NaN for the last
-    one and outside the window or memory of the model. None without attention.
+    weights: one for each of the S positions read before the token, from </s> to the last position.
+    They are NaN for the last position and outside the window or memory of the model. A model
+    without attention has None.
     """
 
     token: str
@@ -70,10 +71,10 @@ class LanguageModelRun(Trained):
     ) -> "LanguageModelRun":
         """Build an untrained language model for this Text.
 
-        settings: arguments of the `create` of the model; a score or a cell may be a user-defined
-        class. training: also has the seed. vectors: a file of pretrained word vectors, as in
-        `data.vectors`. Raises ValueError for an unknown name, and for settings that do not fit each
-        other.
+        settings: arguments of the model's `create`; a score or a cell may be a user-defined class.
+        training: the settings of the training, and the seed. vectors: a file of pretrained word
+        vectors, as in `data.vectors`. Raises ValueError for an unknown name, and for settings that
+        do not fit each other.
         """
         check_kind("text", text, Text, "a Text")
         settings, training, corpus = cls._checked(name, settings, training, corpus)
@@ -124,7 +125,8 @@ class LanguageModelRun(Trained):
         text is read in one stream. If the state is reset at every sentence, perplexity_skip_first
         counts first words without predicting them, as Salton et al. 2017 do.
 
-        rng: adds the interval of each perplexity, `…_low` and `…_high`, over sentences or windows.
+        rng: if given, add the ends of each perplexity's interval, `…_low` and `…_high`. The
+        intervals are over sentences or windows.
         """
         if rng is not None:
             check_generator(rng)
@@ -158,12 +160,12 @@ class LanguageModelRun(Trained):
         top_p: float | None = None,
         unknown: bool = False,
     ) -> Iterator[Word]:
-        """Generate Words one at a time after a prompt, the first tokens of the text.
+        """Generate Words one at a time after a prompt, which is the beginning of the text.
 
-        The arguments length, sentences, temperature, top_k and top_p, and the errors, are those of
-        `sample`. unknown: whether <unk> may be generated. A character model does not generate </s>
-        or accept `sentences`. The state is reset at every sentence if it was in training. Raises
-        TypeError for a string as the prompt of a word model.
+        prompt: a list of tokens. unknown: whether <unk> may be generated. The other arguments, and
+        the errors, are those of `sample`. A character model does not generate </s> or accept
+        `sentences`. If the state was reset at every sentence in training, it is reset here too.
+        Raises TypeError for a string as the prompt of a word model.
         """
         if self.training.unit == "characters" and sentences is not None:
             raise ValueError(f"sentences={sentences} cannot be used with a character model, which "
@@ -186,9 +188,9 @@ class LanguageModelRun(Trained):
     def attend(self, tokens: Sequence[str]) -> Array:
         """Return attention weights (S, S) over a sentence; S is 1 + its number of tokens.
 
-        Row t belongs to the state that has read </s> and t tokens and predicts the next. Column s
-        belongs to the state that has read </s> and s tokens. Cells outside the memory are NaN.
-        Raises ValueError if there are no tokens, or if the model has no attention.
+        Row t belongs to the state that has read </s> and t tokens, and predicts the next token.
+        Column s belongs to the state that has read </s> and s tokens. Cells outside the memory are
+        NaN. Raises ValueError if there are no tokens, or if the model has no attention.
         """
         self.check_attention()
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
@@ -208,7 +210,7 @@ class LanguageModelRun(Trained):
                              "attention over its history, such as single, combined or key-value")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
-        """Encode tokens. Raises TypeError for a string if the model reads words."""
+        """Return the ids of tokens. Raises TypeError for a string if the model reads words."""
         if isinstance(tokens, str) and self.training.unit == "words":
             raise TypeError(f"{name} is the string {tokens!r}, expected a list of words; write "
                             f"{name}.split()")
@@ -216,7 +218,7 @@ class LanguageModelRun(Trained):
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
-        """Spread weights of the memory over all positions that were read. The others are NaN."""
+        """Return an array with the weights at the positions in memory, and NaN at the others."""
         if weights is None:
             return None
         reach = len(weights)

@@ -1,7 +1,7 @@
 """What a figure depends on in addition to the model: text, seed, threads and libraries.
 
-docs/reproducibility.md explains which of them change it, and how much. Ranks that train one model
-together compare the same facts before they start.
+docs/reproducibility.md explains which of these change a figure, and how much. Ranks that train one
+model together compare the same facts before they start.
 """
 
 import hashlib
@@ -27,10 +27,11 @@ SHOWN = 8           # letters of a digest
 
 
 def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
-    """Describe what the figures of a Translator or LanguageModelRun on sentences depend on.
+    """Return what the figures of a Translator or LanguageModelRun on a text depend on, as a dict.
 
-    parameters, text: digests (SHA-256), of the parameters in use and of the tokens. The page
-    "reproducibility" of the documentation explains which entries change a figure, and how much.
+    text: sentences of tokens. In the dict, "parameters" and "text" are digests (SHA-256) of the
+    parameters in use and of the tokens. docs/reproducibility.md explains which entries change a
+    figure, and how much.
     """
     return {
         "parameters": digest(trained.model.vector.tobytes()),
@@ -50,7 +51,7 @@ def check_rank_consistency(
 ) -> None:
     """Raise ValueError on every rank, with the differences, if a rank differs from rank 0.
 
-    trained: a Translator or LanguageModelRun.
+    trained: a Translator or LanguageModelRun. train, valid: the texts that this rank will read.
     """
     if ranks.count == 1:
         return
@@ -77,7 +78,7 @@ def check_rank_consistency(
 
 
 def digest(data: bytes) -> str:
-    """Return the first digits of the SHA-256 of data."""
+    """Return the first hexadecimal digits of the SHA-256 of data."""
     return hashlib.sha256(data).hexdigest()[:SHOWN]
 
 
@@ -99,7 +100,8 @@ def blas() -> str:
 def processor() -> str:
     """Describe the processor for which kernels are compiled, with a digest of its features.
 
-    If any of these differs, an update of the same weights may differ in the last digit.
+    On a processor with another description, an update of the same weights may differ in the last
+    digit.
     """
     _, name, in_kernels = cpu_target.target_context.codegen().magic_tuple()
     used = [name for name, found in in_loops.items() if found]

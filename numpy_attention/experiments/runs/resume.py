@@ -25,10 +25,10 @@ COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 
 
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
-    """Return whether `folder` holds a run that this Translator or LanguageModelRun can resume.
+    """Return whether `folder` holds a run that can be resumed, or False if it holds no run.
 
-    Raises ValueError if the run is of another kind, has other settings, or is from a version that
-    this one cannot read.
+    trained: the Translator or LanguageModelRun to train. Raises ValueError if the run in the folder
+    is of another kind, has other settings, or is from a version that this version cannot read.
     """
     check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
@@ -70,9 +70,9 @@ def raise_different(folder: str | Path, what: str) -> NoReturn:
 
 
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:
-    """Flatten a configuration: model, settings, training, corpus and vocabularies.
+    """Return a configuration as one dict of model, settings, training, corpus and vocabularies.
 
-    A setting that was not saved, because it is newer or was not given, has its default.
+    A setting that was not saved, because it is new or was not given, has its default.
     """
     rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
     model = rest.pop("name")
@@ -88,7 +88,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
-    """Describe the differences that prevent resuming a run."""
+    """Describe the differences between two configurations that prevent resuming a run."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}

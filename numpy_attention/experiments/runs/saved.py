@@ -1,4 +1,4 @@
-"""Read the configuration in the checkpoint of a run, from any version that wrote one."""
+"""Read the configuration in the checkpoint of a run, from any version of the package."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import fields
@@ -33,7 +33,7 @@ RENAMED = {
 
 
 def is_vocabulary(value: Any) -> bool:
-    """Return whether a value is a string (of subwords) or a list of words."""
+    """Return whether a value is a saved vocabulary: a list of words, or a string (of subwords)."""
     return isinstance(value, str) or (
         isinstance(value, list) and all(isinstance(word, str) for word in value))
 
@@ -76,7 +76,8 @@ def kind_in(about: dict[str, Any]) -> str:
 def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the configuration in a checkpoint, with the current names of its settings.
 
-    Raises ValueError if it does not match RUN or lacks one of these vocabularies.
+    vocabularies: names of entries that must contain a vocabulary. Raises ValueError if one is
+    missing, or if the configuration does not match RUN.
     """
     known = about.get("about", {})
     check(known, RUN, "about")
@@ -92,13 +93,16 @@ def upgraded(configuration: dict[str, Any]) -> dict[str, Any]:
 
 
 def training_from(kind: type[How], saved: dict[str, Any]) -> How:
-    """Build a training from its saved settings. Raises ValueError for an unknown one."""
+    """Build a training from its saved settings. Raises ValueError for an unknown setting."""
     check_known("training", saved, {one.name for one in fields(kind)}, "this version")
     return kind(**saved)
 
 
 def check_known(what: str, names: Iterable[str], known: Collection[str], whose: str) -> None:
-    """Raise ValueError for names that are not known."""
+    """Raise ValueError if `names` contains names that are not in `known`.
+
+    what, whose: for the message, "unknown {what} settings: …; {whose} does not support them".
+    """
     unknown = ", ".join(sorted(set(names) - set(known)))
     if unknown:
         raise ValueError(f"unknown {what} settings: {short_repr(unknown)}; {whose} does not "
@@ -111,8 +115,8 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
     """Raise ValueError for a setting that does not fit the model.
 
-    That is one that is unknown, of another type than its default, or a size that exceeds the number
-    of saved parameters.
+    A setting does not fit if it is unknown, if its type differs from that of its default, or if it
+    is a size larger than the number of saved parameters.
     """
     defaults = settings_of(name)
     sizes = signature(model_of(name).create).parameters
@@ -123,7 +127,7 @@ def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -
 
 
 def kind_like(default: Any, most: int) -> Schema:
-    """Return the schema of a setting with this default. most: the largest integer."""
+    """Return the schema of a setting with this default. most: the largest integer allowed."""
     if isinstance(default, bool):
         return FLAG
     if isinstance(default, int):
@@ -134,9 +138,10 @@ def kind_like(default: Any, most: int) -> Schema:
 
 
 class Limited(np.random.Generator):
-    """A generator that raises ValueError when it draws far more numbers than a file has.
+    """A generator that raises ValueError when it draws far more numbers than were saved.
 
-    This detects settings of a larger model before memory is allocated for it.
+    This detects settings of a model that is larger than the saved arrays, before memory is
+    allocated for the model.
     """
 
     def __init__(self, arrays: dict[str, Array]) -> None:

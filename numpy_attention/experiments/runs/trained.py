@@ -53,8 +53,9 @@ One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
 class Trained:
     """Base class of `Translator` and `LanguageModelRun`: training, saving, loading.
 
-    A subclass is a dataclass with the fields below and, after the model, one for each of
-    VOCABULARIES. The class variables in capitals describe it, and `batches` encodes a text.
+    A subclass is a dataclass with the fields below. After the model, it has a field for each name
+    in VOCABULARIES. The class variables in capitals describe it, and its method `batches` encodes a
+    text.
     """
 
     KIND: ClassVar[str]
@@ -81,7 +82,7 @@ class Trained:
         cls, name: str, settings: dict[str, Any] | None, training: Any,
         corpus: dict[str, Any] | None,
     ) -> tuple[dict[str, Any], Any, dict[str, Any]]:
-        """Check the settings, training and corpus of `create`, and fill in defaults."""
+        """Check and return settings, training and corpus of `create`, with defaults for None."""
         resolve(RUNS[cls.KIND], name, cls.MODELS)
         for argument, value in (("settings", settings), ("corpus", corpus)):
             if value is not None:
@@ -159,9 +160,10 @@ class Trained:
             ranks: SingleProcess = SINGLE_PROCESS) -> One:
         """Train, or resume the training in `folder`, and return self.
 
-        It keeps the best epoch on `valid`, or the last one if there is no `valid`. threads: the
-        number for each rank. Raises ValueError if the folder holds a run with other settings, or if
-        ranks differ, and BlockingIOError if another training uses the folder.
+        The model keeps the parameters of the best epoch on `valid`, or of the last epoch if there
+        is no `valid`. threads: the number for each rank. Raises ValueError if the folder holds a
+        run with other settings, or if ranks differ. Raises BlockingIOError if another training uses
+        the folder.
         """
         at_least(1, threads=threads)
         check_rank_consistency(ranks, self, train, valid, threads)
@@ -188,7 +190,7 @@ class Trained:
         return self
 
     def selection(self, kind: str | None = None) -> Selection:
-        """Return the training text. Raises the errors of `selected`."""
+        """Return the training text as a Selection. Raises the errors of `selected`."""
         return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
@@ -251,11 +253,12 @@ class Trained:
 
 def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
-    """Copy pretrained vectors into the rows of their words. Return what was read as a dict.
+    """Copy pretrained vectors into the rows of their words. Return facts about them as a dict.
 
-    Other rows keep their initial values. setting: the name of the setting for the embedding size.
-    Raises ValueError for vectors of another size, and for a file without any of the words; also the
-    errors of `read_vectors`.
+    The facts are the digest of the file, and how many words were found, were found in another case,
+    and were skipped. Rows of other words keep their initial values. setting: the name of the
+    setting for the embedding size. Raises ValueError for vectors of another size, and for a file
+    without any of the words; also the errors of `read_vectors`.
     """
     V, size = embedding.E.shape
     given = vector_size(path)
@@ -273,7 +276,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
 
 
 def how_shared(trainer: Trainer) -> str:
-    """Describe how a resumed run is distributed over ranks, if that has changed."""
+    """Describe over how many ranks a run is resumed, or return "" if the number is unchanged."""
     ranks, before = trainer.ranks.count, trainer.ranks_before
     if ranks == before:
         return ""
@@ -287,7 +290,7 @@ def how_shared(trainer: Trainer) -> str:
 
 
 def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
-    """Return the corpus in a checkpoint as a dict, or None without a checkpoint."""
+    """Return the corpus in a checkpoint as a dict, or None if there is no checkpoint."""
     if path is None or not exists(path):
         return None
     corpus: dict[str, Any] = checkpoint.load_about(path)["about"]["corpus"]
@@ -295,12 +298,15 @@ def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
 
 
 def run_kind(folder: str | Path) -> str:
-    """Return the kind of a run, "translator" or "writer". Raises as `checkpoint.load_about`."""
+    """Return the kind of a run, "translator" or "writer" (a language model).
+
+    Raises the errors of `checkpoint.load_about`.
+    """
     return kind_in(checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT))
 
 
 def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
-    """Build the schedule of a training. steps_of(epochs): the number of steps in epochs."""
+    """Build the learning rate schedule of a training. steps_of: converts epochs to steps."""
     if how.schedule == "decay":
         return Decay(how.full_epochs, how.divisor)
     if how.schedule == "linear":

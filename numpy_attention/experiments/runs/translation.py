@@ -26,7 +26,7 @@ class Translation:
     finished: bool = True               # False: cut off before </s>, as `longest` says
 
     def unknown_replaced(self) -> list[str]:
-        """Replace each <unk> of the target by the source word with the largest weight.
+        """Return the target; the source word with the largest weight replaces each <unk>.
 
         This copies names and numbers (Luong et al. 2015, section 4.2, without their dictionary).
         """
@@ -60,15 +60,16 @@ def check_sentence(sentence: Sentence, name: str) -> None:
 
 
 def in_source_order(weights: Array) -> Array:
-    """Return weights (T, S) of a reversed source in its original order; </s> stays last."""
+    """Return the weights (T, S) of a reversed source in its original order, with </s> last."""
     return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
 
 
 def in_words(weights: Array, columns: Sequence[int], rows: Sequence[int]) -> Array:
     """Convert weights (T, S) of ids to weights of words.
 
-    They are summed over the ids of a source word, and averaged over the ids of a target word.
-    columns (S,), rows (T,): the word to which an id belongs, counted from 0. </s> is the last.
+    The weights are summed over the ids of a source word, and averaged over the ids of a target
+    word. columns (S,), rows (T,): the index of the word to which each id belongs. </s> has the last
+    index.
     """
     source = np.eye(max(columns) + 1, dtype=weights.dtype)[columns]         # (S, source words)
     target = np.eye(max(rows) + 1, dtype=weights.dtype)[rows]               # (T, target words)

@@ -46,7 +46,7 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
-    """Build the vocabularies [source, target] of pairs, from words or from pieces of words."""
+    """Build the vocabularies [source, target] of pairs, from words or from subwords."""
     check_pairs(pairs)
     check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
@@ -104,10 +104,10 @@ class Translator(Trained):
     ) -> "Translator":
         """Build an untrained translator for these Pairs.
 
-        settings: arguments of the `create` of the model; an attention or a cell may be a
-        user-defined class. training: also has the seed. vocabularies: source and target, if
-        `vocabularies_of` has already built them. source_vectors, target_vectors: files of
-        pretrained word vectors, as in `data.vectors`.
+        settings: arguments of the model's `create`; an attention or a cell may be a user-defined
+        class. training: the settings of the training, and the seed. vocabularies: source and
+        target, if `vocabularies_of` has already built them. source_vectors, target_vectors: files
+        of pretrained word vectors, as in `data.vectors`.
 
         Raises ValueError if there are no pairs, for an unknown name, and for settings that do not
         fit each other or the training.
@@ -147,7 +147,7 @@ class Translator(Trained):
 
     @staticmethod
     def sentences(pairs: Iterable[Pair]) -> list[Sentence]:
-        """Return the sentences on both sides of Pairs, in order."""
+        """Return the source and the target sentence of each Pair, in order."""
         return [side for pair in pairs for side in (pair.source, pair.target)]
 
     # ---- use -----------------------------------------------------------------------------------
@@ -162,11 +162,11 @@ class Translator(Trained):
         ranks: SingleProcess = SINGLE_PROCESS,
         unknown: bool = True,
     ) -> list[Translation]:
-        """Translate sentences, which are lists of tokens. Beam 1 is greedy search.
+        """Translate sentences, which are lists of tokens. Return a Translation for each.
 
-        Return a Translation for each. threads: the number for each rank; ranks share the sentences
-        and return all translations. unknown: whether <unk> may be generated. Raises the errors of
-        `check_sentence`.
+        beam: the beam size; 1 is greedy search. threads: the number for each rank. ranks: they
+        divide the sentences, and each rank returns all translations. unknown: whether <unk> may be
+        generated. Raises the errors of `check_sentence`.
         """
         check_whole("beam", beam, 1, WIDEST)
         check_penalty(length_penalty)
@@ -209,7 +209,7 @@ class Translator(Trained):
         top_k: int | None = None,
         top_p: float | None = None,
     ) -> Translation:
-        """Sample one translation without <unk>; the arguments are those of `decoding.sampling`."""
+        """Sample one translation without <unk>. Arguments are as in `decoding.sampling`."""
         batch = self._source_batch(sentence)
         state = self.model.start(batch.source, batch.source_mask)
         log_probs, weights, state = self.model.next(np.array([BOS]), state)
@@ -224,7 +224,10 @@ class Translator(Trained):
         return self._translation(sentence, drawn)
 
     def attend(self, pairs: Sequence[Pair]) -> list[Array]:
-        """Return teacher-forced attention weights (target + 1, source + 1) of Pairs; </s> last."""
+        """Return attention weights (target + 1, source + 1) for each Pair, with </s> last.
+
+        The decoder reads the target of the Pair (teacher forcing).
+        """
         batches = self.batches(pairs)
         found: dict[int, Array] = {}
         for indices in batches.order():
@@ -248,8 +251,9 @@ class Translator(Trained):
     ) -> dict[str, float]:
         """Evaluate on Pairs. Return {metric: value}.
 
-        found, plain: existing translations by beam and by greedy search. rng: adds the interval of
-        each metric, `…_low` and `…_high`, as in `runs.confidence`.
+        found, plain: translations by beam search and by greedy search, if they exist already. rng:
+        if given, add the ends of each metric's interval, `…_low` and `…_high`, as in
+        `runs.confidence`.
 
         Metrics: perplexity, tokens (their number), perplexity_word (different for subwords),
         bleu_greedy, exact (the fraction of greedy translations equal to the reference), bleu
@@ -295,10 +299,10 @@ class Translator(Trained):
         ranks: SingleProcess = SINGLE_PROCESS,
         rng: np.random.Generator | None = None,
     ) -> dict[str, float]:
-        """Evaluate on Pairs without unknown words, translated without <unk>.
+        """Evaluate on the Pairs that have no unknown words, and translate without <unk>.
 
-        The metric `pairs` counts them. This is the column "No UNK" of Bahdanau et al. 2015, table
-        1. Raises ValueError if there are no such pairs.
+        The metric `pairs` is the number of these Pairs. This is the column "No UNK" of Bahdanau et
+        al. 2015, table 1. Raises ValueError if all Pairs have unknown words.
         """
         check_pairs(pairs)
         at_least(1, threads=threads)
@@ -324,7 +328,7 @@ class Translator(Trained):
 
     def _best(self, ids: list[list[int]], beam: int, length_penalty: float,
               unknown: bool) -> list[Hypothesis]:
-        """Find the best Hypothesis of each source by beam search."""
+        """Return the best Hypothesis for each source (a list of ids), found by beam search."""
         batch = self._batch_to_translate(ids)
         never = [] if unknown else [UNK]
         if beam == 1:
@@ -347,7 +351,10 @@ class Translator(Trained):
             finished=hypothesis.finished)
 
     def _in_words(self, weights: Array, sentence: Sentence, rows: list[int]) -> Array:
-        """Convert weights of ids to weights of words, in sentence order. rows: each id's word."""
+        """Convert weights of ids to weights of words, in the order of the sentence.
+
+        rows: for each target id, the index of its word.
+        """
         if self.training.reverse_source:
             weights = in_source_order(weights)
         if not self.training.subwords:
