@@ -115,7 +115,7 @@ def test_questions_that_are_exercises_name_those_of_their_lesson():
 
 
 def test_a_name_that_is_taken():
-    with pytest.raises(ValueError, match="already an exercise named softmax: choose another"):
+    with pytest.raises(ValueError, match="already an exercise named softmax; choose another"):
         register(replace(EXERCISES["softmax"], title="another"))
 
 
