@@ -83,9 +83,9 @@ def test_a_heatmap_with_gradients(words, among, capsys, monkeypatch, tmp_path):
     drawn = []
     draw = plotting.gradient_heatmap
 
-    def seen(*given):
-        drawn.append(given)
-        return draw(*given)
+    def seen(*given, **more):
+        drawn.append((*given, *more.values()))
+        return draw(*given, **more)
 
     monkeypatch.setattr(plotting, "gradient_heatmap", seen)
     picture = tmp_path / "a.png"
