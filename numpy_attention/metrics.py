@@ -118,7 +118,7 @@ def signature(measure: Callable[..., Score], **how: Any) -> str:
 def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
                    lengths: Iterable[float], edges: Iterable[float], tokenize: str = "none",
                    rng: np.random.Generator | None = None) -> list[LengthBucket]:
-    """Return BLEU by sentence length, with one bucket for each two neighbouring edges.
+    """Return BLEU by sentence length, with a bucket for each pair of neighbouring edges.
 
     lengths: one number per sentence, usually the length of its source. edges: ascending numbers.
     For example, (1, 10, 20, math.inf) makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and

@@ -79,10 +79,10 @@ class SoftmaxAttention(Module):
         return self.score_backward(dscores, scored, memory, dmemory, grads)
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute the gradients of the deferred fields and of the values → dvalues (B, S, D).
+        """Compute the gradient of the values → dvalues (B, S, D).
 
-        The gradients of the fields are added to grads. Raises ValueError if a product of deferred
-        factors does not have the shape of its field.
+        The gradients of the deferred fields are added to grads. Raises ValueError if a product of
+        deferred factors does not have the shape of its field.
         """
         for name in dmemory.pending:
             if name != "values":

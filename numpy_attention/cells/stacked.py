@@ -61,7 +61,7 @@ class Stacked(Module):
 
     The methods are those of `protocol.RecurrentCell`. `forward` processes a whole sequence layer by
     layer, with one product for the input of each layer. A layer may be a Bidirectional if only
-    `forward` and `backward` are used. For use step by step, all layers must be cells.
+    `forward` and `backward` are used. To step one token at a time, all layers must be cells.
     """
 
     cells: list

@@ -101,8 +101,8 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
 def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[str]:
     """Return one column, counted from 1, of tab-separated lines. With None, return the lines.
 
-    Raises ValueError if a line has too few columns, or if nearly every line has columns but
-    `column` is None.
+    Raises ValueError if a line has too few columns, or if nearly every line has more than one
+    column but `column` is None.
     """
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]

@@ -230,7 +230,7 @@ def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Itera
 
 
 def lines_of_ablation(found: Ablation) -> Iterator[str]:
-    """Format an ablation: a row for each change and group of words, and the verdict."""
+    """Format an ablation: a row for each pair of change and word group, then the verdict."""
     for change, what in CHANGES.items():
         yield f"  {change}: {what}"
         for one in found.costs:

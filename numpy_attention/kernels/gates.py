@@ -248,7 +248,7 @@ def gru_update(a, u_n, h, new, gates, h_next):
 @guarded(dy="B H", dh_next="B H", gates="B 3H", h="B H", da="B 3H", dh="B H")
 @kernel
 def gru_update_backward(dy, dh_next, gates, h, new, da, dh):
-    """Backward of `gru_update`. Sets the z and n blocks of da, and dh."""
+    """Backward of `gru_update`. Sets dh, and the z and n blocks of da."""
     one = h.dtype.type(1)
     sign = -one if new else one
     for b in range(h.shape[0]):

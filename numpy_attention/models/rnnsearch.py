@@ -120,7 +120,7 @@ class RNNSearch(TeacherForced):
 
         maxout: l, by default hidden / 2. bidirectional: whether the encoder reads from both ends.
         attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined
-        attention. attention_settings: alignment, the hidden size of the score, and the other
+        attention. attention_settings: `alignment` (the hidden size of the score), and the other
         settings of `AttentionConfig`.
 
         init "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),

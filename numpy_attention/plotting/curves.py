@@ -31,8 +31,8 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
 
     history: one dict per epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`, or
     otherwise `train_loss`, `valid_loss` (nats per predicted token). Values that are missing, None
-    or not finite leave a gap. If an epoch has `smoothing`, the label of the training curve says
-    that its labels were smoothed. Other keys are ignored.
+    or not finite leave a gap. If an epoch has `smoothing`, the legend says that the training
+    curve was computed with label smoothing. Other keys are ignored.
 
     Raises ValueError if there is no epoch or no finite value.
     """

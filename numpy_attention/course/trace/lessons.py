@@ -243,7 +243,7 @@ def quietly(folder: Path) -> Iterator[None]:
 
 
 class CallListener:
-    """Records the calls of a reference implementation that the rest of the lesson makes.
+    """Records the calls that the rest of the lesson makes to a reference implementation.
 
     made: the recorded calls, up to the end of the first backward pass.
     """

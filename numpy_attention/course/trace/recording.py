@@ -91,7 +91,7 @@ class Call:
 
     @property
     def every_step(self):
-        """The Steps of all loops around the call, in its callers, the outermost first."""
+        """The Steps of all loops around the call, those in its callers too, outermost first."""
         return (self.parent.every_step if self.parent else ()) + self.around
 
 

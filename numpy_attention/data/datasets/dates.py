@@ -51,8 +51,8 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
         year 0–3             each digit to the same digit of the source's year: sure
         hyphens 4, 7         none
-        day 8–9, month 5–6   two digits in the source: digit to digit, sure
-          in figures         one digit: the second to it, sure; the leading 0 to it, possible
+        day 8–9, and month   two digits in the source: each to its own digit, sure
+          5–6 in digits      one digit in the source: the second to it, sure; the 0 to it, possible
         month 5–6, in words  both to the first letter of its name, sure; to its letters, possible
 
     Weekdays, ordinal suffixes and separators have no links. No single letter determines a month

@@ -58,9 +58,9 @@ class Recipe:
         return LanguageModelRun if self.is_language_model else Translator
 
     def digest(self) -> str:
-        """Return eight hexadecimal digits for all that affects the figures, except the seed.
+        """Return an eight-digit digest of everything that affects the results, except the seed.
 
-        Default settings of the training are left out, so that a new option changes no digest.
+        Default training settings are left out, so a new option does not change any digest.
         """
         training = {one.name: getattr(self.training, one.name) for one in fields(self.training)
                     if getattr(self.training, one.name) != one.default}

@@ -97,8 +97,8 @@ class EditingForward(Editing):
     def takes_out(self, node, variant):
         """Return whether a variant removes a call, or changes the order of a list made by append.
 
-        An example of a removed call is x to replace x.sum(0) or np.where(mask, x, 0). The backward
-        also uses the list.
+        For example, replacing x.sum(0) or np.where(mask, x, 0) by x removes a call. The order of
+        the list matters, because the backward pass uses it, too.
         """
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
@@ -229,7 +229,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the gradients match the forward, much better than without the edit."""
+        """Return whether the edit makes the gradients match the forward, much better than before."""
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False

@@ -96,7 +96,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield (kind, value) with another array for an array that occurs more than once."""
+        """Yield (kind, value) in which another array replaces one that occurs more than once."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):

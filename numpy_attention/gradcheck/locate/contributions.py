@@ -16,8 +16,8 @@ MOST_PARTS = 16         # uses of a name, or executions of one, that are disting
 class Contributions:
     """The places where a value of the forward is read, and the gradient through each place.
 
-    number, n: the value is the n-th X that the place with this number computes. array: a parameter
-    or input, if this is the value instead.
+    number, n: the value is the n-th one that the place `number` computes. array: the parameter or
+    input, if the value is not computed anywhere.
     """
 
     def __init__(self, derivatives, number=None, n=0, array=None):

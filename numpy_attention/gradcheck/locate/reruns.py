@@ -125,7 +125,7 @@ def cut_around(check, size):
 def is_right(check, wrong=()):
     """Return whether all gradients of a Check agree with differences along random directions.
 
-    wrong: names of gradients, of which at least one must not be 0, if any are given.
+    wrong: names of gradients. If any are given, at least one of these gradients must not be 0.
     """
     rng = np.random.default_rng(SEED)
     try:
