@@ -229,7 +229,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the edit makes the gradients match the forward, much better than before."""
+        """Return whether the edit makes the gradients match the forward much better than before."""
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False
