@@ -845,8 +845,7 @@ for (name, n), row in zip(chosen.items(), axes):
             matrix, source_tokens=[*pair.source, "</s>"], target_tokens=[*pair.target, "</s>"],
             gold=pair.sure, ax=ax, bar=False,
             title=f"{name}, {when} the word is known: {count}")
-        ax.set_xlabel("English, read")
-        ax.set_ylabel("Spanish, written")
+        ax.set(xlabel="English, read", ylabel="Spanish, written")
 figure.suptitle("gold cells (white frames) that have the largest weight in their row\n"
                 "(blue: weight 0, yellow: weight 1)")
 show(figure, "06_attention")
