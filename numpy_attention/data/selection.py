@@ -116,7 +116,7 @@ def selected(saved: dict[str, Any], kind: str | None = None,
     run, near which the user's files are searched for. Raises ValueError if the selection is of
     another kind, unknown, or described by missing or unknown fields.
     """
-    check_kind("saved", saved, dict, "the dict of a selection")
+    check_kind("saved", saved, dict, "the dict saved by a selection")
     if "source" in saved:
         return _selection(UserPairs, saved, folder)
     if "text" in saved:

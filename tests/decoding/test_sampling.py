@@ -244,5 +244,5 @@ def test_a_start_without_an_array_is_refused():
         def next(self, tokens, state):
             pytest.fail("the model was asked for a word")
 
-    with pytest.raises(TypeError, match=r"start contains \[0.5\].*; expected a Reading, as `read`"):
+    with pytest.raises(TypeError, match=r"start.log_probabilities is \[0.5\].*; expected an array"):
         sample(Model(), Reading([0.5], [], None), np.random.default_rng(0), 3)
