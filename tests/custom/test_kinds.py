@@ -38,7 +38,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score; write i"),
+    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score; define"),
     ("(SoftmaxAttention)", "", "^Mine is not a complete score; derive it from SoftmaxAttention, f"),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters; write @datacla"),
     ("(eq=False)", "", r"^Mine would be compared .* write @dataclass\(eq=False\)"),
@@ -54,7 +54,7 @@ def test_what_a_class_lacks(old, new, message, tmp_path):
 @pytest.mark.parametrize("text, message", [
     ("class A:\n    pass", "A has none of the expected methods: read, step"),
     ("class A:\n    def read(self): pass\n    def step(self): pass",
-     "A is not a complete attention: it has read, step, but no step_backward, read_backward; wr"),
+     "A is not a complete attention: it has read, step, but no step_backward, read_backward; def"),
     ("class A:\n    def forward(self): pass", "A is not a complete layer: it has forward, but no "),
     ("class A:\n    def forward(self): pass\n    def backward(self): pass",
      r"A is not a Module, so its arrays are not parameters; declare class A\(Module\), from"),

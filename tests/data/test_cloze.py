@@ -267,7 +267,7 @@ def test_questions_that_a_file_cannot_hold(change, message, tmp_path):
     path = written(tmp_path, "before")
     with pytest.raises(ValueError, match=message):
         write_questions([QUESTION, Question(**(vars(QUESTION) | change))], path)
-    for wrong, message in (([], "no questions; expected at least one"), (3, "questions is 3"),
+    for wrong, message in (([], "there are no questions; expected"), (3, "questions is 3"),
                            ([QUESTION, 3], r"questions\[1\] is 3")):
         with pytest.raises((ValueError, TypeError), match=f"^{message}"):
             write_questions(wrong, path)

@@ -182,7 +182,7 @@ def test_refused(table, rng):
     start = read(table, [EOS])
     with pytest.raises(TypeError, match="expected numpy.random.default_rng"):
         sample(table, start, 7)
-    with pytest.raises(ValueError, match="no ids to read"):
+    with pytest.raises(ValueError, match="ids is empty"):
         read(table, [])
     with pytest.raises(ArithmeticError, match="is the model trained"):
         next(sample(table, start._replace(log_probabilities=np.full(V, np.nan)), rng))

@@ -52,14 +52,14 @@ def npy(descr, shape="(2,)", values=b"12345678"):
 
 
 @pytest.mark.parametrize("data, message", [
-    (npy("'<f4'", "(10000000000000,)"), "'x' holds 8 bytes, but float32 of .* needs 40,000,000,000,000"),
-    (npy("'<f4'", "(1,)"), "holds 8 bytes, but float32 of shape .1,. needs 4"),
+    (npy("'<f4'", "(10000000000000,)"), "'x' holds 8 bytes, but float32 of shape (1000000"),
+    (npy("'<f4'", "(1,)"), "holds 8 bytes, but float32 of shape (1,) needs 4"),
     (npy("'|O'"), "contains pickled objects, which are never loaded; expected float32"),
     (npy("'<U1'"), "contains '<U1'; expected float32"),
     (npy("'<f2'"), "contains '<f2'"),
     (npy("[('a', '<f4')]"), "contains '|V4'"),
     (npy("'<f4'", "(" * 200), "is damaged"),
-    (npy("'<f4'", "(-2,)"), "of shape .-2,. needs -8"),
+    (npy("'<f4'", "(-2,)"), "of shape (-2,) needs -8"),
     (npy("__import__('os').getcwd()"), "is damaged"),
     (b"", "is damaged"),
 ])

@@ -54,8 +54,8 @@ class Corpus:
         if name is None:
             return self
         if not isinstance(name, str) or name not in self.parts:
-            known = "".join(f"{one}, " for one in self.parts)
-            raise ValueError(f"{self.name} has no part {short_repr(name)}; expected {known}or None")
+            known = ", ".join(map(str, (*self.parts, None)))
+            raise ValueError(f"{self.name} has no part {short_repr(name)}; expected one of {known}")
         return replace(self, **self.parts[name])
 
 
