@@ -23,7 +23,7 @@ REFUSED = [
     (COPY + "--attention dot", "choose general or scaled-dot"),
     (COPY + "--model transformer --heads 3", "heads"),
     (COPY + "--model luong --attention location --window local-p", "a window has nothing to"),
-    ("train --corpus dates --pairs 50 --subwords 60", "dates contains characters"),
+    ("train --corpus dates --pairs 50 --subwords 60", "dates is split into characters"),
     (COPY + "--run file", "file is a file; choose a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
     ("evaluate nowhere", "no checkpoint"),
