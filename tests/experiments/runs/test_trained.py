@@ -104,7 +104,7 @@ def test_ranks_that_read_another_text_say_which(name, train, valid):
         translator_of().fit(*texts, threads=1, progress=False, ranks=ranks)
 
     with pytest.raises(ValueError, match=f"differs from rank 0 .*: {name} is \\w+, not "
-                                         r"\w+ here\. Use"):
+                                         r"\w+\. Make"):
         together(2, fit)
 
 
