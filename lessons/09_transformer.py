@@ -409,7 +409,7 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 #
 # ### What the residual connection is for
 #
-# What goes wrong without residual connections? The layer becomes y = LN(heads(x, x)), z =
+# What goes wrong without residual connections? The layer becomes y = LN(heads(x, x)) and z =
 # LN(FF(y)). We send twenty random words through six untrained layers, and measure after each layer
 # how different the words still are. To do so, we subtract the mean of the twenty words from each
 # word. The measure is the mean square of the numbers after the subtraction, as a share of their
@@ -475,8 +475,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
 # Each pair is the hand of a clock. From position p to position p + offset, the hand turns by the
-# angle ω_i offset, *whatever p is*. So one matrix R turns the pair at any p into the pair at p +
-# offset. With a = ω_i p and b = ω_i offset:
+# angle ω_i offset, *whatever p is*. So one matrix R turns the pair at any p into the pair at
+# p + offset. With a = ω_i p and b = ω_i offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #

@@ -580,9 +580,9 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # until the update, so we make its panels once per training step.
 #
 # Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last
-# columns get a separate product. Second, Uᵀ has 4H = 800 rows. Each of its panels would take 20 ·
-# 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel into an upper and a lower
-# part (a larger panel needs more parts), and add the products of the parts:
+# columns get a separate product. Second, Uᵀ has 4H = 800 rows. Each of its panels would take
+# 20 · 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel into an upper and a
+# lower part (a larger panel needs more parts), and add the products of the parts:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 

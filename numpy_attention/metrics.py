@@ -374,7 +374,7 @@ def _text(sentence: Sentence) -> str:
 
 def _same_count(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} {first_name} but {len(second)} {second_name}; "
-                         "pass one for each")
+        raise ValueError(f"got {len(first)} {first_name} but {len(second)} {second_name}; "
+                         "pass the same number of both")
     if not len(first):
-        raise ValueError(f"no {first_name} to measure: the list is empty")
+        raise ValueError(f"there are no {first_name} to measure: the list is empty")

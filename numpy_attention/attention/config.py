@@ -94,5 +94,5 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if settings:
         raise ValueError(f"{', '.join(settings)} can be set only if attention is a name, got a "
-                         f"{type(attention).__name__}; leave it out")
+                         f"{type(attention).__name__}; omit {', '.join(settings)}")
     return attention

@@ -74,7 +74,7 @@ class HardAttention(Module):
     def sampled(self, memory, rng, rows):
         """Return a memory that samples positions, with a key drawn from rng.   rows (B,).
 
-        rows: the ids of the rows, from which positions are sampled.
+        rows: the ids of the rows. The position that a row samples depends on its id.
         """
         key = int(rng.integers(2**32))
         return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)

@@ -231,7 +231,7 @@ def check_state(what, state, like):
     wanted = arrays(like)
     if len(given) != len(wanted):
         raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}; an LSTM has the "
-                         "state (h, c), other cells have an array h")
+                         "state (h, c), and other cells have one array h")
     for name, part, one in zip(("h", "c"), given, wanted):
         label = f"{what} {name}"
         check_shape(label, part, one.shape, "(B, H)",

@@ -32,7 +32,7 @@ def translate(options: Namespace) -> None:
                          "time")
     if options.replace_unknown and translator.name == "encoder-decoder":
         raise ValueError("--replace-unknown copies the word with the largest attention weight, but "
-                         "this run's model has no attention; leave it out")
+                         "this run's model has no attention; omit --replace-unknown")
     warn_of_unknown_words(translator.source_vocabulary, sentences)
     found = translations_of(translator, sentences, options)
     if options.heatmap:

@@ -49,8 +49,8 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
                          run.folder)
     data, split = part_of(selection, options.split)
     if writer and data.unit != run.training.unit:
-        raise ValueError(f"{selection.label} contains {data.unit}, but this run's model reads "
-                         f"{run.training.unit}; choose another corpus")
+        raise ValueError(f"{selection.label} is split into {data.unit}, but this run's model was "
+                         f"trained on {run.training.unit}; choose another corpus")
     return data, selection.label, split
 
 
@@ -78,7 +78,7 @@ def corpus_to_measure(options: Namespace, run: Any) -> dict[str, Any]:
     elif options.part and options.part != saved.get("part"):
         if "source" in saved:
             raise ValueError("--part selects a part of a corpus, but this run was trained on "
-                             "files; leave it out, or add --corpus")
+                             "files; omit --part, or add --corpus")
         saved = {"name": saved["name"]}             # another part has its own lengths
     return saved | part | limits_of(options)
 

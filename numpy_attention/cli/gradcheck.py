@@ -17,7 +17,7 @@ def gradcheck(options: Namespace) -> int:
         return check_in_process(names[0], options.seed, options.seconds, options.full)
     if "seconds" in options.given:
         raise ValueError("--seconds has an effect only with a user-defined class, FILE.py:CLASS; "
-                         "leave it out")
+                         "omit --seconds")
     checks = {name: CHECKS[name] for name in checks_named(names)}
     return show_checks(checks, options.seed, full=options.full)
 

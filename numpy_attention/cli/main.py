@@ -217,7 +217,7 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
     for option in command.options:
         if option.name in options.given and option.run not in ("", kind):
             raise ValueError(f"{option.flag} is only for a {RUNS[option.run]}, but {options.run} "
-                             f"holds a {RUNS.get(kind, kind)}; leave it out")
+                             f"holds a {RUNS.get(kind, kind)}; omit {option.flag}")
     return kind
 
 

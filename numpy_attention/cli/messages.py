@@ -22,7 +22,7 @@ ADVICE = {
     "skip_blank=True": "--skip-blank",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
-    "two of them with columns": "two of them with --columns",
+    "select two with `columns`": "select two with --columns",
     "punctuation with tokenize": "punctuation with --tokenize",
     "pieces with subwords": "pieces with --subwords 4000",
     "pieces with characters": "characters with --characters",

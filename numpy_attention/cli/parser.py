@@ -163,8 +163,8 @@ def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any
         if name and option.name in given:
             other = known[name]
             if not values[name]:
-                raise ValueError(f"{option.flag} needs {other.flag}; add it, or leave "
-                                 f"{option.flag} out")
+                raise ValueError(f"{option.flag} needs {other.flag}; add {other.flag}, or "
+                                 f"omit {option.flag}")
             fitting = [one for one in other.choices if not option.conflict({name: one})]
             instead = f", or choose {with_values(other.flag, fitting)}" if fitting else ""
             raise ValueError(f"{option.flag} has no effect with "

@@ -57,7 +57,7 @@ def target_of(options: Namespace) -> str:
         return options.target
     if not options.columns:
         columns_of(options.source, sentence_lines(options.source), None)    # raises for columns
-        raise ValueError("--source needs --target; add it, or leave --source out")
+        raise ValueError("--source needs --target; add --target, or omit --source")
     return options.source
 
 

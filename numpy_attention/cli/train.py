@@ -46,8 +46,8 @@ Settings = TypeVar("Settings", bound=Training)
 def train(options: Namespace) -> None:
     selection = pairs_to_train_on(options)
     if options.subwords and selection.form().tokenizer == "characters":
-        raise ValueError(f"--subwords splits words into pieces, but {selection.label} contains "
-                         "characters; leave it out")
+        raise ValueError(f"--subwords splits words into pieces, but {selection.label} is split "
+                         "into characters; omit --subwords")
     training = training_of(TranslatorTraining, options)
     parts = selection.load(*selection.splits)
     vocabularies = vocabularies_of(parts[0], training)

@@ -148,7 +148,7 @@ def read(path: str | Path) -> Code:
         raise ValueError(f"{short_path(file)} is not a Python file; its name must end with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
         raise ValueError(f"{short_path(file)} is not a supported file name; use at most 103 "
-                         "characters, only letters, digits, _, ., + and -")
+                         "characters, and only letters, digits, _, ., + and -")
     with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:
@@ -178,8 +178,8 @@ def custom_class_of(kind: type) -> CustomClass:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
     if not NAME.fullmatch(name):
-        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file, whose "
-                         "digest a run stores; move the class to a file such as mine.py")
+        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file, as a "
+                         "run requires; move the class to a file such as mine.py")
     assert file is not None
     return CustomClass(name, RUN.get(file) or read(file), kind)
 

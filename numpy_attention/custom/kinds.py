@@ -50,7 +50,7 @@ def mechanism_kind(one: type) -> str:
         missing = [name for name in left if not hasattr(one, name)]
         if issubclass(one, base) and missing:
             raise ValueError(f"{one.__name__} derives from {base.__name__}, but does not define "
-                             f"{' and '.join(missing)}; write "
+                             f"{' and '.join(missing)}; define "
                              f"{'them' if len(missing) > 1 else 'it'}")
     has = {kind: [name for name in names if callable(getattr(one, name, None))]
            for kind, names in METHODS.items()}
@@ -75,7 +75,7 @@ def lacking(has: dict[str, list[str]]) -> str:
                 "read_backward (an attention), or forward and backward (a layer)")
     missing = [name for name in METHODS[nearest] if name not in has[nearest]]
     return (f"is not a complete {nearest}: it has {', '.join(has[nearest])}, but no "
-            f"{', '.join(missing)}; write what is missing")
+            f"{', '.join(missing)}; define the missing methods")
 
 
 def check_part(one: type, kind: str) -> None:
@@ -120,8 +120,8 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
                          f"{', '.join(offered[:2])}, init=glorot, dtype=np.float32)")
     unknown = [name for name in required(create) if name not in offered]
     if unknown:
-        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which is not "
-                         f"passed; add a default, or choose from {', '.join(offered)}")
+        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which the library "
+                         f"does not pass; add a default, or use only {', '.join(offered)}")
 
 
 def required(function: Any, first: int = 1) -> list[str]:
@@ -149,11 +149,11 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
     """Return a class as `custom_class` does, from a file that has already been read."""
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
-        raise ValueError(f"{code.name}:{name} is not a class; expected one of {classes(code)}")
+        raise ValueError(f"{code.name}:{name} is not a class; {classes(code)}")
     kind = mechanism_kind(one)
     if wanted is not None and wanted != kind:
         other = "" if wanted not in BASES else (f"; derive it from {BASES[wanted][0].__name__}, "
-                                                "or choose another")
+                                                "or choose another class")
         raise ValueError(f"{code.name}:{one.__name__} is {a(kind)}, expected {a(wanted)}{other}")
     return one
 
@@ -186,7 +186,7 @@ def a(kind: str) -> str:
 def classes(code: Code) -> str:
     """Return the names of the classes of a file, for a message."""
     names = [name for name, one in code.defined().items() if isclass(one)]
-    return ", ".join(names) or "its classes, but it has none"
+    return f"expected one of {', '.join(names)}" if names else f"{code.name} defines no class"
 
 
 def cases(code: Code) -> list[str]:

@@ -95,11 +95,11 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
         found = NAACL.fullmatch(line)
         if not found:
             raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is not a word link; "
-                             "expected lines such as 1 1 2 S or 1 1 2 P, as the first one")
+                             "expected lines such as 1 1 2 S or 1 1 2 P, like the first line")
         pair, source, target = map(int, found.group(1, 2, 3))
         if not 1 <= pair <= count:
             raise ValueError(f"{path}, line {number}: sentence pair {pair} does not exist; "
-                             f"expected 1 to {count:,}, counted from 1")
+                             f"expected a number from 1 to {count:,}")
         links.append(Link(number, pair - 1, source, target, found[4] not in ("P", "p")))
     return links
 

@@ -113,7 +113,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     check_sizes(2, candidates=candidates)
     check_sizes(0, frequent=frequent)
     if text.unit != "words":
-        raise ValueError(f"this text contains {text.unit}, but cloze questions leave out words")
+        raise ValueError(f"this text is split into {text.unit}, but cloze questions need words")
     ranks = {word: rank for rank, word in enumerate(vocabulary.tokens)
              if rank >= frequent and is_word(word) and word != NUMERAL}
     articles = [[sentence for sentence in article if len(sentence)] for article in text.articles]
@@ -132,7 +132,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
             return questions
     raise ValueError(f"number = {number}: this text has only {len(questions)} questions of "
                      f"{sentences} sentences and {candidates} candidates; use more text, or ask "
-                     "for fewer")
+                     "for fewer questions")
 
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
@@ -180,8 +180,8 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
         if not line.strip():
             if context:
                 raise ValueError(f"{where}: the question ends after {len(context)} sentences "
-                                 f"without a query; expected line number {expected} with {GAP} in "
-                                 "it")
+                                 f"and has no query; expected a sentence numbered {expected} that "
+                                 f"contains {GAP}")
         elif place != str(expected):
             raise ValueError(f"{where} begins with {short_repr(place)}; expected {expected}, the "
                              "number of the sentence in its question")
@@ -194,7 +194,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
             raise ValueError(f"{where}: the number is not followed by a sentence")
     if not questions:
         raise ValueError(f"{short_path(path)} contains no questions; each needs numbered "
-                         f"sentences, the last with {GAP} in it")
+                         f"sentences, the last of which contains {GAP}")
     return questions
 
 
@@ -223,7 +223,7 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
         raise ValueError(f"{where}: the answer {short_repr(answer)} is not among the candidates; "
                          "add it, or remove the question")
     if len(words) < 2:
-        raise ValueError(f"{where}: only one candidate, expected at least two")
+        raise ValueError(f"{where} has only one candidate; expected at least two")
     gap = query.index(GAP)
     return Question(tuple(context), _in_case(query[:gap], lowercase),
                     _in_case(query[gap + 1:], lowercase), words, words.index(answer))
@@ -250,7 +250,7 @@ def check_questions(questions: Sequence[Question]) -> None:
     check_list("questions", questions, "Questions")
     check_all("questions", questions, Question, "a Question")
     if not len(questions):
-        raise ValueError("no questions; expected at least one")
+        raise ValueError("there are no questions; expected at least one")
 
 
 def _lines_of(question: Question) -> str:
@@ -262,7 +262,7 @@ def _lines_of(question: Question) -> str:
                              "text without spaces, which separate tokens")
     if query.count(GAP) > 1:
         raise ValueError(f"the query contains the token {GAP}, which marks the gap in the file; "
-                         "replace it")
+                         "replace this token")
     if any("|" in word for word in question.candidates):
         raise ValueError("a candidate contains |, which separates candidates in the file; replace "
                          "it")

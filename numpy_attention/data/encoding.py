@@ -74,20 +74,20 @@ SENTENCES = "write its sentences to a text file, one per line"
 MARKUP = (
     (r"<!doctype html|<html\b|<head\b|<body\b", "HTML",
      "save the page as text, for instance with: pandoc -t plain FILE -o NEW"),
-    (r"<(srcset|refset|tstset|mteval)\b|<!doctype mteval", "SGML of WMT",
+    (r"<(srcset|refset|tstset|mteval)\b|<!doctype mteval", "WMT SGML",
      r"extract the sentences: sed -nE 's|.*<seg[^>]*> *(.*)</seg>.*|\1|p' FILE > NEW"),
     (r"<\?xml|<!doctype|<(tmx|tei|teicorpus|xliff|mediawiki|rss)\b[^<]*>|<doc \w+=|<url>http",
      "XML", SENTENCES),
     (r'[\[\s]*\{\s*"[^"\n]*"\s*:', "JSON",
      "extract the text of the entry that has it: jq -r .ENTRY FILE > NEW"),
-    (r"(?-i:WEBVTT)(\n| -)|\d+\s*\n\d+:\d\d:\d\d[,.]\d+ -->|\[script info\]", "subtitles",
+    (r"(?-i:WEBVTT)(\n| -)|\d+\s*\n\d+:\d\d:\d\d[,.]\d+ -->|\[script info\]", "a subtitle file",
      "remove numbers and times: sed '/-->/d; /^[0-9]*[[:space:]]*$/d; /^WEBVTT/d' FILE > NEW"),
     (r'(#[^\n]*\n|\s)*msgid "', "a PO catalogue",
      "write its msgid and msgstr texts to two files, one per line"),
     (r"(#[^\n]*\n)*1(-\d+)?\t([^\t\n]*\t){8}", "a CoNLL-U treebank",
      "extract its sentences: sed -n 's/^# text = //p' FILE > NEW"),
     (r'("[^"\n]*"[,;])+"[^"\n]*"\s*\n', "CSV", COLUMNS),
-    (r"version https://git-lfs", "a pointer of Git LFS", "fetch the file itself: git lfs pull"),
+    (r"version https://git-lfs", "a Git LFS pointer", "fetch the file itself: git lfs pull"),
 )
 
 
@@ -159,9 +159,9 @@ def explain(data: bytes, name: str) -> str:
     nuls = data.count(b"\0")
     if nuls:
         if nuls > len(data) // 10 or first_wrong(data.replace(b"\0", b"")) >= 0:
-            return f"{name} is binary data, not text: {OTHER}"
-        return (f"{name}, line {number}: a NUL character ({nuls:,} in all); download or copy it "
-                "again, or remove them: tr -d '\\000' < FILE > NEW")
+            return f"{name} is binary data, not text; {OTHER}"
+        return (f"{name}, line {number} has a NUL character ({nuls:,} in all); download or copy "
+                "the file again, or remove these characters: tr -d '\\000' < FILE > NEW")
     return cut_letter(data, name) or other_encoding(data, name, place)
 
 
@@ -229,18 +229,18 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
             "UTF-8")
     if re.match(rb"\xed[\xa0-\xbf]", wrong[0][at:]):
         return (f"{byte}, but half of a character (a lone surrogate), as Java and databases write "
-                "it; convert it: uconv -f CESU-8 -t UTF-8 FILE > NEW")
+                "it; convert the file: uconv -f CESU-8 -t UTF-8 FILE > NEW")
     found = candidates(b"\n".join(wrong)[:SAMPLE], word_at(wrong[0], at))
     if not found:
-        return f"{byte} nor in another common encoding: {OTHER}"
+        return f"{byte}, and not in another common encoding; {OTHER}"
     shown = " or ".join(f"{iconv_name(encoding)} ({word})" for encoding, word in found.items())
     if right > len(wrong) // 9:     # by chance, a few lines of another encoding are UTF-8 too
         return (f"{byte}, in {len(wrong):,} of {len(rows):,} lines, perhaps {shown}; correct these "
-                "lines, listed by grep -naxv '.*' FILE, or convert each file before joining them")
+                "lines, listed by grep -naxv '.*' FILE, or convert the files before joining them")
     only = place in (0, len(data) - 1) and (data[:place] + data[place + 1:]).isascii()
     cut = ", unless this letter is cut in half" * only
-    return (f"{byte}; it may be {shown}{cut}. Choose the one that reads well, convert it, and look "
-            f"at the result: {iconv(next(iter(found)))}")
+    return (f"{byte}; it may be {shown}{cut}. Choose the encoding that reads well, convert the "
+            f"file, and check the result: {iconv(next(iter(found)))}")
 
 
 def word_at(row: bytes, place: int) -> bytes:

@@ -89,7 +89,7 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     kept = [row for row in rows if all(row)]
     if len(kept) < len(rows) and not skip_blank:
         blank = [[k for k, row in enumerate(rows, 1) if not row[side]] for side in (0, 1)]
-        counts = ", ".join(f"{path} has {len(lines):,} empty line(s), the first is {lines[0]}"
+        counts = ", ".join(f"{path} has {len(lines):,} empty line(s), the first is line {lines[0]}"
                            for path, lines in zip(paths, blank) if lines)
         raise ValueError(f"{counts}; fill them in, or leave out these {len(rows) - len(kept):,} of "
                          f"{len(rows):,} pairs with skip_blank=True")
@@ -107,16 +107,16 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
-            raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; select two of "
-                             "them with columns, such as 1,2, or extract one first with cut -f1 "
-                             "FILE > NEW")
+            raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; select two "
+                             "with `columns` (for example 1,2), or extract one first: cut -f1 FILE "
+                             "> NEW")
         return lines
     check_whole("a column", column, 1)
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, 1):
         if len(row) < column and row != [""]:
-            raise ValueError(f"{path}, line {number}: {len(row)} tab-separated column(s), expected "
-                             f"at least {column}")
+            raise ValueError(f"{path}, line {number} has {len(row)} tab-separated column(s), "
+                             f"expected at least {column}")
     return [row[column - 1] if len(row) >= column else "" for row in rows]
 
 
@@ -131,11 +131,11 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
     for number, line in enumerate(sentence_lines(path), 1):
         columns = line.split("\t")
         if len(columns) not in (2, 3):
-            raise ValueError(f"{path}, line {number}: {len(columns)} column(s), expected source "
+            raise ValueError(f"{path}, line {number} has {len(columns)} column(s), expected source "
                              "TAB target, optionally followed by TAB attribution")
         for side, text in zip(("source", "target"), columns):
             if not text.strip():
-                raise ValueError(f"{path}, line {number}: empty {side}; remove the line")
+                raise ValueError(f"{path}, line {number}: the {side} is empty; remove the line")
         pairs.append(Pair(_cut(columns[0], source_tokens), _cut(columns[1], target_tokens)))
     if not pairs:
         raise ValueError(f"{path} is empty; it needs lines of the form source TAB target")

@@ -73,13 +73,13 @@ class Text:
         if state == "article":
             if not self.has_articles:
                 raise ValueError("this text is not divided into articles, as bible-en and "
-                                 "wikitext-2 are; use one of them, or a model whose state is "
+                                 "wikitext-2 are; use one of these, or a model whose state is "
                                  "'carried' or 'sentence'")
             parts = self.articles
         else:
             if self.unit == "characters":
-                raise ValueError("characters are not divided into sentences; choose state "
-                                 "'carried'")
+                raise ValueError("a text of characters is not divided into sentences; choose "
+                                 "state = 'carried'")
             parts = [[sentence] for sentence in self.sentences if sentence]
         end = None if cut is None else cut + 1
         return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]

@@ -117,7 +117,7 @@ def selected(saved: dict[str, Any], kind: str | None = None,
     Raises ValueError if the selection is of another kind, or if a field or its value is unknown or
     missing.
     """
-    check_kind("saved", saved, dict, "the dict of a selection")
+    check_kind("saved", saved, dict, "the dict saved by a selection")
     if "source" in saved:
         return _selection(UserPairs, saved, folder)
     if "text" in saved:

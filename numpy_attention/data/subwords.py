@@ -37,7 +37,7 @@ class Subwords:
         Raises ValueError if sentencepiece is not installed or cannot read the string.
         """
         library = _sentencepiece()
-        check_kind("saved", saved, str, "the text that a subword vocabulary saved")
+        check_kind("saved", saved, str, "the text saved by a subword vocabulary")
         if not saved:
             raise ValueError("the saved subword vocabulary is empty; is the file damaged?")
         self._saved = saved
@@ -65,7 +65,7 @@ class Subwords:
             lines.append(" ".join(words))
             check_text(f"sentence {n}", lines[-1])
         if not any(lines):
-            raise ValueError("no words to split into subwords: the text is empty")
+            raise ValueError("there are no words to split into subwords: the text is empty")
         try:
             library.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),

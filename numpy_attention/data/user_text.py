@@ -53,7 +53,7 @@ class UserFiles:
 
     def __post_init__(self) -> None:
         check_flags(lowercase=self.lowercase, tokenize=self.tokenize)
-        check_kind("digest", self.digest, str, "the text that a run keeps")
+        check_kind("digest", self.digest, str, "the string saved by a run")
         if not self.digest:
             for name, path in self._paths().items():
                 setattr(self, name, _absolute(existing_file(path)))
@@ -156,7 +156,7 @@ class UserFiles:
         zipped = path.suffix == ".gz"
         other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")
         for file in self._candidates(other)[:1]:
-            nearby += f"; {short_path(file)} has other bytes, by which a run recognizes its text"
+            nearby += f"; {short_path(file)} exists, but its bytes are not those of the run's text"
             advice = "restore the packed file" if zipped else "unpack it, under the old name"
         raise FileNotFoundError(f"{short_path(path)} does not exist{nearby}; {advice}")
 
@@ -215,7 +215,7 @@ class UserPairs(UserFiles):
         check_flags(drawn=self.drawn, skip_blank=self.skip_blank)
         if self.columns is not None and len(self.columns) != 2:
             raise ValueError(
-                f"columns = {self.columns}; expected two columns, of source and target")
+                f"columns = {self.columns}; expected two, the columns of source and target")
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError("only one of two validation files was given; pass both valid_source "

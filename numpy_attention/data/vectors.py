@@ -128,7 +128,7 @@ def _size(path: Path, first: bytes) -> tuple[int, bool]:
         size += 1
     if not size:
         raise ValueError(f"{path}, line 1: {_shown(first)} is not followed by numbers, separated "
-                         "by spaces, as in text files of GloVe, word2vec and fastText")
+                         "by spaces, as in the text files of GloVe, word2vec and fastText")
     return size, False
 
 

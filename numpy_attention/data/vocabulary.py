@@ -39,7 +39,7 @@ class Vocabulary:
                        for token in as_list("tokens", tokens, "tokens")]
         if not self.tokens:
             raise ValueError("a vocabulary needs at least one token in addition to the special "
-                             "ones, got none")
+                             "tokens, got none")
         self._ids: dict[str, int] = {}
         for index, token in enumerate(self.tokens):
             if not isinstance(token, str):

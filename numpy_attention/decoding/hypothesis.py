@@ -103,9 +103,9 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
 
     Raises ValueError for an id of V or more.
     """
-    ids = as_integers("never", never)
+    ids = as_integers("`never`", never)
     if ids.size and not 0 <= ids.min() <= ids.max() < V:
-        raise ValueError(f"never contains {ids.min()} to {ids.max()}; expected ids from 0 to "
+        raise ValueError(f"the ids in `never` range from {ids.min()} to {ids.max()}; expected 0 to "
                          f"{V - 1}")
     return [PAD, BOS, *ids.tolist()]
 

@@ -41,7 +41,7 @@ def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
-        raise ValueError("no ids to read; expected at least one, usually </s>, which starts a text")
+        raise ValueError("ids is empty; expected at least one, usually </s>, which starts a text")
     seen = []
     for id in ids:
         log_probs, weights, state = _next(model, id, state)
@@ -68,7 +68,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     ArithmeticError if log p is not a number or nothing is left to choose from.
     """
     check_methods("model", model, "a language model", "next")
-    check_kind("start", start, Reading, "a Reading, as `read` returns")
+    check_kind("start", start, Reading, "a Reading, as returned by `read`")
     check_generator(rng)
     check_flags(reset=reset)
     check_whole("length", length, 1)
@@ -109,7 +109,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     The probabilities need not sum to 1. The settings and errors are those of `sample`.
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
-        raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats (V,)")
+        raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats of shape (V,)")
     check_shape("log_p", log_p, (None,), "(V,)", "pass those of a single token")
     check_generator(rng)
     _check(temperature, top_k, top_p)
@@ -141,6 +141,6 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
     """Return the ids that must never be chosen. Raises TypeError if start is not a Reading."""
     if not isinstance(start.log_probabilities, np.ndarray):
-        raise TypeError(f"start contains {typed_repr(start.log_probabilities)}; expected a "
-                        "Reading, as `read` returns")
+        raise TypeError(f"start.log_probabilities is {typed_repr(start.log_probabilities)}; "
+                        "expected an array, as in a Reading returned by `read`")
     return never_chosen(never, len(start.log_probabilities))

@@ -88,7 +88,7 @@ def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
     for recipe in recipes:
         if recipe.is_language_model:
             raise ValueError(f"{recipe.name} is a recipe for a language model, but only "
-                             "translators can be compared; leave it out")
+                             f"translators can be compared; omit {recipe.name}")
         if recipe.corpus != first.corpus:
             raise ValueError(f"{first.name} and {recipe.name} are trained on different texts; "
                              "compare recipes of one corpus")

@@ -22,8 +22,8 @@ def outputs_of(forward, inputs):
                         "cache), so end it with: return y, cache")
     for output in found[:-1]:
         if not is_tree(output):
-            raise TypeError(f"forward returns {typed_repr(output)}; expected arrays of numbers, "
-                            "tuples of them, or None")
+            raise TypeError(f"an output of forward is {typed_repr(output)}; expected an array of "
+                            "numbers, a tuple of arrays, or None")
     return found
 
 

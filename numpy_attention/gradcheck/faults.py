@@ -26,18 +26,18 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 def check_passes(target, forward, backward):
     """Raise TypeError if the target lacks one of the two passes."""
     if isinstance(target, type):
-        raise TypeError(f"target is the class {target.__name__}; expected an instance of it, or "
+        raise TypeError(f"target is the class {target.__name__}; expected an instance, or "
                         "None")
     if isinstance(target, Module) and not is_dataclass(target):
         raise TypeError(f"{type(target).__name__} is a Module but not a dataclass; write "
-                        "@dataclass(eq=False) above it")
+                        "@dataclass(eq=False) above the class")
     for name, function in (("forward", forward), ("backward", backward)):
         if callable(function):
             continue
         if function is not None or target is None:
             raise TypeError(
                 f"{name} is {typed_repr(function)}; expected a function, or a target that "
-                "has one")
+                f"has {name}")
         raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
 
 

@@ -82,8 +82,8 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
         raise ValueError(text)
     if text:
         raise TimeoutError(f"{name} took longer than {seconds:g} seconds and was ended"
-                           f"{where(text, Path(file))}; allow more seconds, if it is not an "
-                           "endless loop")
+                           f"{where(text, Path(file))}; allow more seconds, unless the code "
+                           "loops forever")
     if status == LEFT:
         raise BrokenPipeError
     if status not in (PASSED, FAILED):

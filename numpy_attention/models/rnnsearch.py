@@ -124,7 +124,7 @@ class RNNSearch(TeacherForced):
         settings of `AttentionConfig`.
 
         init "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
-        v_a = 0 (appendix B.1). "modern", for small models and short trainings: Glorot's uniform
+        v_a = 0 (appendix B.1). "modern", for small models and short training runs: Glorot's uniform
         weights, embeddings from N(0, 0.1²). A number b: every matrix is from U(−b, b).
 
         Raises ValueError for sizes below 1 or an unknown name.

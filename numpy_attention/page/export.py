@@ -254,7 +254,7 @@ def halves(name: str, array: Array) -> Array:
     with np.errstate(over="ignore"):
         found = array.astype("<f2")
     if not np.isfinite(found).all():
-        raise ValueError(f"{name} has numbers beyond 65,504, the largest of float16; use "
+        raise ValueError(f"{name} has numbers beyond 65,504, the largest in float16; use "
                          "--precision float32")
     return found
 

@@ -116,7 +116,7 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
         trainer = about.get("trainer", {})
         label = f"epoch {trainer.get('epoch', '?')}, step {trainer.get('step', 0):,}"
         if label in found:
-            raise ValueError(f"{path} is a second checkpoint of {label}; pass each once")
+            raise ValueError(f"{path} is a second checkpoint of {label}; pass each step once")
         found[label] = dict(model.named_parameters())
     return found
 

@@ -123,8 +123,8 @@ def visible_cells(visible: ArrayLike, weights: Array) -> Array:
     """Return `visible` as an array. Raises ValueError unless it has a boolean for each weight."""
     cells = np.asarray(visible)
     if cells.dtype != bool or cells.shape != weights.shape:
-        raise ValueError(f"visible must be booleans of the shape of the weights, {weights.shape}, "
-                         f"got {cells.dtype} {cells.shape}")
+        raise ValueError(f"`visible` must be a boolean array shaped like the weights, "
+                         f"{weights.shape}, got {cells.dtype} of shape {cells.shape}")
     return cells
 
 

@@ -37,8 +37,8 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
     Raises ValueError if there is no epoch or no finite value.
     """
     check_axes(ax)
-    history = as_list("history", history, "dicts, one an epoch")
-    check_all("history", history, Mapping, "a dict of an epoch")
+    history = as_list("history", history, "dicts, one for each epoch")
+    check_all("history", history, Mapping, "a dict for an epoch")
     for line in history:
         check_number("epoch", line.get("epoch"), -FARTHEST, FARTHEST)
     epochs = [line["epoch"] for line in history]
@@ -92,7 +92,7 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     for name, pairs in edges.items():
         if pairs != edges[first]:
             raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}; "
-                             "use the same edges")
+                             "use the same edges for both")
 
     barred = any(bucket.bleu_low is not None for buckets in drawn.values() for bucket in buckets)
     # a legend of many names does not fit among the curves, nor one among bars
@@ -130,7 +130,7 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
 def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
     buckets = as_list(f"{name!r:.40}", buckets, "buckets, as returned by bleu_by_length")
     if not buckets or not all(hasattr(bucket, "bleu_low") for bucket in buckets):
-        raise ValueError(f"nothing to plot for {name!r:.40}; pass those of bleu_by_length")
+        raise ValueError(f"{name!r:.40} has no length buckets; pass the result of bleu_by_length")
     return buckets
 
 

@@ -90,7 +90,7 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
         raise ValueError("a heatmap needs tokens on both sides, "
                          f"got {S} source and {T} target tokens")
     if weights.shape != (T, S):
-        raise ValueError(f"weights {weights.shape} do not match (target, source) tokens = "
+        raise ValueError(f"weights have shape {weights.shape}, expected (target, source) = "
                          f"({T}, {S}); add '</s>' to the tokens, cut the weights, "
                          "or transpose them")
     if not np.isfinite(weights).all():

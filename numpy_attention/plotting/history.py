@@ -38,8 +38,8 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     tokens = tokens_of("tokens", tokens)
     S = len(tokens)
     if weights.ndim != 2 or not weights.size or weights.shape[1] != S:
-        raise ValueError(f"weights {weights.shape} do not match {S} tokens; expected (steps, "
-                         "remembered tokens), at least one of each")
+        raise ValueError(f"weights of shape {weights.shape} do not match {S} tokens; expected "
+                         "(steps, remembered tokens), with at least one of each")
     T = len(weights)
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
@@ -68,8 +68,8 @@ def _visible(weights: Array) -> Array:
     if missing.any():
         return ~missing
     if T > S:
-        raise ValueError(f"weights {weights.shape} have more rows than tokens; "
-                         "mark the cells that are not in the memory, with visible or with NaN")
+        raise ValueError(f"weights of shape {weights.shape} have more rows than tokens; pass "
+                         "`visible`, or set the cells outside the memory to NaN")
     return np.tri(T, S, S - T - 1, dtype=bool)
 
 
@@ -79,10 +79,10 @@ def _check(weights: Array, visible: Array) -> None:
         raise ValueError(f"weights contain {what}; check the model that computed them")
     if (weights < 0).any():
         raise ValueError(f"weights must not be negative, got {np.nanmin(weights):.4g}; "
-                         "pass them after the softmax")
+                         "pass the weights after the softmax")
     hidden = np.argwhere(~visible & (np.nan_to_num(weights) != 0))
     if len(hidden):
         t, s = map(int, hidden[0])
         raise ValueError(f"row {t} has weight {weights[t, s]:.4g} at token {s}, which is not "
-                         "visible there; pass `visible`, booleans of the shape of weights, True "
-                         "for what is in the memory")
+                         "visible there; pass `visible`, a boolean array shaped like weights that "
+                         "is True where the token is in the memory")

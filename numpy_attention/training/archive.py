@@ -25,9 +25,8 @@ DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError,
 class InvalidArchive(ValueError):
     """Raised if an `.npz` file has an entry that a checkpoint cannot have."""
 
-    def __init__(self, path: Path, name: str, given: str, expected: str) -> None:
-        super().__init__(f"{path} is not a checkpoint: its entry {name!r} {given}, expected "
-                         f"{expected}")
+    def __init__(self, path: Path, name: str, wrong: str) -> None:
+        super().__init__(f"{path} is not a checkpoint: its entry {name!r} {wrong}")
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
@@ -57,14 +56,14 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         name = member.filename
         if not name.endswith(".npy"):
-            raise InvalidArchive(path, name, "is not an array", "a name that ends with .npy")
+            raise InvalidArchive(path, name, "is not an array; expected a name that ends with .npy")
         if name in seen:
-            raise InvalidArchive(path, name, "occurs twice", "each name once")
+            raise InvalidArchive(path, name, "occurs twice; expected each name once")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
-            raise InvalidArchive(path, name, "is compressed or encrypted", "a plain array")
+            raise InvalidArchive(path, name, "is compressed or encrypted; expected a plain array")
         if member.file_size != member.compress_size or member.file_size > size:
-            raise InvalidArchive(path, name, f"claims {member.file_size:,} bytes",
-                          "at most those of the file")
+            raise InvalidArchive(path, name, f"claims to hold {member.file_size:,} bytes; expected "
+                                 "the number that the file stores")
         seen.add(name)
 
 
@@ -76,16 +75,17 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Arr
         npy.read_magic(file)
         shape, fortran, dtype = npy.read_array_header_1_0(file)
     except Exception:           # NumPy tries to read the header as Python, in more than one way
-        raise InvalidArchive(path, name, "is damaged, or not an array",
-                             "an array of numbers") from None
+        raise InvalidArchive(path, name, "is damaged or not an array; expected an array of "
+                             "numbers") from None
     data = file.read()
     if dtype.kind not in "biu" and dtype.newbyteorder("=") not in DTYPES:
         what = "pickled objects, which are never loaded" if dtype.hasobject else repr(dtype.str)
-        raise InvalidArchive(path, name, f"contains {what}", "float32, float64, integers or bools")
+        raise InvalidArchive(path, name, f"contains {what}; expected float32, float64, integers or "
+                             "booleans")
     size = math.prod(shape) * dtype.itemsize
     if size != len(data):
-        raise InvalidArchive(path, name, f"has {len(data):,} bytes of values",
-                      f"{size:,} of {dtype} {shape}")
+        raise InvalidArchive(path, name, f"holds {len(data):,} bytes, but {dtype} of shape {shape} "
+                             f"needs {size:,}")
     # a copy, which may be written to
     array: Array = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
     return array.reshape(shape, order="F" if fortran else "C")

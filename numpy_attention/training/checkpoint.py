@@ -68,7 +68,7 @@ def versions(about: dict[str, Any]) -> str:
     """Return a text that names the version that wrote a checkpoint, and the current version."""
     wrote = about.get("version", "before 0.2.0")
     wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
-    return f"written by numpy_attention {wrote}, this is {__version__}"
+    return f"it was written by numpy_attention {wrote}, and this is {__version__}"
 
 
 @contextmanager
@@ -85,8 +85,8 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
                          "train a smaller model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
-        raise ValueError(f"{path} cannot be loaded ({reason}); {versions(about)}; use that "
-                         "version, or train again in another folder") from None
+        raise ValueError(f"{path} cannot be loaded ({reason}); {versions(about)}; load it "
+                         "with that version, or train again in another folder") from None
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
@@ -143,7 +143,7 @@ def _split(vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
     like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in like.values()])
     if not like or vector.shape != (ends[-1],):
-        raise ValueError(f"best has shape {vector.shape}, expected one number for each of the "
+        raise ValueError(f"'best' has shape {vector.shape}, expected one number for each of the "
                          f"{sum(ends[-1:]):,} parameters; use another copy, or train again")
     return {name.replace(prefix, "best/", 1): part.reshape(array.shape)
             for (name, array), part in zip(like.items(), np.split(vector, ends[:-1]))}

@@ -130,14 +130,14 @@ class Trainer:
                      expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None and is_folder(self.path):
-            raise IsADirectoryError(f"path is the folder {self.path}; expected the name of a file, "
-                                    "such as checkpoint.npz in it")
-        check_kind("about", self.about, dict, "a dict that JSON can hold")
+            raise IsADirectoryError(f"path is the folder {self.path}; expected the name of a file "
+                                    "in this folder, such as checkpoint.npz")
+        check_kind("`about`", self.about, dict, "a dict that can be written as JSON")
         try:
             json.dumps(self.about)
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(f"about cannot be saved in a checkpoint: {error}; expected a dict that "
-                            "JSON can represent") from None
+            raise TypeError(f"`about` cannot be saved in a checkpoint: {error}; expected a dict "
+                            "that can be written as JSON") from None
 
     def threads_here(self) -> int:
         """Return the number of threads of this rank.

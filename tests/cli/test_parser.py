@@ -66,10 +66,10 @@ def test_what_is_not_given_has_its_default(given, expected):
      "--window has no effect with --model a; leave it out, or choose --model b or c"),
     ({"model": "b", "width": 3},
      "--width has no effect with --window all; leave it out, or choose --window near or far"),
-    ({"seed": 0}, "--seed needs --sample; add it, or leave --seed out"),
+    ({"seed": 0}, "--seed needs --sample; add --sample, or omit --seed"),
     ({"sample": True, "beam": 2}, "--beam has no effect with --sample; leave it out"),
     ({"file": "x", "corpus": "y"}, "--file has no effect with --corpus y; leave it out"),
-    ({"pair": "x"}, "--pair needs --file; add it, or leave --pair out"),
+    ({"pair": "x"}, "--pair needs --file; add --file, or omit --pair"),
 ])
 def test_an_option_without_effect_is_an_error(given, message):
     with pytest.raises(ValueError) as error:

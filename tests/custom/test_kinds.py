@@ -38,12 +38,12 @@ def test_a_file_with_one_class(text, kind, tmp_path):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score; write i"),
+    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score; define"),
     ("(SoftmaxAttention)", "", "^Mine is not a complete score; derive it from SoftmaxAttention, f"),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters; write @datacla"),
     ("(eq=False)", "", r"^Mine would be compared .* write @dataclass\(eq=False\)"),
     ("def create", "def made", r"^Mine has no create; .* create\(cls, rng, query_size, value_size"),
-    ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which is not p"),
+    ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which the lib"),
 ])
 def test_what_a_class_lacks(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:
@@ -54,13 +54,13 @@ def test_what_a_class_lacks(old, new, message, tmp_path):
 @pytest.mark.parametrize("text, message", [
     ("class A:\n    pass", "A has none of the expected methods: read, step"),
     ("class A:\n    def read(self): pass\n    def step(self): pass",
-     "A is not a complete attention: it has read, step, but no step_backward, read_backward; wr"),
+     "A is not a complete attention: it has read, step, but no step_backward, read_backward; def"),
     ("class A:\n    def forward(self): pass", "A is not a complete layer: it has forward, but no "),
     ("class A:\n    def forward(self): pass\n    def backward(self): pass",
      r"A is not a Module, so its arrays are not parameters; declare class A\(Module\), from"),
     (f"{OF_CELL}    W: np.ndarray\n    b: np.ndarray\n", "^A has no U: a Cell needs the fields W"),
     (f"{OF_CELL}    V: np.ndarray\n", "^A has no W and no U and no b: a Cell needs the fields W"),
-    ("def A(): pass", r"mine\.py:A is not a class; expected one of its classes, but it has none"),
+    ("def A(): pass", r"mine\.py:A is not a class; mine\.py defines no class"),
 ])
 def test_a_class_that_is_no_part(text, message, tmp_path):
     with pytest.raises(ValueError, match=message):

@@ -163,7 +163,7 @@ def test_words_that_do_not_fit():
 
 @pytest.mark.parametrize("change, error, message", [
     ({"text": Text([[list("ab\n")]], "characters")}, ValueError,
-     "this text contains characters, but cloze questions leave out words"),
+     "this text is split into characters, but cloze questions need words"),
     ({"vocabulary": WORDS}, TypeError, "vocabulary is .*; expected a Vocabulary"),
     ({"candidates": 1}, ValueError, "candidates = 1; expected an integer of at least 2"),
     ({"frequent": -1}, ValueError, "frequent = -1; expected an integer of at least 0"),
@@ -224,8 +224,8 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
     (GOOD + "2 a\n", "line 4 begins with '2'; expected 1, the number of the sentence"),
     ("\tb\t\ta|b\n", "line 1 begins with ''; expected 1"),
     ("1\n", "line 1: the number is not followed by a sentence"),
-    (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences without a query; expected "
-     "line number 2 with XXXXX in it"),
+    (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences and has no query; "
+     "expected a sentence numbered 2 that contains XXXXX"),
     ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2 has 3 columns; expected query TAB answer TAB TAB cand"),
     ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),
     ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times, expected once"),
@@ -233,7 +233,7 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
     ("1 a\n2 c XXXXX\tb\t\ta|b c\n", "line 2: a candidate has several words"),
     ("1 a\n2 c XXXXX\td\t\ta|b\n", "line 2: the answer 'd' is not among the candidates"),
     ("1 a\n2 c XXXXX\t\t\ta||b\n", "line 2: the answer '' is not among the candidates"),
-    ("1 a\n2 c XXXXX\ta\t\ta||a\n", "line 2: only one candidate, expected at least two"),
+    ("1 a\n2 c XXXXX\ta\t\ta||a\n", "line 2 has only one candidate; expected at least two"),
 ])
 def test_malformed_files(text, message, tmp_path):
     path = written(tmp_path, text)
@@ -267,7 +267,7 @@ def test_questions_that_a_file_cannot_hold(change, message, tmp_path):
     path = written(tmp_path, "before")
     with pytest.raises(ValueError, match=message):
         write_questions([QUESTION, Question(**(vars(QUESTION) | change))], path)
-    for wrong, message in (([], "no questions; expected at least one"), (3, "questions is 3"),
+    for wrong, message in (([], "there are no questions; expected"), (3, "questions is 3"),
                            ([QUESTION, 3], r"questions\[1\] is 3")):
         with pytest.raises((ValueError, TypeError), match=f"^{message}"):
             write_questions(wrong, path)

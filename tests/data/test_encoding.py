@@ -59,7 +59,7 @@ def test_lines_of_another_encoding_are_counted():
     assert "line 11: byte 2" in message and "1 of 11 lines" in message and "CP1252 (Bär)" in message
     assert "line 11: UTF-16" in message_of(GERMAN.encode() + GERMAN.encode("utf-16"))
     assert "surrogate" in message_of(b"a \xed\xa0\xbd\xed\xb8\x80\n")
-    assert "line 11: a NUL character (2 in all)" in message_of(GERMAN.encode() + b"\0\0")
+    assert "line 11 has a NUL character (2 in all)" in message_of(GERMAN.encode() + b"\0\0")
 
 
 def archive(*names):

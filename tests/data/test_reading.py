@@ -45,13 +45,13 @@ def test_read_pairs_of_a_compressed_file(tmp_path, compress, suffix):
     "source, target, message",
     [
         ("a\nb\nc\n", "x\n", r"a.txt has 3 lines but .*b.txt has 1; .*line 2 has no partner"),
-        ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt has 2 empty line\(s\), the first is 2, .*b.txt has "
-          r"1 empty .* is 3; .*these 3 of 4 pairs with skip_blank=True"),
+        ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt has 2 empty line\(s\), the first is line 2, .*b.txt "
+         r"has 1 empty .* is line 3; .*these 3 of 4 pairs with skip_blank=True"),
         ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt has 3 tab-separated .*cut -f1"),
         ("", "", "are empty; they need one sentence per line"),
         (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8.*naïve"),
         ("a\n".encode("utf-16-le"), "x\n", r"a.txt looks like UTF-16LE"),
-        ("ab\nabcdefghi\0j\n", "x\ny\n", r"a.txt, line 2: a NUL character \(1 in all\)"),
+        ("ab\nabcdefghi\0j\n", "x\ny\n", r"a.txt, line 2 has a NUL character \(1 in all\)"),
     ],
 )
 def test_bad_parallel_files(tmp_path, source, target, message):
@@ -61,7 +61,7 @@ def test_bad_parallel_files(tmp_path, source, target, message):
 
 MARKUP = {
     "<!DOCTYPE html>\n": "HTML", '<?xml version="1.0"?>\n<tmx>': "XML", '{"text": "a"}\n': "JSON",
-    "1\n00:00:01,000 --> 00:00:02,000\nHi\n": "subtitles", "WEBVTT\n": "subtitles",
+    "1\n00:00:01,000 --> 00:00:02,000\nHi\n": "a subtitle file", "WEBVTT\n": "subtitle",
     '<refset setid="a">\n': "SGML", '# x\nmsgid ""\n': "PO", "en,de\nI see,ja\n": "CSV",
 }
 
@@ -115,10 +115,10 @@ def test_tab_pairs_tolerate_an_attribution(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("Go.\tVa !\nHi.\n", r"line 2: 1 column\(s\), expected source TAB target"),
-        ("a\tb\tc\td\n", r"line 1: 4 column\(s\)"),
-        ("Go.\t \n", "line 1: empty target; remove the line"),
-        ("\tVa\n", "line 1: empty source; remove the line"),
+        ("Go.\tVa !\nHi.\n", r"line 2 has 1 column\(s\), expected source TAB target"),
+        ("a\tb\tc\td\n", r"line 1 has 4 column\(s\)"),
+        ("Go.\t \n", "line 1: the target is empty; remove the line"),
+        ("\tVa\n", "line 1: the source is empty; remove the line"),
         ("", "is empty"),
     ],
 )
@@ -159,7 +159,7 @@ def test_columns_of_one_file_and_pairs_without_a_blank_line(tmp_path):
     assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
     with pytest.raises(ValueError, match="leave out these 1 of 3 pairs with skip_blank=True"):
         read_pairs(path, path, columns=(2, 3))
-    with pytest.raises(ValueError, match=r"a.tsv, line 3: 3 tab-separated column.* at least 4"):
+    with pytest.raises(ValueError, match=r"a.tsv, line 3 has 3 tab-separated column.* at least 4"):
         read_pairs(path, path, columns=(4, 1))
     # the same file twice, without columns, is an exercise in copying
     copied = write(tmp_path / "b.txt", "a b\nc\n")

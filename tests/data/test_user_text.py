@@ -162,7 +162,7 @@ def test_a_text_that_is_not_found_or_another_is_named(folder):
     with pytest.raises(ValueError, match=r"moved/a\.txt does not exist, and .*a\.txt is a diff"):
         own.load("train")
     (folder / "a.txt").rename("a.txt.gz")
-    message = r"a\.txt does not exist.*a\.txt\.gz has other bytes.*; unpack it"
+    message = r"a\.txt does not exist.*a\.txt\.gz exists, but its bytes.*; unpack it"
     with pytest.raises(FileNotFoundError, match=message):
         own.load("train")
     os.remove("a.txt.gz")

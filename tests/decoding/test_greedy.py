@@ -47,7 +47,7 @@ def test_what_is_never_chosen(rng):
         less.log_p[:, :, word] = -np.inf
         wanted = search(less, source, source > 0, max_length=6)
         assert [one.ids for one in found] == [one.ids for one in wanted]
-        with pytest.raises(ValueError, match="never contains 3 to 999; expected ids from 0 to"):
+        with pytest.raises(ValueError, match="the ids in `never` range from 3 to 999; expected 0"):
             search(table, source, source > 0, never=[3, 999])
 
 

@@ -182,7 +182,7 @@ def test_refused(table, rng):
     start = read(table, [EOS])
     with pytest.raises(TypeError, match="expected numpy.random.default_rng"):
         sample(table, start, 7)
-    with pytest.raises(ValueError, match="no ids to read"):
+    with pytest.raises(ValueError, match="ids is empty"):
         read(table, [])
     with pytest.raises(ArithmeticError, match="is the model trained"):
         next(sample(table, start._replace(log_probabilities=np.full(V, np.nan)), rng))
@@ -244,5 +244,5 @@ def test_a_start_without_an_array_is_refused():
         def next(self, tokens, state):
             pytest.fail("the model was asked for a word")
 
-    with pytest.raises(TypeError, match=r"start contains \[0.5\].*; expected a Reading, as `read`"):
+    with pytest.raises(TypeError, match=r"start.log_probabilities is \[0.5\].*; expected an array"):
         sample(Model(), Reading([0.5], [], None), np.random.default_rng(0), 3)

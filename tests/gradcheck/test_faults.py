@@ -71,7 +71,7 @@ def test_the_pass_that_is_missing_is_named(rng):
 
 
 def test_targets_that_are_none(rng):
-    with pytest.raises(TypeError, match="^target is the class GRU; expected an instance of it"):
+    with pytest.raises(TypeError, match="^target is the class GRU; expected an instance, or"):
         gradcheck(GRU, np.ones(2), rng=rng)
 
     class Bare(Module):

@@ -59,7 +59,7 @@ def test_an_index_that_the_axis_does_not_have_raises():
     for bad in (-1, SIZES["V"]):
         ids = np.full(SIZES["N"], bad)
         for kernel, name in ((rows.scatter_add, "ids"), (softmax.cross_entropy, "targets")):
-            message = f"{name} contains {bad} to {bad}, expected 0 to {SIZES['V'] - 1}"
+            message = f"{name} has values from {bad} to {bad}, expected 0 to {SIZES['V'] - 1}"
             with pytest.raises(ValueError, match=message):
                 call(kernel, **{name: ids})
 

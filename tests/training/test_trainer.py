@@ -248,8 +248,8 @@ class Nothing:
 @pytest.mark.parametrize("settings, message", [
     (dict(model=Nothing()), "^model .*Nothing"), (dict(optimizer=Nothing()), "^optimizer .*Noth"),
     (dict(train=None), "^train is None"), (dict(valid=Nothing()), "^valid .*Nothing"),
-    (dict(schedule=3), "schedule is 3"), (dict(about=[1]), r"about is \[1\]"),
-    (dict(about={"a": object()}), "about cannot be saved in a checkpoint: .*; expected a dict"),
+    (dict(schedule=3), "schedule is 3"), (dict(about=[1]), r"`about` is \[1\]"),
+    (dict(about={"a": object()}), "`about` cannot be saved in a checkpoint: .*; expected a dict"),
     (dict(rng=5), "rng is 5"), (dict(average="row"), "expected one of sentence, token"),
     (dict(clip=0.0), "clip = 0.0; expected a positive norm"), (dict(clip=math.nan), "clip = nan"),
     (dict(threads=0), "threads = 0"), (dict(patience=0), "patience = 0"),

@@ -151,8 +151,8 @@ MESSAGES = {
         "mask.astype(bool), or ids != PAD"),
     "an LSTM's state without its cell": (
         lambda: cells["lstm"].forward(np.zeros((5, 2, 3), F), np.zeros((2, 4), F)), ValueError,
-        "state has 1 arrays, expected 2; an LSTM has the state (h, c), other cells have an "
-        "array h"),
+        "state has 1 arrays, expected 2; an LSTM has the state (h, c), and other cells have "
+        "one array h"),
     "a long source": (
         lambda: attentions["location"].read(np.zeros((1, 10, 4), F), np.ones((1, 10), bool)),
         ValueError, "the source has 10 positions (</s> included), but location attention has "
@@ -173,7 +173,7 @@ MESSAGES = {
         "beam = 0; expected an integer of at least 1 and at most 10,000"),
     "what is not a Reading": (
         lambda: sample(translator, None, generator()), TypeError,
-        "start is None; expected a Reading, as `read` returns"),
+        "start is None; expected a Reading, as returned by `read`"),
 }
 
 

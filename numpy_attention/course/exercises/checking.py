@@ -165,14 +165,14 @@ def tree_of(exercise: Exercise, code: Code) -> ast.Module:
         tree = ast.parse(text)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        where = f"line {line}" if line else "it"
+        where = f"line {line}" if line else "your code"
         message = f"{where} is not valid Python: {getattr(error, 'msg', error)}"
         if line and text.splitlines()[line - 1:line]:
             message += f"\n    {cut(text.splitlines()[line - 1].strip(), LONGEST)}"
         raise Failed("runs", message) from None
     for name in imported(tree):
         if name in FRAMEWORKS:
-            raise Failed("runs", f"it imports {name}; use only NumPy in an exercise")
+            raise Failed("runs", f"your code imports {name}; use only NumPy in an exercise")
     check_names(exercise, tree, text)
     return tree
 

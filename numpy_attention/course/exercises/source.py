@@ -117,7 +117,7 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
-    raise LookupError(f"it does not define a function {name}")
+    raise LookupError(f"the source does not define a function {name}")
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:

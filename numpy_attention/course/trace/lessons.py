@@ -178,7 +178,7 @@ def reference_of(lesson: Lesson) -> Reference:
     forward, backward = passes_of(listener.made)
     if not forward:
         raise ValueError(f"{lesson.path.name} does not call its reference implementation before "
-                         "its training: there is nothing to step through")
+                         "training, so there is nothing to step through")
     name = forward[0].function.__qualname__.partition(".")[0]
     return Reference(lesson, name, forward, backward)
 

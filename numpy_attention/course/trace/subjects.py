@@ -117,7 +117,7 @@ def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[li
     found = translator.translate([source], beam=1)[0].target
     if not found:
         raise ValueError("the model's own translation of this sentence is empty; pass a "
-                         "translation after it")
+                         "translation after the sentence")
     return source, found
 
 

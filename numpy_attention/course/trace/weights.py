@@ -105,7 +105,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
         if found is not None and own is not None and np.allclose(own, weights, atol=AS_LARGE):
             return found
     raise ValueError("the backward pass has no array named dalpha or dweights with the shape of "
-                     "the attention weights; use such a name")
+                     "the attention weights; give their gradient one of these names")
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:

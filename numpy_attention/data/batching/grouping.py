@@ -21,7 +21,7 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
     at_least(1, length=length)
     check_lists("sentences", sentences)
     if not len(sentences):
-        raise ValueError("no sentences; expected at least one")
+        raise ValueError("there are no sentences; expected at least one")
     longest = max(map(len, sentences))
     if length is not None and longest > length:
         raise ValueError(f"length = {length} is too short: the longest sentence has {longest} ids")
@@ -64,7 +64,7 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
     """
     lengths = as_integers("lengths", lengths)
     if not len(lengths):
-        raise ValueError("no lengths; expected one for each sequence")
+        raise ValueError("there are no lengths; expected one for each sequence")
     check_whole("batch_size", batch_size, 1)
     check_whole("block", block, 1)
     if rng is None:

@@ -57,8 +57,8 @@ class Corpus:
         if name is None:
             return self
         if not isinstance(name, str) or name not in self.parts:
-            known = ", ".join(map(str, (None, *self.parts)))
-            raise ValueError(f"part = {short_repr(name)}: the parts of {self.name} are {known}")
+            known = ", ".join(map(str, (*self.parts, None)))
+            raise ValueError(f"{self.name} has no part {short_repr(name)}; expected one of {known}")
         return replace(self, **self.parts[name])
 
 
@@ -104,7 +104,7 @@ class ParallelCorpus(Corpus):
             check_generator(rng)
         if options:
             raise ValueError(f"{self.name} has no option(s) {', '.join(options)}; only generated "
-                             "corpora have them")
+                             "corpora have options")
         at_least(1, count=count, min_length=min_length, max_length=max_length)
         lengths = accepted_kwargs(self.read, min_length=min_length, max_length=max_length)
         pairs = self.read(split, **lengths)

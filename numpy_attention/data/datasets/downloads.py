@@ -66,12 +66,12 @@ def fetch_file(file: RemoteFile, cache: str | Path | None = None, progress: bool
 def _local_file(file: RemoteFile) -> Path:
     named = folder()
     if not named.is_dir():
-        raise NotADirectoryError(f"{ENVIRONMENT} = {named} is not a folder; correct it, or unset "
-                                 "it to download")
+        raise NotADirectoryError(f"{ENVIRONMENT} = {named} is not a folder; correct the variable, "
+                                 "or unset it to download the file")
     path = named / file.path
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing; download {file.url} to it, or unset "
-                                f"{ENVIRONMENT} to download it automatically")
+        raise FileNotFoundError(f"{path} is missing; save {file.url} there, or unset "
+                                f"{ENVIRONMENT} to download the file automatically")
     if file.sha256 is not None and _sha256(path) != file.sha256:
         raise ValueError(f"{path} has the SHA-256 {_sha256(path)}, expected {file.sha256}: it is "
                          f"damaged or another edition; replace it with {file.url}")
@@ -103,7 +103,7 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
         reason = f"cannot be downloaded ({type(error).__name__}); check the network"
         if isinstance(error, requests.exceptions.HTTPError):
             status = "nothing" if error.response is None else error.response.status_code
-            reason = f"cannot be downloaded, the server answered {status}"
+            reason = f"cannot be downloaded: the server answered {status}"
         raise ConnectionError(f"{file.url} {reason}; {remedy}") from None
     except ValueError as error:
         raise ValueError(f"the file at {file.url} is not the expected one and was discarded "

@@ -171,8 +171,8 @@ class Ablation:
         for one in self.costs:
             if (one.change, one.words) == (change, words):
                 return one
-        raise ValueError(f"the change {change!r} was not measured on {words} words; expected one "
-                         f"of {', '.join(dict.fromkeys(one.change for one in self.costs))}")
+        raise ValueError(f"no cost was measured for change = {change!r} and words = {words!r}; "
+                         f"expected one of {[(one.change, one.words) for one in self.costs]}")
 
     def verdict(self) -> str:
         """Return a one-line verdict: whether the attention is used, and the deciding number."""

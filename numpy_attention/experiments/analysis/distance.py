@@ -35,7 +35,7 @@ class Distances:
         if self.counts.keys() != first.counts.keys() or not all(
                 np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
             raise ValueError("the two models were measured on different texts or batches; measure "
-                             "both on the same batches")
+                             "both models on the same batches")
         return {words: mean_interval(self.totals[words] - first.totals[words], counts, rng)
                 for words, counts in self.counts.items()}
 

@@ -69,11 +69,11 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
     cell = model.cells.cells[-1]
     known = ("h", "c") if isinstance(cell, LSTM) else ("h",)
     if not isinstance(of, str) or of not in known:
-        raise ValueError(f"of={short_repr(of)} is not a state of the cell {type(cell).__name__}; "
-                         "expected 'h', or 'c' of an LSTM")
+        raise ValueError(f"`of` = {short_repr(of)} is not a state of {type(cell).__name__}; "
+                         f"expected {' or '.join(map(repr, known))}")
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
         raise ValueError("a sequence of the batch is padded; expected sequences of equal length, "
-                         "each with a last target")
+                         "each with a target at the last step")
     y, _, cache = model.forward(batch, state)
     grads = model.zeros_like()
     dy = np.zeros_like(y)

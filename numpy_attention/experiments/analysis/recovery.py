@@ -75,8 +75,8 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
         passages = [one[k:k + shortest] for one in documents
                     for k in range(0, len(one) - shortest + 1, shortest)]
     if not passages:
-        raise ValueError(f"this text has no passage of {shortest} tokens, its longest stretch has "
-                         f"{max(map(len, documents))}; use a longer text, or replace and follow "
+        raise ValueError(f"this text has no passage of {shortest} tokens (its longest stretch has "
+                         f"{max(map(len, documents))}); use a longer text, or replace and follow "
                          "fewer words")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
@@ -126,8 +126,8 @@ class Recovery:
         """
         check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
-            raise ValueError(f"the {len(self.rows):,} and {len(first.rows):,} passages are not the "
-                             "same; measure both on the result of one call of `disturbed`")
+            raise ValueError(f"the results are of different passages ({len(self.rows):,} and "
+                             f"{len(first.rows):,}); measure both on the result of one `disturbed`")
         return _intervals(self.rows - first.rows, rng)
 
 

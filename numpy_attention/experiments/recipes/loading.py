@@ -75,7 +75,7 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:
-        raise ValueError(f"recipe {name} has no {', '.join(missing)}; set them, or a base")
+        raise ValueError(f"recipe {name} has no {', '.join(missing)}; define them, or set a base")
     check_name(f"the model of recipe {name}", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
     return Recipe(
         name=name,
@@ -113,7 +113,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
     unknown = training.keys() - {one.name for one in fields(kind)}
     if unknown:
         raise ValueError(f"the training of recipe {name} has the unknown fields "
-                         f"{', '.join(sorted(unknown))}; allowed are the fields of {kind.__name__}")
+                         f"{', '.join(sorted(unknown))}; expected those of {kind.__name__}")
     return kind(**training)
 
 

@@ -44,7 +44,7 @@ class Recipe:
         strange = [" ".join(figure) for figure in self.baselines if figure not in self.metrics]
         if strange:
             raise ValueError(f"recipe {self.name} has baselines for {', '.join(strange)}, which "
-                             "it does not record")
+                             "are not among its metrics")
 
     @property
     def is_language_model(self) -> bool:

@@ -49,16 +49,16 @@ Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
 
 def check(line: Any) -> Line:
     """Return a line. Raises ValueError unless it has exactly FIELDS, or all but low and high."""
-    if not isinstance(line, dict) or line.keys() not in (FIELDS.keys(), OLDER):
-        fields = short_repr(", ".join(map(str, line)) if isinstance(line, dict) else line)
-        raise ValueError(f"a result has the fields {fields}; expected exactly {', '.join(FIELDS)}")
+    if not isinstance(line, dict):
+        raise ValueError(f"a result is {typed_repr(line)}; expected a JSON object")
+    if line.keys() not in (FIELDS.keys(), OLDER):
+        raise ValueError(f"the fields of a result are {short_repr([*line])}; expected {[*FIELDS]}")
     for name, value in line.items():
         if value not in FIELDS[name]:
-            raise ValueError(f"the result's {name} is {typed_repr(value)}; expected "
+            raise ValueError(f"the field {name!r} of a result is {typed_repr(value)}; expected "
                              f"{FIELDS[name].expected}")
     if "low" in line and not line["low"] <= line["high"]:
-        raise ValueError(f"the result's low is {line['low']} and its high {line['high']}; expected "
-                         "low ≤ high")
+        raise ValueError(f"low = {line['low']} exceeds high = {line['high']}; expected low ≤ high")
     return line
 
 
@@ -92,9 +92,9 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         there = settings.setdefault(recipe, now)
         if there != now:
             raise ValueError(f"{path}: the figures of {short_repr(recipe)} have different settings "
-                             f"({short_repr(there)}, then {short_repr(now)}), but a table needs "
-                             "the same; remove the file and measure every seed again, or rename "
-                             "the changed recipe")
+                             f"({short_repr(there)}, then {short_repr(now)}), but all figures of a "
+                             "recipe in a table must share one setting; remove the file and "
+                             "measure every seed again, or rename the changed recipe")
     return known
 
 
@@ -212,6 +212,6 @@ def put_tables(text: str, tables: str) -> str:
     """
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
-        raise ValueError(f"expected {START} and then {END}, each once, with the tables between "
-                         "them")
+        raise ValueError(f"the document must contain {START} and then {END}, each once, with the "
+                         "tables between these lines")
     return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"

@@ -57,7 +57,7 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
         for other in own.values():
             if other.code.name == one.code.name and other.code.digest != one.code.digest:
                 raise ValueError(f"{setting} is {one.name}, but another file named {one.code.name} "
-                                 "is used too; rename one of them")
+                                 "is used too; rename one of the files")
         plain[setting] = one.name
         own[one.name] = one
     return plain, own

@@ -70,11 +70,11 @@ def check_rank_consistency(
     }
     (place, first), *others = ranks.allgather((host(), mine))
     for rank, (where, theirs) in enumerate(others, 1):
-        found = [f"{name} is {theirs[name]} there, {first[name]} here" for name in first
+        found = [f"{name} is {theirs[name]}, not {first[name]}" for name in first
                  if theirs[name] != first[name]]
         if found:
             raise ValueError(f"rank {rank} on {where} differs from rank 0 on {place}: "
-                             f"{'; '.join(found)}. Use the same on every host")
+                             f"{'; '.join(found)}. Make these the same on every host")
 
 
 def digest(data: bytes) -> str:

@@ -162,7 +162,7 @@ class Limited(np.random.Generator):
         shape = size if isinstance(size, tuple) else (size or 1,)
         self._left -= int(np.prod(shape, dtype=object))
         if self._left < 0:
-            raise ValueError(f"its settings describe a model far larger than its {self._saved:,} "
+            raise ValueError(f"its settings describe a model far larger than the {self._saved:,} "
                              "saved parameters")
 
 

@@ -101,7 +101,7 @@ class Trained:
         """Build an untrained model from checked arguments. vectors: one file per vocabulary."""
         if training.freeze_vectors and not any(vectors):
             raise ValueError("freeze_vectors has no effect without pretrained vectors; pass a file "
-                             "of vectors, or leave it out")
+                             "of vectors, or omit freeze_vectors")
         settings, own = by_name(settings)
         model = build(name, np.random.default_rng(training.seed), *vocabularies,
                       **with_classes(settings, own))
@@ -269,7 +269,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:
         raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words; "
-                         "use vectors of the same language, and text that is tokenized like theirs")
+                         "use vectors of the same language, and text tokenized in the same way")
     embedding.E[read.found] = read.array[read.found]
     return {"digest": read.digest, "found": found, "other_case": read.other_case,
             "skipped": read.skipped}

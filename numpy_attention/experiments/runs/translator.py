@@ -114,19 +114,19 @@ class Translator(Trained):
         """
         check_pairs(pairs)
         if not len(pairs):
-            raise ValueError("no sentence pairs to learn from: the corpus is empty, or a length "
-                             "limit drops every pair")
+            raise ValueError("there are no sentence pairs to learn from: the corpus is empty, or a "
+                             "length limit drops every pair")
         settings, training, corpus = cls._checked(name, settings, training, corpus)
         backwards = bool(settings.get("backwards"))
         if settings.get("window") == "local-m" and backwards != training.reverse_source:
             raise ValueError(
-                f"local-m with backwards={backwards} and reverse_source={training.reverse_source}: "
-                "the window would move from the wrong end; set both or neither")
+                f"local-m with backwards={backwards} and reverse_source={training.reverse_source} "
+                "would move the window from the wrong end; set both or neither")
         if vocabularies is None:
             vocabularies = vocabularies_of(pairs, training)
         check_list("vocabularies", vocabularies, "two vocabularies")
         if len(vocabularies) != 2:
-            raise ValueError(f"got {len(vocabularies)} vocabularies, expected two, of source and "
+            raise ValueError(f"got {len(vocabularies)} vocabularies, expected two, for source and "
                              "target")
         for vocabulary in vocabularies:
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")

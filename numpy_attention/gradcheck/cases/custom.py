@@ -24,8 +24,8 @@ OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidde
           "O": H, "inner": A, "K": A, "A": A}
 MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
           "hidden": 4, "layers": 2, "dropout": 0.2}
-ONE_SIZE = ("it works if queries and keys have the same size: if it needs that, as q · h_j does, "
-            "let create raise a ValueError if they differ, and the check uses one size for both")
+ONE_SIZE = ("it works if queries and keys have the same size; if it needs that, as q · h_j does, "
+            "let `create` raise a ValueError for other sizes, and the check uses one size for both")
 A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward) for "
           "gradcheck, and check FILE.py:case")
 
@@ -45,8 +45,8 @@ def check(title, build, rng):
     case = build(rng, np.float64)
     for name, weights in case.target.named_parameters():
         if weights.dtype != np.float64:
-            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64; let create "
-                             "pass its dtype on")
+            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64; let `create` "
+                             "pass on its dtype")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotFloat32)             # an error here, see below
         report = gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
@@ -129,8 +129,8 @@ def layer(one, rng, dtype):
                          f"guessed; {A_CASE}")
     further = required(one.forward, first=2)
     if further:
-        raise ValueError(f"{one.__name__}.forward requires {', '.join(further)} besides its input, "
-                         f"whose value cannot be guessed; {A_CASE}")
+        raise ValueError(f"{one.__name__}.forward requires, besides its input, "
+                         f"{', '.join(further)}, whose value cannot be guessed; {A_CASE}")
     built = one() if create is one else build(one, rng, dtype=dtype, **sizes)
     return plain(randomize(built, rng), array(rng, dtype, T, B, D))
 

@@ -243,7 +243,7 @@ def check_causal(check):
     check_whole("causal", check.causal, 0)
     first = check.inputs[0] if check.inputs else None
     if not isinstance(first, np.ndarray) or first.ndim <= check.causal:
-        raise ValueError(f"causal = {check.causal}: the first input has no such axis")
+        raise ValueError(f"causal = {check.causal} is not an axis of the first input")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
-        raise ValueError(f"causal = {check.causal}: no output has the {first.shape[check.causal]} "
-                         "steps of the first input on this axis")
+        raise ValueError(f"causal = {check.causal}: no output has length "
+                         f"{first.shape[check.causal]} along this axis, as the first input has")

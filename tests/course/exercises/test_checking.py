@@ -32,7 +32,7 @@ def forward(line):
     ("x = 1\n", "runs", "Linear.backward is missing; define it under this name"),
     (LINEAR.start, "runs", "Linear.backward is not implemented yet"),
     (LINEAR.solution.replace("def backward", "def other"), "runs", "Linear.backward is missing"),
-    ("import torch\n" + LINEAR.solution, "runs", "it imports torch; use only NumPy in"),
+    ("import torch\n" + LINEAR.solution, "runs", "your code imports torch; use only NumPy in"),
     (LINEAR.solution + "\nraise ValueError('no')\n", "runs", "ValueError: no"),
     (LINEAR.solution + "\nimport nosuch\n", "runs", "line 33 of linear.py"),
     (linear("return dy @ self.W"), "runs", "  shapes: dy (5, 3), self.W (4, 3)"),

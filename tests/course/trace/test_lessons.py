@@ -55,7 +55,7 @@ def test_without_a_tag_the_cell_of_a_backward_pass_is_the_plain_form(tmp_path):
 
 @pytest.mark.parametrize("parts, message", [
     ([HEAD], "01_small.py has no reference implementation to step through: no cell is tagged"),
-    ([HEAD, PLAIN, TRAINING], "does not call its reference implementation before its training")])
+    ([HEAD, PLAIN, TRAINING], "does not call its reference implementation before training")])
 def test_a_lesson_without_a_plain_form_is_reported(parts, message, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         form(tmp_path, *parts)

@@ -74,7 +74,7 @@ def test_without_a_translation_it_is_the_translator_s_own():
     own = translator.translate([["a", "b"]], beam=1)[0].target
     assert own and f"a b → {' '.join(own)}:" in traced(translator, "a b").title
     translator.model.output.b[EOS] = 99.0
-    with pytest.raises(ValueError, match="is empty; pass a translation after it"):
+    with pytest.raises(ValueError, match="is empty; pass a translation after the"):
         traced(translator, "a b")
 
 

@@ -92,9 +92,9 @@ def test_unknown_requests():
         load_parallel("dates", "train", min_length=3)
     with refused(r"bible-en-es has no option\(s\) vocabulary_size"):
         load_parallel("bible-en-es", "test", vocabulary_size=3)
-    with refused("part = 'verses': the parts of copy are None"):
+    with refused("copy has no part 'verses'; expected one of None"):
         load_parallel("copy", "train", part="verses")
-    with refused("part = 'raw': the parts of bible-en-es are None, clauses, verses, both"):
+    with refused("bible-en-es has no part 'raw'; expected one of clauses, verses, both, None"):
         load_parallel("bible-en-es", "train", part="raw")
 
 

@@ -117,7 +117,7 @@ def test_a_broken_transfer_leaves_nothing(server, tmp_path, sha256):
 
 
 def test_not_found_and_no_server(server, tmp_path):
-    with pytest.raises(ConnectionError, match="nothing.txt cannot be downloaded, .* answered 404"):
+    with pytest.raises(ConnectionError, match="nothing.txt cannot be downloaded: .* answered 404"):
         fetch_file(remote(server, "nothing.txt"), cache=tmp_path, progress=False)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound but not listening: the connection is refused
@@ -149,7 +149,7 @@ def test_bad_archives(server, tmp_path, name, message):
 def test_folder_of_the_environment(server, tmp_path, monkeypatch):
     file = remote(server, "good.txt")
     monkeypatch.setenv(downloads.ENVIRONMENT, str(tmp_path))
-    message = r"file.txt is missing; download http.*or unset NUMPY_ATT"
+    message = r"file.txt is missing; save http.*or unset NUMPY_ATT"
     with pytest.raises(FileNotFoundError, match=message):
         fetch_file(file)
     path = tmp_path / "corpus" / "file.txt"

@@ -21,10 +21,10 @@ def line(**changes):
 
 
 @pytest.mark.parametrize("changes, message", [
-    ({"note": "x"}, "fields .*; expected exactly recipe, settings, seed, metric, split, value"),
-    ({"seed": True}, "seed is True"), ({"settings": 3}, "settings is 3"),
+    ({"note": "x"}, "fields .*; expected .'recipe', 'settings', 'seed', 'metric'"),
+    ({"seed": True}, "'seed' of a result is True"), ({"settings": 3}, "result is 3"),
     ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
-    ({"seed": 10**400}, "seed is 1000.*…, of type int; expected a finite"),
+    ({"seed": 10**400}, "result is 1000.*…, of type int; expected a finite"),
     ({"low": 2.0, "high": 1.0}, "low ≤ high"), ({"low": 1.0}, "fields"),
 ])
 def test_malformed_lines_are_refused(changes, message, tmp_path):
@@ -104,7 +104,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text, message", [
-    (json.dumps(LINE) + "\n{}\n", "line 2: a result has the fields"),
+    (json.dumps(LINE) + "\n{}\n", "line 2: the fields of a result are"),
     ("{\"recipe\": \"r\n", "line 1"),
     ("[" * 100_000, "line 1: .*; correct or remove"),
 ])

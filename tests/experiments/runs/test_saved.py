@@ -96,7 +96,7 @@ def unknown_model(about):
 def test_what_is_not_understood_names_both_versions(
         folder, change, reason, resumes, version, named):
     rewrite(folder, change, version)
-    versions = f"written by numpy_attention {named}, this is {__version__}"
+    versions = f"it was written by numpy_attention {named}, and this is {__version__}"
     message = f"(?s)cannot be loaded.*{reason}.*{versions}"
     with pytest.raises(ValueError, match=message) as error:
         Translator.load(folder)
@@ -119,7 +119,7 @@ def test_what_is_drawn_is_counted_to_the_last_number():
     with pytest.raises(ValueError, match="far larger"):
         rng().uniform(-1, 1, (2**32, 2**32))
     for draw in (whole.uniform, whole.standard_normal):
-        with pytest.raises(ValueError, match="far larger than its 10 saved param"):
+        with pytest.raises(ValueError, match="far larger than the 10 saved param"):
             draw()
     one = rng()
     assert np.isscalar(one.standard_normal()) and one.uniform(-1, 1, 1039).shape == (1039,)
@@ -129,7 +129,7 @@ def test_what_is_drawn_is_counted_to_the_last_number():
 
 def test_another_format_names_both_versions(folder):
     rewrite(folder, lambda about: about.update(format=2), "9.1")
-    message = f"format 2, expected 1; written by numpy_attention 9.1, this is {__version__}"
+    message = f"format 2, expected 1; .*written by numpy_attention 9.1, and this is {__version__}"
     with pytest.raises(ValueError, match=message):
         Translator.load(folder)
     with pytest.raises(ValueError, match=message):

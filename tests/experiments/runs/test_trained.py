@@ -103,8 +103,8 @@ def test_ranks_that_read_another_text_say_which(name, train, valid):
         texts = (train, valid) if ranks.rank else (PAIRS, PAIRS)
         translator_of().fit(*texts, threads=1, progress=False, ranks=ranks)
 
-    with pytest.raises(ValueError, match=f"differs from rank 0 .*: {name} is \\w+ there, "
-                                         r"\w+ here\. Use"):
+    with pytest.raises(ValueError, match=f"differs from rank 0 .*: {name} is \\w+, not "
+                                         r"\w+\. Make"):
         together(2, fit)
 
 

@@ -37,7 +37,7 @@ def test_an_endless_loop(text, where, tmp_path, capfd, monkeypatch):
     before = sorted(tmp_path.iterdir())
     assert failure(capfd, "gradcheck", "mine.py:Mine", "--seconds", "2.5") == (
         f"numpy-attention: error: mine.py:Mine took longer than 2.5 seconds and was ended{where}; "
-        "allow more with --seconds, if it is not an endless loop\n")
+        "allow more with --seconds, unless the code loops forever\n")
     assert sorted(tmp_path.iterdir()) == before
 
 

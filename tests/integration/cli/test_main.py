@@ -23,7 +23,7 @@ REFUSED = [
     (COPY + "--attention dot", "choose general or scaled-dot"),
     (COPY + "--model transformer --heads 3", "heads"),
     (COPY + "--model luong --attention location --window local-p", "a window has nothing to"),
-    ("train --corpus dates --pairs 50 --subwords 60", "dates contains characters"),
+    ("train --corpus dates --pairs 50 --subwords 60", "dates is split into characters"),
     (COPY + "--run file", "file is a file; choose a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
     ("evaluate nowhere", "no checkpoint"),
@@ -44,7 +44,7 @@ def test_refused(words, message, capsys, here):
 
 @pytest.mark.parametrize("source, target, message", [
     ("x\ny z\n", "x\n", "line 2 has no partner"),
-    ("x\n\n", "x\ny\n", "a.txt has 1 empty line(s), the first is 2"),
+    ("x\n\n", "x\ny\n", "a.txt has 1 empty line(s), the first is line 2"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
     ("x\nx\n", "y\nz\n", "source sentences, got 1 in 2 pair(s); add more text, or pass "
                          "--valid-source and --valid-target"),

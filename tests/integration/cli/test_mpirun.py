@@ -107,9 +107,9 @@ def test_what_is_refused_is_reported_once(run, words, message):
 
 
 @pytest.mark.parametrize("what, value, message", [
-    ("version", "9.9", "numpy_attention is 9.9 there, "),
+    ("version", "9.9", "numpy_attention is 9.9, not "),
     ("text", "", "training text"), ("seed", "3", "settings"),
-    ("threads", "", "threads is 2 there, 1 here"),
+    ("threads", "", "threads is 2, not 1"),
 ])
 def test_ranks_that_disagree(run, what, value, message):
     code, lines, err = run(2, CASES, "alone", 1, what, value)

@@ -167,5 +167,5 @@ def test_a_text_of_another_unit(capsys, monkeypatch):
         return text.as_characters(), name
 
     monkeypatch.setattr(evaluate, "part_of", letters)
-    assert "own contains characters, but this run's model reads words; choose" in failure(
+    assert "own is split into characters, but this run's model was trained on words" in failure(
         capsys, "ablate", "single")

@@ -43,7 +43,7 @@ def records(folder):
     (with_body("for n in range(10**9): print(n)"), "it prints more than 1 MB; print less"),
     (with_body("import ctypes; ctypes.string_at(0)"), "it was ended by signal 11 (SIGSEGV)"),
     (with_body("return np.empty(2**33)"), "MemoryError: Unable to allocate"),
-    ("\0" * 9, "it is not valid Python: source code string cannot contain null bytes"),
+    ("\0" * 9, "your code is not valid Python: source code string cannot contain null bytes"),
     ("\n" * 10**6 * 2, "softmax.py has more than 1,000,000 bytes, too many for a Python file"),
 ], ids=range(8))
 def test_what_cannot_be_correct_is_reported_and_harms_nothing(say, begun, text, message):

@@ -229,11 +229,11 @@ def test_ranks_that_disagree(what, change):
 
     together(3, agree)
     with pytest.raises(ValueError, match=r"rank 2 on \S+ differs from rank 0 on \S+: "
-                                         rf"{what} is \S+ there, \S+ here. Use the same on every"):
+                                         rf"{what} is \S+, not \S+. Make these the same on"):
         together(3, lambda ranks: agree(ranks, change if ranks.rank == 2 else lambda made: None))
-    with pytest.raises(ValueError, match="training text .* there"):
+    with pytest.raises(ValueError, match="training text is .*, not"):
         together(2, lambda ranks: agree(ranks, train=at_ranks.pairs(9, 1 + ranks.rank)))
-    with pytest.raises(ValueError, match="threads is 2 there, 1 here"):
+    with pytest.raises(ValueError, match="threads is 2, not 1"):
         together(2, lambda ranks: agree(ranks, count=1 + ranks.rank))
 
 

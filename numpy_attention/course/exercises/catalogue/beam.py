@@ -39,7 +39,7 @@ def cases(rng, its):
 
         def next_log_p(words, table=table):
             if len(words) >= len(table):
-                raise ValueError(f"you asked for a word after {len(words)} words, but longest "
+                raise ValueError(f"you asked for a word after {len(words)} words, but `longest` "
                                  f"is {len(table)}: a hypothesis of that length is complete")
             return np.log(table[len(words), words[-1] if words else 0])
         yield Case(lambda *asked: numbered(its.beam(*asked)), (next_log_p, 3, width, longest),
