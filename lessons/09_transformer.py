@@ -409,12 +409,12 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 #
 # ### What the residual connection is for
 #
-# What goes wrong without residual connections? The layer becomes y = LN(heads(x, x)) and z =
-# LN(FF(y)). We send twenty random words through six untrained layers, and measure after each layer
-# how different the words still are. To do so, we subtract the mean of the twenty words from each
-# word. The measure is the mean square of the numbers after the subtraction, as a share of their
-# mean square before it. It is 0 if all twenty words are the same, and 1 if their mean is 0. Guess
-# how this share changes from layer to layer, with residual connections and without.
+# What goes wrong without residual connections? The layer then computes z = LN(FF(y)) from y =
+# LN(heads(x, x)). We send twenty random words through six untrained layers, and measure after each
+# layer how different the words still are. To do so, we subtract the mean of the twenty words from
+# each word. The measure is the mean square of the numbers after the subtraction, as a share of
+# their mean square before it. It is 0 if all twenty words are the same, and 1 if their mean is 0.
+# Guess how this share changes from layer to layer, with residual connections and without.
 
 
 # %%
