@@ -127,9 +127,9 @@ def gradients_of_inputs(dinputs, inputs):
     whole = [(name, array) for name, array in arrays_within(list(inputs), "input")
              if name in found and array.dtype.kind in "iu"]
     if whole and not expected:              # the parameters are what is checked
-        raise GradientError(f"backward returns a gradient for {whole[0][0]}, which is "
-                            f"{whole[0][1].dtype} and has none; return None for it, and add the "
-                            "gradients of parameters to grads")
+        raise GradientError(f"backward returns a gradient for {whole[0][0]}, but integers "
+                            f"({whole[0][1].dtype}) have no gradient; return None for it, and add "
+                            "the gradients of parameters to grads")
     integers = [f"; {problem_of(array, name)} if it needs a gradient" for name, array in whole]
     raise GradientError(f"backward returns {returned(dinputs, inputs)}; expected gradients for "
                         f"{', '.join(sorted(expected)) or 'no input'}, got "

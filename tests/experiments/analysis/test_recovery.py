@@ -178,7 +178,7 @@ def test_two_models_are_paired_by_passage(rng):
     assert excess[2].mean == pytest.approx(other.excess[2].mean - one.excess[2].mean)
     zero = one.more_than(one, rng)[1]
     assert zero == (0, 0, 0)
-    with pytest.raises(ValueError, match="of different passages"):
+    with pytest.raises(ValueError, match="cover different passages"):
         other.more_than(recover(Echo(), disturbed(STREAM, rng), rng), rng)
     with pytest.raises(TypeError, match="first"):
         other.more_than(passages, rng)
