@@ -162,8 +162,8 @@ assert (context(h_t, no_query) == context(wants_second, no_query)).all()
 # %% [markdown]
 # With *combined*, the first number of the context is positive for the first question and negative
 # for the second: each question fetches the right letter. *single* is the special case W_q = 0, so
-# it answers every question alike. (A heatmap of a trained model will show this, too.) Now the last
-# of the four lines combines the present state and the context:
+# it answers every question alike. Now the last of the four lines combines the present state and the
+# context:
 
 # %%
 W_x = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
@@ -177,9 +177,9 @@ print("y =", y)
 #
 # What is the gradient of each parameter and of each state? The layer above hands us the **upstream
 # gradient** dy = ∂L/∂y. In this example the loss is L = w · y, where w is a fixed vector of two
-# numbers, so dy = w. We go through the four lines in reverse and compare each result with a central
-# difference. For this purpose, the function L can add an array to any intermediate result: `L(c=…)`
-# is the loss after the array has been added to c.
+# numbers, so dy = w. We go through the four lines in reverse and compare each gradient with a
+# central difference. To move an intermediate result, such as c, the function L can add an array to
+# it: `L(c=…)` is the loss after the array has been added to c.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -201,7 +201,7 @@ def check_gradient(name, ours, loss, array):
 
 
 def moved(name, ours):
-    """Do the same for an intermediate result."""
+    """Do the same for an intermediate result, which L moves."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -430,14 +430,14 @@ report = caught(check, LastRoles(*arrays))
 # ## What no gradient check sees
 #
 # Which bugs pass a gradient check? A gradient check proves that `backward` is the derivative of
-# `forward`. It cannot know whether this `forward` is the one that you wanted. Here are two ways to
-# get it wrong.
+# `forward`. It cannot know whether this `forward` is the one that you wanted. Here are two bugs in
+# `forward`.
 #
-# The first forgets the triangle of the causal mask, so each step sees later states, and with them
-# the word that it should predict. The second was published, in the code released with the paper.
-# This code gives the model's cell to a framework that *traces* it. Such a framework runs the cell
-# once, on the first word, records all operations, and replays this record at every later step. But
-# at the first word the past is empty, so what is replayed never looks back.
+# The first bug forgets the triangle of the causal mask, so each step sees later states, and with
+# them the word that it should predict. The second bug was published, in the code released with the
+# paper. This code gives one step of the model to a framework that *traces* it. The framework runs
+# the step once, on the first word, records all operations, and replays this record at every later
+# word. But at the first word the past is empty, so the recorded step never looks back.
 
 
 # %%
@@ -505,9 +505,9 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # those of the paper. (One symptom to look for in your own runs is a parameter whose gradient is
 # exactly 0.)
 #
-# The traced layer is still useful. It is the same model without attention, which makes it the right
-# **control**, the model with which attention is compared. In what is printed below, the control is
-# called *tanh layer*.
+# The traced layer is still useful. It is the same model without attention, so it is the right
+# **control**, the model with which attention is compared. Below, the control is called *tanh
+# layer*.
 #
 # ## Ten letters, twenty dots
 #
@@ -516,10 +516,10 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # Then it *reads* the correct first letter and predicts the second, and so on. Nothing else is
 # predicted, and there are eight letters, so chance is one in eight.
 #
-# To know which letter is due, the LSTM only has to count the steps since the arrow. So h_t can ask
-# for the right position. All models are trained on the same 400 batches of 32 sequences. Each may
-# have 20,000 parameters. Attention needs some of them, so the models with attention have smaller
-# states.
+# With attention, the LSTM does not have to remember the letters. It only has to count the steps
+# since the arrow, and then h_t can ask for the letter in the right position. All models are trained
+# on the same 400 batches of 32 sequences. Each may have 20,000 parameters. Attention needs some of
+# them, so the models with attention have smaller states.
 #
 # Write down four guesses, one for each model: the LSTM, the LSTM with a tanh layer (the control),
 # single, and combined.
@@ -552,10 +552,10 @@ assert 0.9 > right["single"] > right["LSTM"] + 0.2
 assert right["tanh layer"] < 0.5
 
 # %% [markdown]
-# *combined* gets all letters right, with this seed and with the four others in question 3. *single*
-# gets three letters out of four. The two models without attention do badly. The control is at
-# chance, 12.5 %. The LSTM gets a quarter of the letters right, two or three of the ten, but with
-# three of the five seeds in question 3 it is at chance, too.
+# *combined* gets all letters right, and *single* gets three out of four. The two models without
+# attention do badly. The LSTM gets a quarter of the letters right, two or three of the ten, and the
+# control is at chance, 12.5 %. (Question 3 tries five seeds. *combined* gets all letters right with
+# each of them, and the LSTM is at chance, too, with three.)
 #
 # Where do the two models with attention look? The figure shows the weights for one sequence, with a
 # row for each letter to predict and a column for each step of the sequence. Bright cells are large
@@ -598,8 +598,8 @@ assert on_it > 0.95
 #
 # The change to watch is *equal weights*. If it costs nothing, the softmax does not choose between
 # states. So we say that a model *uses* its attention if equal weights cost at least 0.01 nats per
-# token (here a letter, later a word). To be safe, we require this of the lower end of the 95 %
-# interval. Now guess: which of the five changes will cost *combined* almost nothing?
+# token (here a letter, later a word). To be safe, even the lower end of the 95 % interval must
+# reach this threshold. Now guess: which of the five changes will cost *combined* almost nothing?
 
 # %% tags=["training"]
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
@@ -681,17 +681,19 @@ title = ("How much each model depends on its attention: equal weights cost "
 show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
-# The LSTM wins: its perplexity is 50.81, the control's is 52.07, and combined's is 52.48. What does
-# combined do with its attention? In the figure, the right panel shows the Bible; its axis is 70
-# times finer than that of the left panel. **Equal weights** cost next to nothing, so the softmax
-# hardly chooses. What combined reads is almost the mean of all earlier states of the verse,
-# something like its topic. **No context** costs several times as much, and **shuffled** costs
-# almost as much as no context, so the model does use the past of *this* verse. **Hard** weights
-# cost even more, because one state cannot replace the mean of all.
+# The LSTM wins with a perplexity of 50.81. The control has 52.07, and combined 52.48. What does
+# combined do with its attention? The right panel of the figure shows what each change costs. (Its
+# axis is 70 times finer than that of the left panel.)
 #
-# (The verdict printed above is "unused", but it was close: equal weights cost 0.010, and the
-# threshold, the dotted line, is 0.01. With another seed the verdict is "used" (question 4). Read
-# the number, not the verdict.)
+# - **Equal weights** cost next to nothing, so the softmax hardly chooses. What combined reads is
+#   almost the mean of all earlier states of the verse, something like its topic.
+# - **No context** costs several times as much, and **shuffled** costs almost as much as no context.
+#   So the model does use the past of *this* verse.
+# - **Hard** weights cost even more, because one state cannot replace the mean of all.
+#
+# (The printed verdict is "unused", but it was close: equal weights cost 0.010, and the threshold,
+# the dotted line, is 0.01. With another seed the verdict is "used" (question 4). Read the number,
+# not the verdict.)
 #
 # Is the cost of *no context* what attention is worth here? No! The control never had a context, and
 # it predicts no worse than combined. A model that was trained with a context relies on it, and
@@ -701,56 +703,47 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #
 # ### With more training
 #
-# The models above were trained for seconds. Does the order change with more training? Guess, then
-# compare with the package's records (test perplexities, from `results/claims.md`). There are three
-# sets of runs:
+# The models above were small, and were trained for seconds. Does the order change with larger
+# models and more training? Guess, then compare with two sets of recorded runs (test perplexities,
+# from `results/claims.md`):
 #
 # - *Bible*: models ten times as large as those above, on running text in chunks of 35 words; 4
-#   epochs, one seed (the recipes `bible-lstm`, `bible-readout` and `bible-combined`).
-# - *Penn Treebank, 2 × 200*: small models of 2 layers of 200 units, trained sentence by sentence,
-#   as in the paper; 13 epochs, the mean of two seeds (`sentences-lstm`, `sentences-no-context` and
-#   `sentences-combined`).
-# - *Penn Treebank, 2 × 650*: a large LSTM, the paper's baseline, on running text; 39 epochs, one
-#   seed (`zaremba-medium-tied`). It took six hours on one core.
+#   epochs, one seed.
+# - *Penn Treebank*: models of 2 layers of 200 units, trained sentence by sentence, as in the paper;
+#   13 epochs, the mean of two seeds.
 
 # %% tags=["training"]
 LONGER = {
+    # recipes: bible-lstm, bible-readout, bible-combined
     "Bible": {"LSTM": 46.74, "tanh layer": 43.78, "combined": 43.25},
-    "Penn Treebank, 2 × 200": {"LSTM": 108.94, "tanh layer": 106.46, "combined": 110.14},
-    "Penn Treebank, 2 × 650": {"LSTM": 77.17},      # 75.96 in the paper
+    # recipes: sentences-lstm, sentences-no-context, sentences-combined
+    "Penn Treebank": {"LSTM": 108.94, "tanh layer": 106.46, "combined": 110.14},
 }
 for text, recorded in LONGER.items():
     print(f"recorded perplexity, {text}: "
           + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# In the longer runs of larger models on the Bible, the order is different: combined has the lowest
-# perplexity, 43.25. But the control shows where the gain comes from. It adds only a tanh layer,
-# which reads no past, and is already three points of perplexity better than the LSTM. Combined is
-# only half a point better than the control. Without a control, attention would have got all the
-# credit.
+# On the Bible, the order does change: combined has the lowest perplexity, 43.25. But the
+# control shows where the gain comes from. It adds only a tanh layer, which reads no past, and is
+# already three points of perplexity better than the LSTM. Combined is only half a point better than
+# the control. Without a control, attention would have got all the credit.
 #
-# On the Penn Treebank, the small combined model, with 110.14, loses to the small LSTM (108.94), and
-# even to the control (106.46).
-#
-# Two caveats about these records:
-#
-# - The Bible has one seed. On the Penn Treebank, all differences between the three small models are
-#   smaller than the width of their confidence intervals, so their order is undecided.
-# - Other things matter more than attention. The large LSTM reaches 77.17, about as good as the
-#   75.96 of the paper, and thirty points better than the small LSTM. These thirty points come from
-#   five times as many parameters, dropout, longer training, and a state that is carried over from
-#   sentence to sentence. Between models of the same size and training, no gap in this lesson is
-#   larger than four points.
+# On the Penn Treebank, combined, with 110.14, loses to the LSTM (108.94), and even to the control
+# (106.46). But these differences are smaller than the width of the confidence intervals, so the
+# order is undecided. In short, even in these longer runs, attention gains at most half a point over
+# its control.
 #
 # ## One more silent fault
 #
 # Can a bug also be in the measurement? Tracing was one silent fault of the paper's released code.
 # Another is in its counting: the **first word of each sentence is counted but not predicted**. This
 # word adds nothing to the loss, but the loss is divided by one word more, so the perplexity is too
-# low. A simple test catches this fault. A model that knows nothing gives each word the probability
-# p = 1/V, so it must have a perplexity of V. The code below counts the words of the Bible in both
-# ways.
+# low.
+#
+# A simple test catches this fault. A model that knows nothing gives each word the probability p =
+# 1/V, so it must have a perplexity of V. Does it? The code below counts the words of the Bible in
+# both ways.
 
 # %% tags=["training"]
 total, first, words = measured["LSTM"]

@@ -321,58 +321,6 @@ def check_same(kind, before):
 # of x go through W in one product, before the first time step. Only h_{t−1} U has to wait for
 # h_{t−1}.
 #
-# The number of multiplications stays the same, so what is there to gain? A product of 20 rows
-# fetches all of W, and uses each of its numbers 20 times. A product of 400 rows fetches hardly
-# more, but uses each number 400 times.
-#
-# Predict before you run: per row, how much faster is a product of 1,000 rows than a product of 20?
-# The backward pass multiplies by Uᵀ, and `U.T` is only a *view*, which reads U column by column. Is
-# a product with this view slower than one with a copy of Uᵀ, an array that has its own memory?
-
-# %%
-ROWS = (1, 5, 10, 20, 50, 200, 1000)
-numbers = np.random.default_rng(5)
-U = numbers.standard_normal((H, 4 * H), np.float32)
-U_T = np.ascontiguousarray(U.T)                     # (4H, H)
-states = numbers.standard_normal((max(ROWS), H), np.float32)
-slopes = numbers.standard_normal((max(ROWS), 4 * H), np.float32)
-KINDS = {"h @ U": (states, U), "da @ U.T, a view": (slopes, U.T), "da @ U_T, a copy": (slopes, U_T)}
-
-
-# %% [markdown]
-# `in_turns` runs all these products in many rounds. The order is random in each round, so a machine
-# that is busy for a while slows them all alike. The clock counts the processor's time, in one
-# thread. A product of n rows takes 2 n · H · 4H operations: one multiplication and one addition for
-# each row and entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
-#
-# The speeds depend on the **BLAS**, the library that computes NumPy's products, and on its
-# **kernels**, inner loops that are written for one kind of processor.
-
-# %%
-print(blas_in_use())
-sides = {(name, n): products_of(x[:n], W) for name, (x, W) in KINDS.items() for n in ROWS}
-seconds = in_turns(sides, 9, np.random.default_rng(6))
-rates = {name: {n: rate(seconds[name, n], n, U.size) for n in ROWS} for name in KINDS}
-for name in KINDS:
-    print(f"{name}, rows: GFLOP/s   ", listed(rates[name]))
-title = "How fast a product is depends on its number of rows"
-show(draw_rates(rates, title, "rows of the product"), "14_rows")
-
-# %%
-of_h = rates["h @ U"]
-at_20 = {name: curve[20] for name, curve in rates.items()}
-print(f"per row, a product of 1,000 rows is {of_h[1000] / of_h[20]:.1f} times as fast as one of "
-      f"20, and {of_h[1000] / of_h[10]:.1f} times as fast as one of 10")
-print(f"at 20 rows the copy is {at_20['da @ U_T, a copy'] / at_20['da @ U.T, a view']:.1f} times "
-      "as fast as the view")
-print(f"U takes {U.nbytes / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
-
-# %% [markdown]
-# If you guessed a large factor, look at the size of U, which is also that of W. If U fits into a
-# core's **cache**, a small and fast memory, then fetching it is cheap, and this change saves
-# little. Two puzzles remain, and change 4 will solve them. Why are few rows slow at all? And why
-# can a view be slower than a copy?
-#
 # In the new version, one product has left the loop:
 
 
@@ -398,8 +346,15 @@ class InputsAtOnce(FirstWritten):
 
 
 check_same(InputsAtOnce, FirstWritten)
+print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 
 # %% [markdown]
+# The number of multiplications stays the same, so what is there to gain? A product of 20 rows
+# fetches all of W, and uses each of its numbers 20 times. A product of 400 rows fetches hardly
+# more, but uses each number 400 times. If you guessed a large saving, look at the size of W. If W
+# fits into a core's **cache**, a small and fast memory, then fetching it is cheap, and this change
+# saves little.
+#
 # ## 2. The weight gradients can wait
 #
 # What can leave the loop in the backward pass? Only one product is urgent, because step t − 1 needs
@@ -409,7 +364,7 @@ check_same(InputsAtOnce, FirstWritten)
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# For W and U, the sum over t becomes part of the product. This saves memory traffic. In the loop,
+# For W and U, the sum over t becomes part of the product. This saves memory traffic: in the loop,
 # each `grads.W += …` made an array as large as W, read it again, read `grads.W`, and wrote the sum
 # back.
 #
@@ -502,21 +457,51 @@ print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 # ## 4. Few rows at full speed: U in panels
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
-# backward pass. The plot in section 1 shows what that costs: a product of 20 rows takes more time
-# per row than a product of a thousand. Why, when U and the arithmetic per row are the same?
+# backward pass. Does it matter how many rows a product has, when U and the arithmetic per row are
+# the same? Guess: per row, how much faster is a product of 1,000 rows than one of 20, or of 10?
 #
+# `in_turns` runs all the products in many rounds. The order is random in each round, so a machine
+# that is busy for a while slows them all alike. The clock counts the processor's time, in one
+# thread. A product of n rows takes 2 n · H · 4H operations: one multiplication and one addition for
+# each row and entry of U. Speeds are in GFLOP/s, 10⁹ operations per second. They depend on the
+# **BLAS**, the library that computes NumPy's products, and on its **kernels**, inner loops that are
+# written for one kind of processor.
+
+# %%
+ROWS = (1, 5, 10, 20, 50, 200, 1000)
+numbers = np.random.default_rng(5)
+U = numbers.standard_normal((H, 4 * H), np.float32)
+states = numbers.standard_normal((max(ROWS), H), np.float32)
+slopes = numbers.standard_normal((max(ROWS), 4 * H), np.float32)
+KINDS = {"h @ U": (states, U), "da @ U.T": (slopes, U.T)}
+
+# %%
+print(blas_in_use())
+sides = {(name, n): products_of(x[:n], W) for name, (x, W) in KINDS.items() for n in ROWS}
+seconds = in_turns(sides, 9, np.random.default_rng(6))
+rates = {name: {n: rate(seconds[name, n], n, U.size) for n in ROWS} for name in KINDS}
+for name in KINDS:
+    print(f"{name}, rows: GFLOP/s   ", listed(rates[name]))
+of_h = rates["h @ U"]
+print(f"per row, a product of 1,000 rows is {of_h[1000] / of_h[20]:.1f} times as fast as one of "
+      f"20, and {of_h[1000] / of_h[10]:.1f} times as fast as one of 10")
+title = "How fast a product is depends on its number of rows"
+show(draw_rates(rates, title, "rows of the product"), "14_rows")
+
+# %% [markdown]
 # ### Packing
 #
-# BLAS does not read U where it is. First it copies U, block by block, into the order in which its
-# inner loop reads it. This **packing** takes the same time for any number of rows. With a thousand
-# rows it hardly matters, but with ten it may take longer than the multiplications. Packing a view
-# may take longer still, because the view's rows are spread over the memory of U.
+# Why are few rows slow? BLAS does not read U where it is. First it copies U, block by block, into
+# the order in which its inner loop reads it. This **packing** takes the same time for any number of
+# rows. With a thousand rows it hardly matters, but with ten it may take longer than the
+# multiplications. For Uᵀ, packing may take longer still, because `U.T` is only a *view*: each of
+# its rows is a column of U, and is spread over the memory of U.
 #
 # If packing is the reason, the time of a product is a straight line in its number of rows:
 #
 #     time = packing + rows · time per row
 #
-# Draw the line through two measured points, 20 rows and 1,000, and let it predict the other speeds.
+# Draw the line through two measured points, 20 rows and 1,000, and let it predict other speeds.
 
 # %%
 time_of = {n: np.median(seconds["h @ U", n]) / repeats(n) for n in ROWS}
@@ -529,19 +514,19 @@ for n in (200, 50, 10, 5):
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
 
 # %% [markdown]
-# The line is crude, but it should roughly predict how far the speed falls from 200 rows to 10. On
-# some machines there is a surprise at five rows. On the one where this was written (AMD EPYC,
-# OpenBLAS with its SkylakeX kernels), five rows were much *faster* than the line predicts, and
-# faster than ten. (If yours were slower, you will see why in a moment.) Five rows can be that fast
-# only if U is not packed for them.
+# The line is crude, but it should roughly predict how far the speed falls from 200 rows to 10. At
+# five rows there may be a surprise. On the machine where this was written (AMD EPYC, OpenBLAS with
+# its SkylakeX kernels), five rows were much *faster* than the line predicts, and faster than ten.
+# That is possible only if U is not packed for five rows.
 #
 # ### A limit in OpenBLAS
 #
-# In fact, OpenBLAS does not pack for small products. For processors with AVX-512 (instructions for
-# 16 float32 numbers at once) it has *small-matrix kernels*, which read a matrix where it is, even
-# if it is a view (question 7). It uses them for products of at most 10⁶ multiplications. Five rows
-# times U take 5 · 200 · 800 = 800,000 multiplications, which is within the limit, but ten rows take
-# 1,600,000.
+# In fact, OpenBLAS does not pack for small products if the processor has AVX-512 (instructions for
+# 16 float32 numbers at once). For these processors it has *small-matrix kernels*, which read a
+# matrix where it is. It uses them for products of at most 10⁶ multiplications. Five rows times U
+# take 5 · 200 · 800 = 800,000 multiplications, which is within the limit, but ten rows take
+# 1,600,000. (OpenBLAS's Haswell kernels, for example, pack for every product. With them, there is
+# no surprise at five rows.)
 #
 # You can test this claim. Multiply ten rows by a matrix of 200 rows, and give it more and more
 # columns. At how many columns must the speed drop?
@@ -559,15 +544,14 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 
 # %% [markdown]
 # If the speed drops sharply at 500 columns, your BLAS has small-matrix kernels. If the last ratio
-# is near 1, your BLAS has another limit, or no such kernels. (OpenBLAS's Haswell kernels, for
-# example, pack for every product.) Then panels will not speed up your products, and may even slow
-# them.
+# is near 1, your BLAS has another limit, or no such kernels. Then the following trick will not
+# speed up your products, and may even slow them down.
 #
 # ### Panels
 #
-# The limit suggests a trick: make many small products out of each large one. A column of a product
-# x W depends on only one column of W. So cut W into *panels* of 64 columns, and each panel gives 64
-# columns of the result:
+# The limit suggests a trick: make many small products out of each large one. Each column of a
+# product x W depends on only one column of W. So cut W into *panels* of 64 columns. Each panel then
+# gives 64 columns of the result:
 #
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
@@ -579,8 +563,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 # products, because it cannot know that U will be the same next time. We do know: U stays the same
 # until the update, so we make its panels once per training step.
 #
-# Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last
-# columns get a separate product. Second, Uᵀ has 4H = 800 rows. Each of its panels would take
+# Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last 32
+# columns get a separate product. Second, a panel of Uᵀ has 4H = 800 rows, so its product would take
 # 20 · 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel into an upper and a
 # lower part (a larger panel needs more parts), and add the products of the parts:
 #
@@ -619,8 +603,8 @@ class Panels:
 
 
 # %% [markdown]
-# `x @ Panels(W, B)` must equal `x @ W`. Check it for U and for the view U.T, with our H and with H
-# = 1,024, the size of a larger model:
+# `x @ Panels(W, B)` must equal `x @ W`. Check this for U and for U.T, with our H and with that of a
+# larger model, H = 1,024:
 
 # %%
 LARGE = 1024
@@ -640,8 +624,8 @@ for size, matrix in ((H, U), (LARGE, large)):
 
 # %% [markdown]
 # Measure the products again. The panels are made before the clock starts, because a training step
-# makes them once and uses them T times. Predict the new curves before you look: for how many rows
-# are panels faster, and for how many are they slower?
+# makes them once and uses them T times. Guess before you look: for how many rows are panels faster,
+# and for how many are they slower?
 
 # %%
 curves = {}
@@ -652,11 +636,10 @@ show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
 # With small-matrix kernels, panels should bring ten rows much closer to the speed of hundreds, and
-# the larger matrix should gain more. For many rows, the advantage is lost: packing costs little per
-# row, and adding the parts takes one more pass over the result for each part. For one row, there is
-# little to gain, because BLAS does not pack for a product with a vector. So the library, which has
-# the same `Panels`, uses them only for sizes at which they help (`few_rows` in
-# `numpy_attention/products.py`).
+# the larger matrix should gain more. With many rows, the advantage is lost, because packing costs
+# little per row, and each additional part takes one more pass over the result. With one row, there
+# is little to gain, because BLAS does not pack for a product with a vector. So the library uses
+# panels only for sizes at which they help (`few_rows` in `numpy_attention/products.py`).
 #
 # In the training step, change 4 is one line. How much can it save? With H = 200, the products in
 # the loop are little more than a tenth of all operations (question 3 counts them).
@@ -671,6 +654,10 @@ class UInPanels(WordsAtOnce):
 check_same(UInPanels, WordsAtOnce)
 
 # %% [markdown]
+# Before the panels, we wrote a product for exactly this shape, as a numba kernel. It took a page of
+# code to save one or two per cent of the time, so we threw it away. The panels came from a better
+# question: not "can we write a faster product?" but "why is this product slower than that one?".
+#
 # ## 5. One compiled loop for all gates
 #
 # What else is in the loop? Only the gates. Their arithmetic is simple, but in NumPy it is costly. A
@@ -722,12 +709,12 @@ check_same(CompiledGates, UInPanels)
 # %% [markdown]
 # ## 6. Softmax and loss in one pass
 #
-# Outside the loop there are few calls, but large arrays, and what costs time is the trip to memory
-# and back. `softmax_loss` makes one pass after another over arrays
-# as large as z: for z + d, its maximum, the difference, e, its sum, p, the copy, and the product
-# with `scale`. Such an array is much larger than a core's cache, but a single row of z does fit. So
-# the kernel `cross_entropy` takes one row at a time, does all of this to it, and overwrites the row
-# with its gradient.
+# What costs time outside the loop? There are few calls, but the arrays are large, and the trip to
+# memory and back is slow. `softmax_loss` makes one pass after another over arrays as large as z:
+# for z + d, its maximum, the difference, e, its sum, p, the copy, and the product with `scale`.
+# Such an array is much larger than a core's cache, but a single row of z fits. So the kernel
+# `cross_entropy` takes one row at a time, does all of this to it, and overwrites the row with its
+# gradient.
 
 
 # %%
@@ -745,9 +732,9 @@ check_same(OnePassSoftmax, CompiledGates)
 #
 # The update makes the same needless trips, with arrays even larger than z. Before the forward pass,
 # the gradient g is set to 0. After the backward pass, the update squares g into a new array, adds
-# up the squares, makes a clipped copy, makes another copy times the rate, and subtracts that copy
-# from the weights w. But once the norm is known, one pass is enough: it reads w and g, writes w,
-# and leaves 0 in g for the next update. Clipping only changes the rate.
+# up the squares, makes a clipped copy of g, multiplies this copy by the rate into another array,
+# and subtracts that array from the weights w. But once the norm is known, one pass is enough: it
+# reads w and g, writes w, and leaves 0 in g for the next update. Clipping only changes the rate.
 #
 # Does change 7 save more than change 6, or less? Count the passes, and guess.
 
@@ -835,11 +822,15 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# We have made seven changes, and have not timed a single training step. Take out your guesses. Our
-# eight versions, the library's model and the floor run in turns. For each version, the output says
-# how many times as fast it is as the previous one: the median over the rounds, and in brackets the
-# range of the middle half of the rounds. If that range contains 1, the run cannot tell the two
-# versions apart, and the bar is grey.
+# We have made seven changes, and have not timed a single training step. Take out your guesses. In
+# each round, our eight versions, the library's model and the floor run in a random order. (So do
+# the kernels of the last version by themselves, for the last section.) The output says how many
+# times as fast each version is as the previous one: the median over the rounds, and in brackets
+# the range of the middle half of the rounds. If that range contains 1, the run cannot tell the two
+# versions apart.
+#
+# In the figure, a change that saves time is green, one that costs time is orange, and one that is
+# too close to tell is grey. The dashed line is the floor.
 
 
 # %% tags=["training"]
@@ -880,10 +871,6 @@ runs = {name: run_of(kind) for name, kind in LADDER.items()}
 runs["the library's own"] = run_of_library()
 versions = list(runs)
 
-# %% [markdown]
-# To see what else takes time in the last version, we also run its kernels by themselves, in the
-# same rounds: those of the softmax, of the update, and of the gates (for all time steps).
-
 # %% tags=["training"]
 parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
 seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
@@ -922,14 +909,13 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # These savings are those of *this* model, which has a large output layer. In a larger model, the
 # loop counts for more: with H = 1,024 and ten texts, the panels by themselves saved more than a
 # third of the time (question 5). The savings also depend on the order of the changes: a loop that
-# is gone cannot be made faster (question 1).
-#
-# The panels also rely on a limit inside OpenBLAS, and its next version may move that limit. So
-# measure again when your BLAS changes.
+# is gone cannot be made faster (question 1). And the panels rely on a limit inside OpenBLAS, which
+# its next version may move. So measure again when your BLAS changes.
 #
 # ## What is left
 #
-# How much could still be saved? At most everything except the products:
+# How much could still be saved? At most everything except the products. What else takes time? The
+# kernels for the softmax, the update, and the gates of all time steps have been timed, too:
 
 
 # %% tags=["training"]
@@ -951,13 +937,6 @@ print(f"if everything except the products took no time, version 7 would be "
 # The share of the products is the number to know about such a program. Once it is near 100 %,
 # better code does not help any more. What helps is a different model, with fewer or smaller
 # products.
-
-# %% [markdown]
-# ## What did not help
-#
-# Before the panels, we wrote a product for exactly this shape, as a numba kernel. It took a page of
-# code to save one or two per cent of the time, so we threw it away. The panels came from a better
-# question: not "can we write a faster product?" but "why is this product slower than that one?".
 
 # %% [markdown]
 # ## What others call it
@@ -1009,8 +988,8 @@ print(f"if everything except the products took no time, version 7 would be "
 #    do the panels save, with 20 texts and with ten?
 # 6. `check_same` passes for all seven changes. Name a mistake that it cannot see, and one that it
 #    sees but a gradient check does not.
-# 7. In the first plot of speeds, look at one row and at five. Is the copy faster than the view
-#    there, too? What does a product of one row wait for?
+# 7. BLAS does not pack for a product of one row. Why is such a product slow all the same: what does
+#    it wait for? What does this mean for a model that writes a text word by word?
 # 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` say, and
 #    why must it?
 # 9. Making panels takes time. After how many products have they paid for it? Measure the time of

@@ -16,9 +16,8 @@ NAME = "11_attentive_language_model.py"
 ANSWERS = LESSONS / "answers" / "11_attentive_language_model.md"
 RECORDS = {
     "Bible": {"LSTM": "bible-lstm", "tanh layer": "bible-readout", "combined": "bible-combined"},
-    "Penn Treebank, 2 × 200": {"LSTM": "sentences-lstm", "tanh layer": "sentences-no-context",
-                               "combined": "sentences-combined"},
-    "Penn Treebank, 2 × 650": {"LSTM": "zaremba-medium-tied"},
+    "Penn Treebank": {"LSTM": "sentences-lstm", "tanh layer": "sentences-no-context",
+                      "combined": "sentences-combined"},
 }
 SHAPES = [(5, 3), (5, 3), (3,), (5, 2), (5, 2), (2,)]
 
