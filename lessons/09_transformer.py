@@ -46,13 +46,13 @@ np.set_printoptions(precision=3, suppress=True)
 # the gradient has a path around f. There are two kinds of parts:
 #
 # - *Heads* carry information from word to word. Each output is a weighted sum over words.
-# - *Feed-forward* parts read one word at a time. Thanks to their max(0, …) they can compute what no
-#   weighted sum can, such as the logical "and": if a and b are 0 or 1, then max(0, a + b − 1) is 1
-#   only if both are 1.
+# - *Feed-forward* parts read one word at a time, and pass it through a hidden layer with max(0, …).
+#   This layer computes what no weighted sum of words can.
 #
 # An encoder layer has two parts, and a decoder layer has three. The encoder is a stack of **N**
 # layers (`layers` in the code), and so is the decoder. Wherever heads occur, there are **h** of
-# them. Most symbols are the paper's:
+# them. Most symbols are the paper's. (You can skip this table, and come back to it when a section
+# uses a letter that you do not know.)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -95,16 +95,18 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
 
 # %% [markdown]
 # The picture follows Figure 1 of the paper: the encoder is on the left, the decoder on the right.
-# Each encoder layer hands its z to the next encoder layer, which reads it as its x. The last z is
-# M. In the decoder, each layer hands on `out` in the same way.
+# Read it from the bottom to the top. Each encoder layer hands its z to the next encoder layer,
+# which reads it as its x. The last z is M. In the decoder, each layer hands on `out` in the same
+# way.
 #
 # ## Forward
 #
 # Which piece of this picture have we not seen yet? The heads are those of lesson 08, and the
 # feed-forward part consists of two matrix products and a max. Only **layer normalization** (Ba,
-# Kiros & Hinton 2016) needs a new derivation. Because every part adds something to the stream, its
-# numbers would grow from layer to layer. Layer normalization keeps them at one size: it subtracts
-# the mean of a word's d_model numbers, and divides by their standard deviation:
+# Kiros & Hinton 2016) needs a new derivation. Every part adds something to the stream, so the
+# numbers in the stream would grow from layer to layer. Layer normalization keeps them at one size.
+# For each word, it subtracts the mean of the word's d_model numbers, and divides by their standard
+# deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
@@ -144,8 +146,9 @@ print("x̂ =", x_hat_of(x))
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
 # The last two terms of dx_i remove two components of the gradient: the component along the vector
-# of ones, and the component along x̂. They have to go, because moving x along the ones only shifts
-# it, moving x along x̂ only stretches it around its mean, and LN ignores both (apart from ε).
+# of ones, and the component along x̂. Why? If x moves along the ones, all its numbers grow by the
+# same amount. If x moves along x̂, it is stretched around its mean. LN undoes both changes (apart
+# from ε), so neither changes the loss, and the gradient is 0 in both directions.
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -227,21 +230,24 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx is wrong; the report calls it `input[0]`. Since dg and db are right, so are dy and x̂,
-# from which they are computed. That leaves the last line. The report calls this line "a part of the
-# Jacobian" (the matrix of all ∂x̂_j/∂x_i), because one of the Jacobian's three terms is missing.
+# Only dx is wrong; the report calls it `input[0]`. dg and db are computed from dy and x̂. Since dg
+# and db are right, dy and x̂ are right, too. That leaves the line with `return`, which computes dx.
+# The report says that it applies "a part of the Jacobian" (the matrix of all ∂x̂_j/∂x_i), because
+# one of the Jacobian's three terms is missing.
 #
 # ## The heads again, one at a time
 #
-# How do several heads add to one stream? Lesson 08 put their outputs Y_1, Y_2, … side by side and
-# multiplied the result by W_o. In this product, each row of W_o is multiplied by one column of
-# [Y_1, Y_2, …], and that column belongs to one head. So the product is a *sum*, with one term per
-# head:
+# The other part that carries something new is the one with the heads. Lesson 08 computed all heads
+# at once. Here we write them one at a time, because a layer is easier to read as a *sum* of heads.
+# Is that the same? Lesson 08 put the heads' outputs Y_1, Y_2, … side by side and multiplied the
+# result by W_o. In this product, each row of W_o is multiplied by one column of [Y_1, Y_2, …], and
+# that column belongs to one head. So the product has one term per head:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# So each head adds its own term to the stream, and we can write the heads one at a time. Here is
-# one head for one sentence. `visible` (T, S) is True where a query may see a key.
+# So it is the same: each head adds its own term to the stream. Here is one head for one sentence.
+# Its lines are those of lesson 08. (`de` is the line with the Jacobian of the softmax.) `visible`
+# (T, S) is True where a query may see a key.
 
 
 # %%
@@ -412,9 +418,9 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # What goes wrong without residual connections? The layer then computes z = LN(FF(y)) from y =
 # LN(heads(x, x)). We send twenty random words through six untrained layers, and measure after each
 # layer how different the words still are. To do so, we subtract the mean of the twenty words from
-# each word. The measure is the mean square of the numbers after the subtraction, as a share of
-# their mean square before it. It is 0 if all twenty words are the same, and 1 if their mean is 0.
-# Guess how this share changes from layer to layer, with residual connections and without.
+# each word, and divide the mean square of what is left by the mean square before the subtraction.
+# This share is 0 if all twenty words are the same, and 1 if their mean is 0. Guess how it changes
+# from layer to layer, with residual connections and without.
 
 
 # %%
@@ -467,10 +473,10 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 
 # %% [markdown]
 # Who eats whom? The layer cannot tell. So x must contain not only the word but also its position p,
-# and the paper adds the two: x = √d_model E[word] + PE(p). (Why √d_model? E is also the output
-# layer's table, and its numbers start at about 1 / √d_model. The factor makes the two terms similar
-# in size.) PE(p) is a list of pairs, each a sine and a cosine. Each pair i has its own frequency
-# ω_i, from 1 for the first pair to nearly 1 / 10000 for the last:
+# and the paper adds the two: x = √d_model E[word] + PE(p). (The numbers in E start at about
+# 1 / √d_model, so the factor √d_model makes the two terms similar in size.) PE(p) is a list of
+# pairs, each a sine and a cosine. Each pair i has its own frequency ω_i, from 1 for the first pair
+# to nearly 1 / 10000 for the last:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
@@ -503,10 +509,9 @@ for p in (2, 50):
 # %% [markdown]
 # R is the same for all p, so moving by three positions is a linear map. W_q and W_k can learn this
 # map, and a query can then ask for "the word three before me". The product of two encodings is
-# simple, too: it depends only on the distance, PE(p) · PE(p + offset) = Σ_i cos(ω_i offset). (It
-# does not show which of the two positions comes first, because cos is symmetric. But W_q and W_k
-# can learn to tell before from after.) The left panel of the figure shows PE with one column per
-# position. The right panel shows these products for two positions p.
+# simple, too: it depends only on the distance, PE(p) · PE(p + offset) = Σ_i cos(ω_i offset). The
+# left panel of the figure shows PE with one column per position. The right panel shows these
+# products for two positions p.
 
 # %%
 products = PE @ PE.T
@@ -634,22 +639,16 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # %% [markdown]
 # ## A small Transformer
 #
-# Now all the parts are there, and one choice is left: does the norm come before a part, or after
-# it? The paper computes LN(x + f(x)), which is called **post-norm**. Near the output, its gradients
-# are large at the start of training, and steps of full size can break the model. So it needs a
-# **warm-up**: the learning rate begins small and rises. Most later models are **pre-norm**. They
-# compute x + f(LN(x)), with one more LN after the last layer. Their gradients near the output are
-# smaller, and they train without a warm-up (Xiong et al. 2020). Question 5 trains both kinds, with
-# warm-up and without. One of these four models learns no more than how frequent words are.
-#
-# Ours is post-norm, with two layers in the encoder and two in the decoder, four heads, and d_model
-# = 64. As in the paper (equation 3), the learning rate first rises, and then falls like 1 / √step.
-# (`smoothing` is the paper's **label smoothing**, the subject of question 8.) We train the model on
-# 8,000 artificial sentence pairs, the `grammar-en-fr` of lessons 07 and 08.
-#
-# Can it translate without recurrence? A recurrent network with the dot score of lesson 07 learnt
+# Now all the parts are there, and we can answer the first question of this lesson: does a
+# translator still need recurrence? Our Transformer has two layers in the encoder and two in the
+# decoder, four heads, and d_model = 64. We train it on 8,000 artificial sentence pairs, the
+# `grammar-en-fr` of lessons 07 and 08. A recurrent network with the dot score of lesson 07 learnt
 # from the same pairs, and got 99.5% of the held-out sentences exactly right. Guess the
 # Transformer's share.
+#
+# Two settings are the paper's. The learning rate first rises, and then falls like 1 / √step
+# (equation 3). The rise is called **warm-up**. And `smoothing` is **label smoothing**, the subject
+# of question 8.
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -672,9 +671,17 @@ print("  a GRU with lesson 07's dot   99.5% after 5 epochs (seed 1)")
 print("  this Transformer             80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)")
 
 # %% [markdown]
-# It can: most of its translations are exactly right. But it has not caught up with the recurrent
-# network even after eight epochs, so with only 8,000 short pairs, recurrence still translates
-# better. The Transformer's advantage lies elsewhere: in training, no word has to wait for another.
+# A translator does not *need* recurrence: most of these translations are exactly right. But the
+# Transformer has not caught up with the recurrent network even after eight epochs, so with only
+# 8,000 short pairs, recurrence still translates better. The Transformer's advantage lies elsewhere:
+# in training, no word has to wait for another.
+#
+# Why does the learning rate have to start small? The norm is the reason. The paper computes
+# LN(x + f(x)), which is called **post-norm**. At the start of training, its gradients near the
+# output are large, and steps of full size can break the model. Most later models are **pre-norm**:
+# they compute x + f(LN(x)), with one more LN after the last layer. Their gradients near the output
+# are smaller, and they train without a warm-up (Xiong et al. 2020). Question 5 trains both kinds,
+# with warm-up and without. One of these four models learns no more than how frequent words are.
 #
 # ## What each head attends to
 #
@@ -694,7 +701,8 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
 # In layer 2, every head points at the word that is being translated, most of the time. In layer 1,
-# no head comes close. But where a head attends does not show what it is *for*. Question 6 removes
+# no head comes close. So attention still aligns words, as it did in lesson 06, although there is no
+# recurrence around it. But where a head attends does not show what it is *for*. Question 6 removes
 # the heads one by one, with a surprising result.
 
 # %% [markdown]
