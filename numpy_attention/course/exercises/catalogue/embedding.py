@@ -15,11 +15,11 @@ class Embedding(Module):
     E: Array  # (V, D)
 
     def forward(self, ids):
-        """ids (N,) → their rows (N, D), cache."""
+        """Return the rows (N, D) of the ids (N,), and a cache."""
         return self.E[ids], ids
 
     def backward(self, drows, cache, grads):
-        """∂L/∂rows (N, D): adds to grads.E (V, D); ids have no gradient."""
+        """Add the gradient of E (V, D) to grads, from drows (N, D). The ids have no gradient."""
         ids = cache
         np.add.at(grads.E, ids, drows)
 

@@ -21,11 +21,11 @@ class Linear(Module):
     b: Array  # (O,)
 
     def forward(self, x):
-        """x (B, I) → y (B, O), cache."""
+        """Return y (B, O) for x (B, I), and a cache."""
         return x @ self.W + self.b, x
 
     def backward(self, dy, cache, grads):
-        """∂L/∂y (B, O) → ∂L/∂x (B, I); adds to grads.W and grads.b."""
+        """Return ∂L/∂x (B, I) from dy (B, O); add the gradients of W and b to grads."""
         x = cache
         grads.W += x.T @ dy
         grads.b += dy.sum(axis=0)

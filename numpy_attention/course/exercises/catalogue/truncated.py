@@ -12,7 +12,10 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def states(W, U, xs, h):
-    """xs (T, B, I), h_0 (B, H) → the states h_0 … h_T (T + 1, B, H) of h_t = tanh(x_t W + h U)."""
+    """Return the states h_0 … h_T (T + 1, B, H) of h_t = tanh(x_t W + h_{t−1} U).
+
+    xs (T, B, I), h = h_0 (B, H).
+    """
     hs = [h]
     for x in xs:
         hs.append(np.tanh(x @ W + hs[-1] @ U))
@@ -20,9 +23,10 @@ def states(W, U, xs, h):
 
 
 def truncated(W, U, xs, h, dhs, k):
-    """Upstream gradients ∂L/∂h_t (T, B, H), chunks of k steps → dW, dU.
+    """Return dW and dU, with the gradient cut after every chunk of k steps.
 
-    The state goes from chunk to chunk, the gradient does not.
+    dhs (T, B, H): the upstream gradients ∂L/∂h_t. The state is carried from chunk to chunk, the
+    gradient is not.
     """
     hs = states(W, U, xs, h)
     dW = np.zeros_like(W)

@@ -17,7 +17,7 @@ class Recurrence(Module):
     b: Array  # (H,)
 
     def forward(self, xs):
-        """xs (T, B, I) → h_1 … h_T (T, B, H), cache."""
+        """Return h_1 … h_T (T, B, H) for xs (T, B, I), and a cache."""
         T, B, _ = xs.shape
         hs = np.zeros((T + 1, B, len(self.b)), xs.dtype)
         for t in range(T):
@@ -25,7 +25,7 @@ class Recurrence(Module):
         return hs[1:], (xs, hs)
 
     def backward(self, dhs, cache, grads):
-        """∂L/∂h_t (T, B, H) → ∂L/∂x_t (T, B, I); adds to grads."""
+        """Return all ∂L/∂x_t (T, B, I) from dhs (T, B, H); add to grads."""
         xs, hs = cache
         da = np.empty_like(dhs)
         dh = np.zeros_like(dhs[0])
@@ -36,7 +36,10 @@ class Recurrence(Module):
         return da @ self.W.T
 
     def add_gradients(self, xs, hs, da, grads):
-        """xs (T, B, I), h_0 … h_T (T + 1, B, H), ∂L/∂a (T, B, H): adds to grads.W, U and b."""
+        """Add the gradients of W, U and b to grads.
+
+        xs (T, B, I), hs = h_0 … h_T (T + 1, B, H), da = ∂L/∂a (T, B, H).
+        """
         rows = da.reshape(-1, da.shape[2])                  # (T · B, H)
         grads.W += xs.reshape(-1, xs.shape[2]).T @ rows
         grads.U += hs[:-1].reshape(rows.shape).T @ rows
