@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def adam(x, g, m, v, step, rate, beta1, beta2, epsilon):
-    """Return x, m and v after one step of Adam (Kingma & Ba 2015, algorithm 1). step is 1 first."""
+    """One step of Adam (Kingma & Ba 2015, algorithm 1) → new x, m, v. step counts from 1."""
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * g**2
     m_hat = m / (1 - beta1**step)

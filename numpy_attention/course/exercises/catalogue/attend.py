@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def attend(q, X, mask):
-    """Return the context (D,) and the weights (S,) of a query q (D,); X (S, D), mask (S,)."""
+    """One query (D,), words (S, D), mask (S,) → the context (D,) and the weights (S,)."""
     scores = np.where(mask, X @ q, -np.inf)
     powers = np.exp(scores - scores.max())
     weights = powers / powers.sum()

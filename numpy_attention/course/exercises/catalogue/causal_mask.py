@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, so
 
 
 def causal_softmax(e, lengths):
-    """Return the weights A (B, T, T) of the scores e (B, T, T), and a cache. lengths (B,)."""
+    """Scores e (B, T, T) and lengths (B,) → weights A (B, T, T), cache."""
     places = np.arange(e.shape[1])
     seen = places <= places[:, None]                            # (T, T): s ≤ t
     real = places < lengths[:, None]                            # (B, T): s is no padding
@@ -17,7 +17,7 @@ def causal_softmax(e, lengths):
 
 
 def causal_softmax_backward(dA, cache, grads):
-    """Return ∂L/∂e from dA = ∂L/∂A, and None for the lengths."""
+    """∂L/∂A → ∂L/∂e, and None for the lengths."""
     A = cache
     de = A * (dA - (A * dA).sum(2, keepdims=True))
     return de, None

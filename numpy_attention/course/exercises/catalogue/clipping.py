@@ -6,10 +6,9 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def clip(gradients, most):
-    """Return (clipped gradients, their norm before clipping).
+    """Arrays, and the largest norm allowed for all of them together → (arrays, norm before).
 
-    gradients: a list of arrays. most: the largest norm that all arrays together may have. If the
-    norm is larger, all arrays are multiplied by the same factor.
+    All are multiplied by the same factor.
     """
     norm = np.sqrt(sum((one**2).sum() for one in gradients))
     factor = min(1.0, most / norm) if norm > 0 else 1.0

@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def cross_entropy(z, y):
-    """Return the mean of −log p_y for scores z (N, V) and right classes y (N,), and a cache."""
+    """Scores z (N, V), right classes y (N,) → the mean of −log p_y, cache."""
     shifted = z - z.max(axis=1, keepdims=True)
     log_sum = np.log(np.exp(shifted).sum(axis=1))           # (N,)
     rows = np.arange(len(y))
@@ -15,7 +15,7 @@ def cross_entropy(z, y):
 
 
 def cross_entropy_backward(dloss, cache, grads):
-    """Return dz (N, V) from dloss, the gradient of the loss, and None for the classes."""
+    """∂(what comes after)/∂L → ∂/∂z (N, V), and None for the classes."""
     shifted, log_sum, y = cache
     dz = np.exp(shifted - log_sum[:, None])                 # p
     rows = np.arange(len(y))

@@ -8,7 +8,7 @@ from numpy_attention.module import Array, Module
 
 @dataclass(eq=False)
 class DeepOutput(Module):
-    """Bahdanau's deep output: t̃ = s U + y V + c C, t the larger of each pair of t̃, scores t W."""
+    """Bahdanau's deep output: t̃ = s U + y V + c C, the larger of each pair, scores t W."""
 
     U: Array  # (H, 2L)
     V: Array  # (E, 2L)
@@ -16,14 +16,14 @@ class DeepOutput(Module):
     W: Array  # (L, K)
 
     def forward(self, s, y, c):
-        """Return scores (B, K), cache for state s (B, H), last word y (B, E), context c (B, N)."""
+        """State s (B, H), word before y (B, E), context c (B, N) → scores (B, K), cache."""
         wide = s @ self.U + y @ self.V + c @ self.C             # (B, 2L), t̃
         pairs = wide.reshape(len(wide), -1, 2)                  # (B, L, 2)
         t = pairs.max(axis=2)                                   # (B, L)
         return t @ self.W, (s, y, c, pairs, t)
 
     def backward(self, dscores, cache, grads):
-        """Return ∂L/∂s, ∂L/∂y and ∂L/∂c from dscores (B, K)."""
+        """∂L/∂scores (B, K) → ∂L/∂s, ∂L/∂y, ∂L/∂c."""
         s, y, c, pairs, t = cache
         grads.W += t.T @ dscores
         dt = dscores @ self.W.T                                 # (B, L)

@@ -4,17 +4,16 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def dropout(x, keep, p):
-    """Return y (B, H), in which the elements of x (B, H) are kept or dropped, and a cache.
+    """x (B, H), keep (B, H) bool, the probability p of dropping → y (B, H), cache.
 
-    keep (B, H): booleans, which elements are kept. p: the probability of dropping. Kept elements
-    are divided by 1 − p, so that the expectation of y is x.
+    What is kept is divided by 1 − p, so that the expectation of y is x.
     """
     scale = keep / (1 - p)
     return x * scale, scale
 
 
 def dropout_backward(dy, cache, grads):
-    """Return ∂L/∂x from dy (B, H), and None for keep and for p."""
+    """∂L/∂y (B, H) → ∂L/∂x, and None for keep and p."""
     scale = cache
     return dy * scale, None, None
 

@@ -15,11 +15,11 @@ class Embedding(Module):
     E: Array  # (V, D)
 
     def forward(self, ids):
-        """Return the rows (N, D) of the ids (N,), and a cache."""
+        """ids (N,) → their rows (N, D), cache."""
         return self.E[ids], ids
 
     def backward(self, drows, cache, grads):
-        """Add the gradient of E (V, D) to grads, from drows (N, D). The ids have no gradient."""
+        """∂L/∂rows (N, D): adds to grads.E (V, D); ids have no gradient."""
         ids = cache
         np.add.at(grads.E, ids, drows)
 

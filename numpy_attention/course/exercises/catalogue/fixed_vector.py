@@ -28,7 +28,7 @@ class PlainDecoder(Module):
     C_o: Array  # (D, O)
 
     def forward(self, xs, c):
-        """Return all o_t (T, B, O) for xs (T, B, I) and the fixed vector c (B, D), and a cache."""
+        """xs (T, B, I), the fixed vector c (B, D) → all o_t (T, B, O), cache."""
         states = [np.tanh(c @ self.W_s)]
         outputs = []
         for x in xs:
@@ -37,7 +37,7 @@ class PlainDecoder(Module):
         return np.stack(outputs), (xs, c, states)
 
     def backward(self, dos, cache, grads):
-        """Return ∂L/∂xs and ∂L/∂c from dos (T, B, O); add the gradients of parameters to grads."""
+        """∂L/∂(all o_t) (T, B, O) → ∂L/∂xs and ∂L/∂c; adds to the gradients of the parameters."""
         xs, c, states = cache
         dxs = np.zeros_like(xs)
         dc = np.zeros_like(c)

@@ -11,10 +11,7 @@ def softmax(e):
 
 
 def step(x, keys, values, W_q, W_k, W_v):
-    """Return the output for the next word x (B, D), and all keys (B, t + 1, d) and values.
-
-    keys (B, t, d), values (B, t, v): those of the earlier words.
-    """
+    """The next word x (B, D), kept keys (B, t, d), values (B, t, v) → output, keys, values."""
     q = x @ W_q                                                 # (B, d)
     keys = np.concatenate([keys, (x @ W_k)[:, None]], 1)        # (B, t + 1, d)
     values = np.concatenate([values, (x @ W_v)[:, None]], 1)    # (B, t + 1, v)

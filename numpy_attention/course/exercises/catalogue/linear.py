@@ -21,11 +21,11 @@ class Linear(Module):
     b: Array  # (O,)
 
     def forward(self, x):
-        """Return y (B, O) for x (B, I), and a cache."""
+        """x (B, I) → y (B, O), cache."""
         return x @ self.W + self.b, x
 
     def backward(self, dy, cache, grads):
-        """Return ∂L/∂x (B, I) from dy (B, O); add the gradients of W and b to grads."""
+        """∂L/∂y (B, O) → ∂L/∂x (B, I); adds to grads.W and grads.b."""
         x = cache
         grads.W += x.T @ dy
         grads.b += dy.sum(axis=0)

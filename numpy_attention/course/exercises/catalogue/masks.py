@@ -27,7 +27,7 @@ class MaskedRNN(Module):
     U: Array  # (H, H)
 
     def forward(self, xs, h, mask):
-        """Return all states (T, B, H) for xs (T, B, I), h_0 (B, H), mask (T, B), and a cache."""
+        """xs (T, B, I), h_0 (B, H), mask (T, B) → all states (T, B, H), cache."""
         hs = [h]
         news = []
         for x, m in zip(xs, mask):
@@ -37,7 +37,7 @@ class MaskedRNN(Module):
         return np.stack(hs[1:]), (xs, hs, news, mask)
 
     def backward(self, dhs, cache, grads):
-        """Return ∂L/∂xs, ∂L/∂h_0, and None for the mask, from dhs (T, B, H)."""
+        """From ∂L/∂(all states) to ∂L/∂xs, ∂L/∂h_0, and None for the mask."""
         xs, hs, news, mask = cache
         dxs = np.zeros_like(xs)
         dh = np.zeros_like(hs[0])

@@ -6,9 +6,8 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def pointing(weights, links):
-    """Return the share of links whose target word t has its largest weight on source word s.
-
-    weights (T, S). links: a set of sure links (s, t).
+    """Weights (T, S), links: the set of (s, t) that are sure → the share of links whose target word
+    has its largest weight on their source word.
     """
     right = [int(weights[t].argmax()) == s for s, t in links]
     return sum(right) / len(links)

@@ -6,10 +6,9 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def select(log_p, totals, ids, states):
-    """Return the new totals, ids and states after one step of beam search for a batch.
+    """One step of beam search for a batch → the new totals, ids and states.
 
-    log_p (B, k, V): log p of each next word. totals (B, k): log p of each hypothesis. ids
-    (B, k, t): its words. states (B, k, H): its states.
+    log_p (B, k, V) of each next word, totals (B, k), ids (B, k, t), states (B, k, H).
     """
     B, k, V = log_p.shape
     sums = (totals[:, :, None] + log_p).reshape(B, k * V)

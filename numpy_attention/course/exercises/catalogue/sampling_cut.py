@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def cut(p, top_k, top_p):
-    """Return q (V,), the probabilities to draw a word with, from p (V,)."""
+    """Probabilities p (V,) → q (V,), those that a word is drawn with."""
     order = np.argsort(-p)[:top_k]
     reached = np.cumsum(p[order]) / p[order].sum()
     size = np.searchsorted(reached, top_p) + 1

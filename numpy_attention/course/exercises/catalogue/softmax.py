@@ -16,14 +16,14 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def softmax(e):
-    """Return positive weights (B, S), which sum to 1 in each row, of scores e (B, S); cache."""
+    """Scores e (B, S) → weights (B, S) that are positive and add up to 1 in each row, cache."""
     powers = np.exp(e - e.max(axis=1, keepdims=True))       # the largest is e⁰ = 1
     alpha = powers / powers.sum(axis=1, keepdims=True)
     return alpha, alpha
 
 
 def softmax_backward(dalpha, cache, grads):
-    """Return ∂L/∂e (B, S) from dalpha = ∂L/∂α (B, S)."""
+    """∂L/∂α (B, S) → ∂L/∂e (B, S)."""
     alpha = cache
     mean = (alpha * dalpha).sum(axis=1, keepdims=True)      # what an average look does
     return alpha * (dalpha - mean)

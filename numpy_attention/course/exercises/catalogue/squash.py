@@ -13,14 +13,14 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def squash(a, b):
-    """Return tanh(a), σ(b) for a, b (B, H), and a cache that contains only these outputs."""
+    """a, b (B, H) → tanh(a), σ(b), cache: only the outputs."""
     x = np.tanh(a)
     s = 1 / (1 + np.exp(-b))
     return x, s, (x, s)
 
 
 def squash_backward(dx, ds, cache, grads):
-    """Return ∂L/∂a and ∂L/∂b from dx, ds and the cached outputs."""
+    """∂L/∂x, ∂L/∂s → ∂L/∂a, ∂L/∂b, from only the outputs."""
     x, s = cache
     return dx * (1 - x**2), ds * s * (1 - s)
 

@@ -12,10 +12,7 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def states(W, U, xs, h):
-    """Return the states h_0 … h_T (T + 1, B, H) of h_t = tanh(x_t W + h_{t−1} U).
-
-    xs (T, B, I), h = h_0 (B, H).
-    """
+    """xs (T, B, I), h_0 (B, H) → the states h_0 … h_T (T + 1, B, H) of h_t = tanh(x_t W + h U)."""
     hs = [h]
     for x in xs:
         hs.append(np.tanh(x @ W + hs[-1] @ U))
@@ -23,10 +20,9 @@ def states(W, U, xs, h):
 
 
 def truncated(W, U, xs, h, dhs, k):
-    """Return dW and dU, with the gradient cut after every chunk of k steps.
+    """Upstream gradients ∂L/∂h_t (T, B, H), chunks of k steps → dW, dU.
 
-    dhs (T, B, H): the upstream gradients ∂L/∂h_t. The state is carried from chunk to chunk, the
-    gradient is not.
+    The state goes from chunk to chunk, the gradient does not.
     """
     hs = states(W, U, xs, h)
     dW = np.zeros_like(W)

@@ -17,7 +17,7 @@ class Recurrence(Module):
     b: Array  # (H,)
 
     def forward(self, xs):
-        """Return h_1 … h_T (T, B, H) for xs (T, B, I), and a cache."""
+        """xs (T, B, I) → h_1 … h_T (T, B, H), cache."""
         T, B, _ = xs.shape
         hs = np.zeros((T + 1, B, len(self.b)), xs.dtype)
         for t in range(T):
@@ -25,7 +25,7 @@ class Recurrence(Module):
         return hs[1:], (xs, hs)
 
     def backward(self, dhs, cache, grads):
-        """Return all ∂L/∂x_t (T, B, I) from dhs (T, B, H); add to grads."""
+        """∂L/∂h_t (T, B, H) → ∂L/∂x_t (T, B, I); adds to grads."""
         xs, hs = cache
         da = np.empty_like(dhs)
         dh = np.zeros_like(dhs[0])
@@ -36,10 +36,7 @@ class Recurrence(Module):
         return da @ self.W.T
 
     def add_gradients(self, xs, hs, da, grads):
-        """Add the gradients of W, U and b to grads.
-
-        xs (T, B, I), hs = h_0 … h_T (T + 1, B, H), da = ∂L/∂a (T, B, H).
-        """
+        """xs (T, B, I), h_0 … h_T (T + 1, B, H), ∂L/∂a (T, B, H): adds to grads.W, U and b."""
         rows = da.reshape(-1, da.shape[2])                  # (T · B, H)
         grads.W += xs.reshape(-1, xs.shape[2]).T @ rows
         grads.U += hs[:-1].reshape(rows.shape).T @ rows
