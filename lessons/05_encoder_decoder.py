@@ -384,8 +384,8 @@ print(check(word_backward))
 # ## The same as the library
 #
 # The library works on batches, with compiled kernels. It treats the fixed vector as an attention
-# that always attends to the last word (`attention/fixed.py`). Lesson 06 will replace this attention
-# by a better one. But the loss and the gradients must be the same as ours.
+# that always attends to the last word (`attention/fixed.py`), and lesson 06 will put another
+# attention in its place. But its loss and its gradients must be the same as ours.
 
 # %%
 L, cache = forward(source, target, model)
@@ -473,9 +473,9 @@ print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.
 #
 # Does this derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy: one with a fixed vector of 64 numbers, one with 32, and one with
-# lesson 06's attention, which gives each target word a direct path to each source word. All three
-# have nearly the same number of parameters, because the model with the smaller vector gets larger
-# embeddings.
+# lesson 06's attention, which gives each target word a direct path to each source word. To give all
+# three nearly the same number of parameters, the model with the smaller vector gets larger
+# embeddings, and the model with attention gets smaller states.
 #
 # At each position of the source we measure the norm of ∂L/∂(embedded word), before training and
 # after one epoch. What will training do to the curve of the fixed vector? Draw your guess.
@@ -595,10 +595,10 @@ show(figure, "05_gradient")
 #
 # Second, the encoder has learnt when to take in a word and when to keep what it has. A new word
 # enters the state with the factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So
-# the late words hardly enter the state, and therefore get hardly any gradient either. That is why
-# the curve is reversed: the gradient of the *state* still falls towards the first word, but the
-# gradient of the *word* does not. (The curve of attention is also highest at the first word. Its
-# encoder is made of GRUs too, so its gates can learn the same.)
+# the late words hardly enter the state, and a word that hardly enters gets hardly any gradient.
+# That is why the curve is reversed: the gradient of the *state* still falls towards the first word,
+# but the gradient of the *word* does not. (The curve of attention is also highest at the first
+# word. Its encoder is made of GRUs too, so its gates can learn the same.)
 #
 # So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
 # not of one that has.
@@ -729,7 +729,7 @@ show(figure, "05_by_length")
 # read first, or by being *written* first? Question 5 tries both.
 #
 # **Conjecture**, which no experiment in this lesson tests. The vector has enough room: fourteen
-# symbols, each one of 20, have 14 · log₂ 20, or some 61 bits, which is less than one bit for each
+# symbols, each one of 20, carry 14 · log₂ 20, or some 61 bits, which is less than one bit for each
 # of the 64 numbers. But it must store all symbols in the same numbers without mixing them up, and
 # find each symbol again when its turn comes. With attention a symbol stays where it was read, and
 # the decoder only has to point at it.
