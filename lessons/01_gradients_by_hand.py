@@ -9,11 +9,10 @@
 #
 # Every model of this course learns from gradients that somebody derived on paper and typed in. In
 # this lesson, that somebody is you. The model is the smallest language model there is: it guesses
-# the next letter from the letter before it. In code, it takes five lines forward and five lines
-# backward, and the backward pass computes gradients with names such as dz, dW and dh, one after the
-# other.
+# the next letter from the letter before it. It takes about five lines forward and five lines
+# backward.
 #
-# As soon as you have derived a gradient, you will measure it by nudging numbers. Then you plant
+# As soon as you have derived a gradient, you will measure it, by nudging numbers. Then you plant
 # bugs, to see what they look like and where they can hide. In the end the model learns from a text,
 # and comes close to the best result that it can reach, which we know in advance by counting.
 #
@@ -43,8 +42,8 @@ np.set_printoptions(precision=4, suppress=True)
 # ## Forward
 #
 # How does the model guess? We begin with *one* pair of letters, from an alphabet of five: after a
-# "b" came a "d". The model describes each letter by three numbers, which form one row of the matrix
-# E. It looks up the row of the letter that it has read, computes from it a score for every letter
+# "b" came a "d". The model describes each letter by three numbers, one row of the matrix E. It
+# looks up the row of the letter that it has read, computes from this row a score for every letter
 # that may follow, and turns the scores into probabilities.
 #
 #     h = E[x]                (3,)   the row of the letter x
@@ -88,13 +87,13 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 # %% [markdown]
 # ## Backward
 #
-# How does L change with each parameter? Read the forward pass from its last line to its first, and
-# ask at each line: *given the gradient of its result, what are the gradients of its inputs?* We
-# write dX for ∂L/∂X. It always has the shape of X.
+# How does L change with each parameter? The backward pass takes the lines in reverse, from the last
+# to the first. At each line we ask: *given the gradient of its result, what are the gradients of
+# its inputs?* We write dX for ∂L/∂X. It always has the shape of X.
 #
 # And we believe nothing until we have measured it. `numeric_gradient` moves each number of an array
 # a little up and a little down, and divides the change of L by the distance between the two
-# positions. The result is the slope of L, a central difference as in lesson 00.
+# positions. This is a central difference as in lesson 00.
 
 
 # %%
@@ -117,9 +116,9 @@ def check_gradient(name, ours, loss, array):
 #     dz_v = p_v − [v = y]
 #
 # The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
-# vector of y. So dz is the prediction minus the truth. Had we differentiated L = −log p_y by itself
-# first, we would have found dp_y = −1/p_y, which blows up if p_y is almost 0. If we take the two
-# lines together, nothing is divided by p. Guess before you look: which scores should fall?
+# vector of y. So dz is the prediction minus the truth, and nothing in it is divided by p. (If we
+# had taken the two lines one by one, we would have met dp_y = −1/p_y, which blows up if p_y is
+# almost 0.) Guess before you look: which scores should fall, to make L smaller?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -136,18 +135,18 @@ ax.set_title(f"d came: its score is pushed up by {-dz[y]:.2f}, all others down")
 show(figure, "01_pull")
 
 # %% [markdown]
-# All scores should fall except that of "d", the letter that came. (To *lower* L we go against the
-# gradient, so the bars show −dz.) The more the model had expected a wrong letter, the harder its
-# score is pushed down.
+# All scores should fall except that of "d", the letter that came. The bars show −dz, because we go
+# *against* the gradient to make L smaller. The more the model had expected a wrong letter, the
+# harder its score is pushed down.
 #
-# **The line z = W h + b.** With indices, it is z_v = Σ_d W_vd h_d + b_v. Now take one number in
-# this line, such as W_vd, and find every score that uses it. Each such score z_v contributes its
-# gradient dz_v, times the derivative of z_v with respect to that number, and the contributions add
-# up:
+# **The line z = W h + b.** With indices, it is z_v = Σ_d W_vd h_d + b_v. To find the gradient of an
+# input, such as h_d, collect all scores that use it. Each such score z_v contributes its own
+# gradient dz_v, times the derivative of z_v with respect to this input. The contributions add up.
+# The number b_v is used by one score only, and so is W_vd, but h_d is used by all of them:
 #
 #     db_v  = dz_v
 #     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
-#     dh_d  = Σ_v dz_v W_vd       every score used h_d, so every score sends something back
+#     dh_d  = Σ_v dz_v W_vd       a sum over all scores
 
 # %%
 db = dz
@@ -165,8 +164,8 @@ check_gradient("dW", dW, lambda: loss_of(h), W)
 check_gradient("dh", dh, lambda: loss_of(h), h)
 
 # %% [markdown]
-# **The line h = E[x].** The forward pass read only row x of E, so the gradients of the other rows
-# are 0. To see that the other rows do not affect L, nudge all fifteen numbers of E:
+# **The line h = E[x].** The forward pass read only row x of E, so dh is the gradient of this row,
+# and the gradients of the other rows are 0. To see it, we nudge all fifteen numbers of E:
 
 # %%
 dE = np.zeros_like(E)
@@ -177,7 +176,7 @@ for letter, row in zip(alphabet, measured):
 assert np.allclose(dE, measured, atol=1e-8)
 
 # %% [markdown]
-# Only the row of "b" matters, and the backward pass for one pair is complete.
+# Only the row of "b" has a gradient, and it is dh. The backward pass for one pair is complete.
 #
 # ## Many pairs at once
 #
@@ -190,24 +189,23 @@ assert np.allclose(dE, measured, atol=1e-8)
 #     p = softmax(z), by rows    (N, V)
 #     L = −1/N Σ_n log p_n,y_n   ()
 #
-# There is still only *one* E, *one* W and *one* b, each used for all N pairs. So each of them
+# There is still only *one* E, *one* W and *one* b, and all N pairs use them. So each of them
 # receives N gradients, and these **add up**:
 #
 #     dz = (p − onehot(y)) / N
-#     db = Σ_n dz_n              W and b were used by every row
-#     dW = dzᵀ h                 Σ_n dz_n h_nᵀ, as one product: (V, N)(N, D)
+#     db = Σ_n dz_n              every pair used b
+#     dW = dzᵀ h                 every pair used W: Σ_n dz_n h_nᵀ as a product (V, N)(N, D)
 #     dh = dz W                  (N, V)(V, D)
 #     dE[x_n] += dh_n            a letter that occurs twice adds twice
 #
-# The last line can be written as a product, too: E[x] is onehot(x) E, so dE = onehot(x)ᵀ dh.
+# The last line is a product, too: E[x] is onehot(x) E, so dE is onehot(x)ᵀ dh.
 #
 # One practical problem remains: exp(z) overflows for a z of 800. But p does not change if we add a
-# constant to all scores of a row. So we first subtract the largest score of the row, and then the
-# largest power is e⁰ = 1.
+# constant to all scores of a row. So we first subtract the largest score of the row, and then no
+# power is larger than e⁰ = 1.
 #
-# Before you see all this in NumPy, three exercises ask you to write what you have just derived.
-# Each is a file in which one backward pass is left to you. A check then reports what is wrong with
-# yours:
+# Before you see all this in NumPy, write it yourself. Each exercise is a file in which one backward
+# pass is left to you, and a check reports what is wrong with yours:
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
 #
@@ -215,24 +213,12 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
-# A fourth exercise asks for the softmax by itself, without the logarithm: given any dp, what is dz?
-# Attention will need it. Write p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. The score z_k
-# occurs only in u_k and in the sum Z. The derivative of each with respect to z_k is u_k, so the
-# quotient rule gives
-#
-#     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
-#
-# Every p_j depends on every z_k, so dz_k = Σ_j dp_j ∂p_j/∂z_k. Simplify this sum until no matrix is
-# left.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
-#
 # Here is the whole model in plain NumPy. (From now on, every lesson has such a cell, and it is
-# marked `plain`.) The base class `Module` does the bookkeeping. It turns the array fields into
-# parameters, and gives their gradients a place: `model.zeros_like()` returns a *gradient model*,
-# another Bigram, in which W holds ∂L/∂W. Since a loss may use the same model twice, `backward`
-# *adds* to it. The argument dloss is the derivative of the final loss with respect to L, so it is 1
-# if L is the final loss.
+# marked `plain`.) The base class `Module` turns the array fields into parameters, and gives their
+# gradients a place: `model.zeros_like()` returns a *gradient model*, another Bigram full of zeros,
+# in which W will hold ∂L/∂W. `backward` *adds* to the gradient model and does not overwrite it,
+# because a loss may use the same model twice. The argument dloss is the derivative of the final
+# loss with respect to L. If L is the final loss, dloss is 1.
 
 
 # %% tags=["plain"]
@@ -280,9 +266,9 @@ def onehot(ids, like):
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
 #
 # In the difference, the even terms cancel. So this *central* difference has an error of O(ε²). A
-# one-sided difference, (L(w + ε) − L(w)) / ε, has an error of O(ε). Two forward passes for every
-# parameter would be hopelessly slow for training. But they are perfect for checking, because they
-# know nothing about the backward pass.
+# one-sided difference, (L(w + ε) − L(w)) / ε, has an error of O(ε). For training, two forward
+# passes for every parameter would be hopelessly slow. For checking they are perfect, because they
+# use no line of the backward pass.
 
 
 # %%
@@ -301,8 +287,8 @@ def central(loss, array, epsilon):
 
 
 # %% [markdown]
-# We check a tiny model, with five letters, three numbers for each letter, and seven pairs. These
-# sizes all differ, so that a transposed matrix cannot hide, and some letters occur twice.
+# We check a tiny model, with five letters, three numbers for each letter, and seven pairs. All
+# sizes differ, so that a transposed matrix cannot hide. And some letters occur twice.
 
 
 # %%
@@ -330,20 +316,19 @@ for name, array in tiny.named_parameters():
 # %% [markdown]
 # All three gradients are right. You need not write this loop again: the library's `gradcheck` does
 # the same for any Module, and a little better. It takes a difference of four points, with an error
-# of only O(ε⁴). It also needs an **upstream gradient**, which is the gradient that arrives from
-# later layers (here dloss). It draws this at random, one number for each output. To pass, each
-# element must have a relative error below 1e-6: its error divided by its size (or by a thousandth
-# of the largest element, if that is more).
+# of only O(ε⁴). In place of dloss = 1 it draws a random **upstream gradient**, the name of the
+# gradient that arrives from later layers. To pass, every element must have a relative error below
+# 1e-6. (The error is divided by the element, or by a thousandth of the largest element, if that is
+# more.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
 # Does the library compute the same? It splits the Bigram in two: `Embedding` looks up the rows h,
-# and `Output` computes the scores and the loss. Inside Output, our W is itself an Embedding, called
-# `words`, so the same matrix can serve as E at the input and as W at the output (question 5).
-# Output returns the sum of all −log p, and we divide it by N ourselves. Its gradients are
-# multiplied by a factor that we choose, here 1/N.
+# and `Output` computes the scores and the loss. Inside Output, our W is called `words.E`, because
+# the same matrix can serve as E at the input and as W at the output (question 5). Output returns
+# the sum of all −log p, so we divide it by 7 ourselves, and pass the factor 1/7 for its gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -362,6 +347,18 @@ assert np.allclose(grads.b, output_grad.b, rtol=1e-10)
 print("the library's Embedding and Output give the same loss and the same gradients")
 
 # %% [markdown]
+# One more exercise asks for the softmax by itself, without the logarithm. Attention will need it:
+# given any dp, what is dz? Write p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. The score z_k
+# occurs only in u_k and in the sum Z. The derivative of each with respect to z_k is u_k, so the
+# quotient rule gives
+#
+#     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
+#
+# Every p_j depends on every z_k, so dz_k = Σ_j dp_j ∂p_j/∂z_k. Simplify this sum until no matrix is
+# left.
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
+#
 # ## How a bug looks
 #
 # What does the check report if a backward pass is wrong? We plant two bugs. The first is the most
@@ -388,10 +385,10 @@ report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
 assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
-# Read the report line by line. Only E is wrong. So dz is right, because db and dW are computed from
-# it, and that clears every line except the last. The report then names that line and its mistake:
-# an id that occurs twice is added once. It also shows one wrong element, for you to follow with a
-# pencil. The element is in row 2, and "2" is the letter that was read three times.
+# Read the report line by line. Only E is wrong. Since db and dW are right and are computed from dz,
+# dz must be right, too. So only the last line can be wrong. The report names this line and its
+# mistake: an id that occurs twice is added once. It also shows one wrong element, for you to follow
+# with a pencil. The element is in row 2, and "2" is the letter that was read three times.
 #
 # Now the second bug. The forward pass takes the *mean* of N losses, but this backward pass forgets
 # to divide by N.
@@ -411,9 +408,9 @@ summing.backward(1.0, cache, wrong)
 print("wrong db ÷ right db:", wrong.b / grads.b)
 
 # %% [markdown]
-# All gradients are wrong, and all by the same factor, 7, which happens to be the number of pairs.
-# Whenever you find a factor, ask where it could come from: 2, 1/2, −1, N, the length of something.
-# In both reports, the first clue was which gradients are wrong and which are right.
+# All gradients are wrong, and all by the same factor, 7, which is the number of pairs. Whenever you
+# find a factor, ask where it could come from: 2, 1/2, −1, N, the length of something. In both
+# reports, the first clue was which gradients are wrong and which are right.
 #
 # ## What a check cannot see
 #
@@ -440,11 +437,11 @@ assert said == "PASSES"
 
 # %% [markdown]
 # The bug is still in the code, but these letters do not reveal it. So **check with ids that occur
-# twice**. In later lessons, check with masks and with more than one time step, too: a bug in the
-# code for masks or time steps stays hidden as long as the check does not use them.
+# twice**. In later lessons, check with masks and with more than one time step, too. A bug in the
+# code for masks stays hidden as long as the check uses no mask.
 #
 # The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it in
-# four situations:
+# four situations. Guess: in how many of them is it found?
 
 
 # %%
@@ -465,10 +462,11 @@ print("…and W symmetric:  ", verdict(Exchanged(square.E, symmetric, square.b),
 print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.b), xs, ys))
 
 # %% [markdown]
-# With D = 3, NumPy raises an error at once, because the shapes do not fit. With D = V = 5 they do
-# fit, and only the check finds the bug. With a symmetric W, W = Wᵀ, not even the check finds it. So
-# **choose sizes that all differ.** With W = 0, a common initial value, the right dh is 0 and so is
-# the wrong one. So **check at random parameters, including the biases**; `randomize` draws them.
+# The bug is found in two of the four. With D = 3, NumPy raises an error at once, because the shapes
+# do not fit. With D = V = 5 they fit, and only the check finds it. If W is symmetric, Wᵀ is W, and
+# not even the check finds it. So **choose sizes that all differ.** If W = 0, a common initial
+# value, the right dh and the wrong dh are both 0. So **check at random parameters, including the
+# biases**. `randomize` draws them.
 #
 # The last bug is the deepest, because its backward pass contains no mistake at all. It is the
 # *forward pass* that is wrong: it predicts x, the letter just read, instead of y.
@@ -486,28 +484,28 @@ assert said == "PASSES"
 
 # %% [markdown]
 # This model passes. A check shows that `backward` is the derivative of `forward` at this point. It
-# does not show that this is the `forward` you meant. The model would train to a loss of almost 0,
-# and it would only have learnt to repeat what it reads. So compare your results with known ones (a
+# does not show that `forward` is what you meant. The model would train to a loss of almost 0, and
+# it would only have learnt to repeat what it reads. So compare your results with known ones (a
 # floor, a paper, another implementation), and suspect a result that is too good.
 #
 # ## Which ε?
 #
-# How far should we move a number? Two errors compete. If ε is too large, Taylor's remainder wins,
-# about ε² L'''/6. If ε is too small, rounding wins: a computer knows L only to a relative precision
-# δ of about 1e-16, and the rounding error of L is divided by 2ε. So the total error is about
+# How far should we move a number? Two errors compete. If ε is too large, the remainder of Taylor's
+# series is too large, about ε² L'''/6. If ε is too small, the rounding error is too large: a
+# computer knows L only to a relative precision δ of about 1e-16, and the rounding error δ L is
+# divided by 2ε. So the total error is about
 #
 #     ε² L'''/6 + δ L/2ε
 #
-# Its derivative with respect to ε, ε L'''/3 − δ L/2ε², is 0 if ε³ = 3 δ L / (2 L'''). If L and L'''
-# are of similar size, the best ε is near δ^(1/3), a few millionths. With four points, the remainder
-# contains ε⁴ in place of ε². Then the best ε is near δ^(1/5), a few ten-thousandths, and its error
-# is smaller.
+# The derivative of this sum with respect to ε is ε L'''/3 − δ L/2ε², which is 0 if ε³ = 3 δ L / (2
+# L'''). If L and L''' are of similar size, the best ε is near δ^(1/3), a few millionths. With four
+# points, the remainder contains ε⁴ in place of ε². Then the best ε is near δ^(1/5), a few
+# ten-thousandths, and its error is smaller. (In our model the best ε will be larger than these two
+# estimates, because L''' is smaller than L: each derivative with respect to W brings in one more
+# factor h, and h is small.)
 #
-# In our model, each further derivative with respect to W brings in one more factor h, and h is
-# small. So L''' is smaller than L, and the best ε is larger than these two estimates.
-#
-# And in float32? There δ is 6e-8. Guess the smallest error that any ε can give: does it reach a
-# millionth, which gradcheck demands?
+# And in float32? There δ is 6e-8. Guess the smallest error that any ε can give: is it below a
+# millionth, as gradcheck demands?
 
 
 # %%
@@ -543,16 +541,16 @@ show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# In float64 both minima are at a larger ε than the two estimates, as we expected. In float32 no ε
-# reaches a millionth, so even a correct backward pass would fail the check. **Train in float32,
-# check in float64.** The curve of float32 is flat on the left, at exactly 1. There ε is so small
-# that adding it does not change a float32 at all. So the difference is 0, and the error is as large
-# as dW itself.
+# In float64 both minima (blue and orange) are at a larger ε than the two estimates, as expected. In
+# float32 (green) no ε reaches a millionth, so even a correct backward pass would fail the check.
+# **Train in float32, check in float64.** On the left, the green curve is flat, at exactly 1. There
+# ε is so small that adding it does not change a float32 at all. So the difference is 0, and the
+# error is as large as dW itself.
 #
 # ## Train
 #
-# Can a model learn with these gradients? The text, `bible-en`, is included: a modern English Bible
-# in lower case, one verse per line.
+# Can a model learn with these gradients? The text, `bible-en`, comes with the library: a modern
+# English Bible in lower case, one verse per line.
 
 # %% tags=["training"]
 text = "\n".join(" ".join(verse) for verse in load_text("bible-en", "train"))
@@ -562,15 +560,16 @@ V = len(vocabulary)
 print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:131]}")
 
 # %% [markdown]
-# Four ids are special: padding, begin, end and unknown. Later lessons need them, but this text
-# contains none of them.
+# (Later lessons need the four special ids. This text contains none of them.)
 #
 # How good can our model become? We measure it by the *perplexity*, exp(L). With a perplexity of 10,
-# a model is as unsure as if 10 letters were equally likely. To find the lowest possible perplexity,
-# suppose that we could choose the scores z after a letter x freely. For one pair, dz is
-# p − onehot(y). Sum it over all pairs that begin with x: its number for a letter y is then
-# count(x) p(y | x) − count(x, y). This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex
-# in z, no other choice of z does better. So counting gives us the floor before we train.
+# a model is as unsure as if 10 letters were equally likely.
+#
+# We can find the lowest possible perplexity before we train. Suppose that we could choose the
+# scores z after a letter x freely. The best choice is where their gradient is 0. One pair (x, y)
+# has the gradient p − onehot(y). In the sum over all pairs that begin with x, the number for a
+# letter y is count(x) p(y | x) − count(x, y). It is 0 if p(y | x) = count(x, y) / count(x). Since L
+# is convex in z, no other choice is better. So counting gives us the floor.
 #
 # For comparison, we also compute the perplexity of a model that ignores x and knows only how
 # frequent each letter is.
@@ -590,8 +589,8 @@ print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floo
 # %% [markdown]
 # Each step of stochastic gradient descent draws some pairs at random, and moves every parameter
 # against its gradient. The draws make the gradient noisy, so we let the learning rate fall to 0 in
-# a straight line, and the noise dies away. `model.vector` is one array with all parameters, and
-# `grads.vector` has their gradients in the same order.
+# a straight line. `model.vector` is one array with all parameters, and `grads.vector` has their
+# gradients in the same order.
 
 # %% tags=["training"]
 STEPS = 6000
@@ -648,10 +647,8 @@ show(ax, "01_training")
 # V = 47, the perplexity of equal probabilities, because a model with random parameters is sure of
 # the wrong letters.
 #
-# On its way down, it does not always fall: it is 9.694 at step 1,000 and 9.711 at step 2,000. That
-# is the noise of the draws. While the rate is large, the perplexity jumps up and down around a mean
-# that falls slowly. Around step 1,000 this mean is about 0.1 higher than 9.694, so we saw a low
-# moment. As the rate falls to 0, the jumps become smaller and stop.
+# It does not always fall: it is 9.694 at step 1,000 and 9.711 at step 2,000. That is the noise of
+# the draws. As the learning rate falls to 0, the noise dies away.
 #
 # What does the model know after training? Guess what it expects after a "q".
 
@@ -678,12 +675,12 @@ figure.colorbar(image, ax=axes, label="p(y | x)", shrink=0.8)
 show(figure, "01_table")
 
 # %% [markdown]
-# Each row is a letter that was read, and each column a letter that follows. The model saw only
-# pairs, 500 at a time, and never the left table. Yet its own table, on the right, is nearly the
-# same. Look for the bright column of spaces (␣): many letters end a word. The row of "q" is not
-# quite right yet, since only 0.02 % of the pairs begin with "q".
+# Each row is a letter that was read, and each column a letter that follows. Bright boxes are likely
+# pairs. The model saw only pairs, 500 at a time, and never the left table. Yet its own table, on
+# the right, is nearly the same. Look for the bright column of spaces (␣): many letters end a word.
+# The row of "q" is not quite right yet, since only 0.02 % of the pairs begin with "q".
 #
-# Now let the model write: draw a letter from p(y | x), then draw the next letter in the same way
+# Now let the model write. We draw a letter from p(y | x), then draw the next letter in the same way
 # from the letter that came out, and so on.
 
 # %% tags=["training"]

@@ -7,16 +7,16 @@
 # **Needs:** lesson 02. **Time:** 50 minutes to read, 1 minute to run.
 #
 # Lesson 02's network forgot: after 32 symbols of noise it could not say which symbol had come
-# first. On its way back in time the gradient was multiplied by one matrix after another, until
-# almost nothing of it was left. The famous cure is the **LSTM**, long short-term memory (Hochreiter
-# & Schmidhuber 1997). Its state has a second part, the **cell state**, and each step adds to it
-# instead of rewriting it. **Gates** decide what enters the cell state, what stays in it and what is
-# shown.
+# first. Going back in time, the gradient was multiplied by one matrix after another, until almost
+# nothing of it was left. The famous cure is the **LSTM**, long short-term memory (Hochreiter &
+# Schmidhuber 1997). Its state has a second part, the **cell state**, and each step adds to the cell
+# state instead of rewriting it. **Gates** decide what enters the cell state, what stays in it, and
+# what the rest of the network sees of it.
 #
-# Make two guesses now. We take the LSTM's equations, start all biases at 0, and train it on lesson
-# 02's task. Will it do better than lesson 02's network, or worse? And at the end, two networks
-# continue a text of the Bible that one of them has learnt by heart. Will you be able to tell, from
-# what they write, which one it is?
+# Make two guesses now. First, we start all biases of an LSTM at 0 and train it on lesson 02's task.
+# Will it do better or worse than lesson 02's network? Second, two networks continue a text of the
+# Bible, and one of them has learnt this text by heart. Will you be able to tell which one, from
+# what they write?
 #
 # (Helper functions are in `course.py`, `lstm_parts.py` and `recurrent_parts.py`, in the same
 # folder.)
@@ -48,10 +48,10 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## Forward
 #
-# One step reads the input x_t and the previous state, which has two parts: the **hidden state**
-# h_{t−1}, which the rest of the network sees, and the cell state c_{t−1}, which stays inside the
-# LSTM. In the equations, σ(a) = 1 / (1 + e^{−a}) is the **sigmoid**, which lies between 0 and 1,
-# and ∘ multiplies element by element.
+# What does one step of the LSTM compute? It reads the input x_t and the previous state, which has
+# two parts. The **hidden state** h_{t−1} is what the rest of the network sees, and the cell state
+# c_{t−1} stays inside the LSTM. In the equations, σ(a) = 1 / (1 + e^{−a}) is the **sigmoid**, which
+# lies between 0 and 1, and ∘ multiplies element by element.
 #
 #     a   = x_t W + h_{t−1} U + b         four blocks side by side: a_i, a_f, a_g, a_o
 #     i   = σ(a_i)                        input gate: how much of the candidate to add
@@ -70,8 +70,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | W, U, b | (I, 4H), (H, 4H), (4H,) | parameters, the same at every step |
 #
 # This is the form in Zaremba et al. 2014, section 3. In 1997 there was no forget gate:
-# c_t = c_{t−1} + i ∘ g. Such a cell can grow without limit, and can never start again from 0. That
-# is why Gers et al. (2000) added the forget gate.
+# c_t = c_{t−1} + i ∘ g. Such a cell can grow without limit, and has no way to start again from 0.
+# That is why Gers et al. (2000) added the forget gate.
 
 # %%
 boxes = {
@@ -89,9 +89,9 @@ title = "Along c (blue), the only factor is f. The gates are green."
 show(plotting.diagram(boxes, arrows, title=title), "03_diagram")
 
 # %% [markdown]
-# Take one step with a pencil, for one input and two units. Each block of W, U and b then has two
-# columns, one per unit. The numbers are chosen so that unit 1 keeps its old number, and unit 2
-# replaces its own with a new one. Before you read on, compute a in your head, column by column.
+# Now take one step with a pencil, for one input and two units. Each block of W, U and b has two
+# columns, one per unit. Unit 1 will keep the number in its cell, and unit 2 will replace its number
+# with a new one. Before you read on, compute a in your head, column by column.
 
 # %%
 #              i         f         g         o
@@ -125,18 +125,18 @@ print("c_1 = f ∘ c_0 + i ∘ g =", f * c0, "+", i * g, "=", c1)
 print("h_1 =", h1)
 
 # %% [markdown]
-# In unit 1, f is nearly 1 and i is nearly 0: f keeps 1.905 of the 2 in the cell, and i ∘ g adds
-# 0.091, which makes 1.996. Unit 2 does the opposite: its −1 is almost gone, and a new number has
-# replaced it. The output gate of unit 1 is half open, because σ(0) = 1/2, so the unit shows half of
-# tanh(1.996).
+# In unit 1, f is nearly 1 and i is nearly 0. So f ∘ c_0 keeps 1.905 of the 2 in the cell, and i ∘ g
+# adds only 0.091, which makes 1.996. In unit 2, it is the other way round: the −1 in the cell is
+# almost gone, and the new number 0.671 has taken its place. The output gate of unit 1 is half open,
+# because σ(0) = 1/2, so this unit shows half of tanh(1.996).
 #
 # ## Backward
 #
-# We begin with the gradients that arrive from outside the step. The layer above and the next step
-# both read h_1, and the sum of what they send back is its **upstream gradient**, which we call r.
-# The next step also reads c_1, and sends back s, the upstream gradient of c_1. The loss
-# L = r · h_1 + s · c_1 has exactly these upstream gradients. As in lesson 02, `L(i=…)` is this loss
-# with something added to i, so that we can measure the gradient of i.
+# Two gradients arrive from outside the step. The layer above and the next step both read h_1. Each
+# sends back a gradient of h_1, and their sum is the **upstream gradient** of h_1, called r. The
+# next step also reads c_1, and sends back s, the upstream gradient of c_1. To check our work, we
+# need a loss with exactly these upstream gradients: L = r · h_1 + s · c_1. As in lesson 02,
+# `L(i=…)` is this loss with something added to i, so that we can measure ∂L/∂i.
 
 # %%
 r = np.array([1.0, -2.0])
@@ -163,9 +163,10 @@ def check_gradient(name, ours, loss, array):
 
 
 # %% [markdown]
-# We go from the last equation to the first, and write dX for ∂L/∂X. The last equation, h_t = o ∘
-# tanh(c_t), is a product, so the gradient of o is dh times the other factor. Because c_t is used
-# twice, dc has two terms: the upstream gradient, and what comes back through h_t.
+# We go from the last equation to the first, and write dX for ∂L/∂X. The last equation,
+# h_t = o ∘ tanh(c_t), is a product, so the gradient of o is dh times the other factor. The cell
+# state c_t is used twice, by h_t and by the next step. So dc is a sum of two terms: the upstream
+# gradient, and the gradient that comes back through h_t.
 #
 #     do = dh ∘ tanh(c_t)
 #     dc = (upstream)  +  dh ∘ o ∘ (1 − tanh²(c_t))
@@ -198,17 +199,17 @@ check_gradient("dg", dg, lambda: L(g=more), more)
 check_gradient("dc_0", dc0, L, c0)
 
 # %% [markdown]
-# Compare dc_0 with dc. Unit 1 kept its number, and passes nearly all of its gradient back. Unit 2
-# overwrote its number, and passes back almost nothing. That is as it should be, because the same f
+# Compare dc_0 with dc. Unit 1 kept its number, and passes back 0.51 of its gradient of 0.536. Unit
+# 2 overwrote its number, and passes back only −0.096 of −2.014. The reason is that the same f
 # multiplies the value on its way forward and the gradient on its way back: **what keeps the value
 # keeps the gradient.**
 #
-# Next come σ and tanh, with the derivatives σ (1 − σ) and 1 − tanh²:
+# Next come σ and tanh, whose derivatives are σ (1 − σ) and 1 − tanh²:
 #
-#     da_i = di ∘ i ∘ (1 − i), likewise f and o          da_g = dg ∘ (1 − g²)
+#     da_i = di ∘ i ∘ (1 − i)      da_f = df ∘ f ∘ (1 − f)
+#     da_o = do ∘ o ∘ (1 − o)      da_g = dg ∘ (1 − g²)
 #
-# Side by side, these four blocks are da. The rest is the linear layer of lesson 02, with its path
-# back to h_{t−1}:
+# These four blocks, side by side, are da. What remains is a linear layer as in lesson 02:
 #
 #     dW = x_tᵀ da      dU = h_{t−1}ᵀ da      db = da
 #     dx_t = da Wᵀ      dh_{t−1} = da Uᵀ                          (2)
@@ -224,18 +225,17 @@ check_gradient("dx", da @ W.T, L, x)
 check_gradient("dh_0", da @ U.T, L, h0)
 
 # %% [markdown]
-# So there are **two paths back in time**. Lesson 02's network (Elman's network) has path (2) as
-# well: each step multiplies the gradient by a matrix and by slopes, those of tanh in Elman's
-# network, those of σ and tanh here. Path (1) is new: along c, f is the only factor. If f = 1, the
-# gradient is passed on unchanged, step after step, so the inventors called this path the **constant
-# error carousel**.
+# So the gradient has **two paths back in time**. Path (2) leads through h, and multiplies the
+# gradient by a matrix and by slopes at every step. Elman's network in lesson 02 had only this path.
+# Path (1) is new. It leads along c, and its only factor is f. If f = 1, the gradient is passed on
+# unchanged, step after step, so the inventors called this path the **constant error carousel**.
 #
 # ## Many steps
 #
-# T steps need nothing new. Each of them runs the equations above on B sequences at once. The
-# forward pass takes the steps in order, the backward pass takes them in reverse, and each step
-# hands dh and dc to the step before it. In the code, `dys` holds the gradient that each h_t gets
-# from the layer above, and `dstate` the upstream gradients of the last h and c.
+# T steps need no new equations. The forward pass takes the steps in order, for B sequences at once.
+# The backward pass takes them in reverse, and each step hands dh and dc to the step before it. In
+# the code, `dys` holds the gradients that the states h_t receive from the layer above, and `dstate`
+# holds the upstream gradients of the last h and c.
 #
 # > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start lstm`.
 
@@ -300,8 +300,8 @@ class PlainLSTM(Module):
 # %% [markdown]
 # ## Check
 #
-# We check four steps of three sequences, with all sizes different. In the report, `input[0]` is xs,
-# `input[1][0]` is h_0 and `input[1][1]` is c_0.
+# Is this backward pass right? We check four steps of three sequences, with all sizes different. In
+# the report, `input[0]` is xs, `input[1][0]` is h_0 and `input[1][1]` is c_0.
 
 # %%
 rng = np.random.default_rng(2)
@@ -325,7 +325,7 @@ print(check(create(PlainLSTM), xs))
 
 # %% [markdown]
 # The library's LSTM computes x W for all steps in one product, and the four gates of a step in one
-# compiled loop, but its numbers must be the same as ours.
+# compiled loop. Its numbers must still be the same as ours.
 
 
 # %%
@@ -343,13 +343,13 @@ for one, other in zip(passes(create(PlainLSTM), xs, first, dys, dlast), theirs, 
 print("the library's LSTM gives the same states and gradients")
 
 # %% [markdown]
-# `numpy-attention step 3` shows every array of the cell, one time step after another.
+# (The command `numpy-attention step 3` shows every array of the cell, one time step after another.)
 #
 # ## A bug
 #
-# Suppose you have read both papers, and combine the forward pass of 2000 with the backward pass of
-# 1997, when there was no forget gate. One line below differs from `PlainLSTM`. We check a single
-# step first, and then four. Which gradients will be wrong with a single step?
+# Suppose you combine two papers: the forward pass of 2000, and the backward pass of 1997, when
+# there was no forget gate. Then only the line of `dc_before` differs from `PlainLSTM`. We check a
+# single step first, and then four. Which gradients will be wrong with a single step?
 
 
 # %%
@@ -375,17 +375,19 @@ one_step = caught(check, create(HalfModern), xs[:1])
 four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
-# With a single step, only `input[1][1]`, the gradient of c_0, is wrong. The report names the line
-# that computes it, and says what is missing there: a local derivative. It is f, because
-# c_1 = f ∘ c_0 + …. With four steps everything is wrong, because each step hands its error to the
-# step before it. So if a report ever says "right: none", **shorten the sequence**. And check the
-# gradient of the first state too: with a single step, no other gradient reveals this bug.
+# With a single step, only `input[1][1]` is wrong, the gradient of c_0. The report names the line
+# that computes it, and says that the line lacks a local derivative. The missing derivative is f,
+# because c_1 = f ∘ c_0 + …. With four steps everything is wrong, because each step hands its error
+# to the step before it. So if a report ever says "right: none", **shorten the sequence**. And
+# always check the gradient of the first state. With a single step, no other gradient reveals this
+# bug.
 #
 # ## A memory by hand
 #
-# How many steps can the carousel bridge? If x and h add nothing to a_f, the forget gate's bias b_f
-# decides: f = σ(b_f) at every step. After k steps, the share σ(b_f)^k of the value is left, and the
-# same share of the gradient arrives k steps back. Half is left after ln ½ / ln σ(b_f) steps:
+# How many steps can the carousel bridge? If x and h add nothing to a_f, only the forget gate's bias
+# b_f is left, and f = σ(b_f) at every step. After k steps, the share σ(b_f)^k of the value is left,
+# and the same share of the gradient arrives k steps back. It is one half after ln ½ / ln σ(b_f)
+# steps:
 
 # %%
 for bias in (0, 1, 3, 5):
@@ -397,9 +399,9 @@ for bias in (0, 1, 3, 5):
 # At b_f = 0 the forget gate halves the gradient at every step. Do you want to change your first
 # guess?
 #
-# A memory needs no training: one unit is enough, if we choose its weights. It reads pairs (value,
-# flag). When the flag is 1, the unit stores the value, and keeps it until the next flag, whatever
-# values come in between:
+# Can a single unit be a memory? It can, even without training, if we choose its weights. The unit
+# reads pairs (value, flag). When the flag is 1, the unit stores the value, and keeps it until the
+# next flag, whatever values come in between:
 #
 #     a_i = 12 flag − 6           input gate: open at a flag, closed otherwise
 #     a_f = b_f − 12 flag         forget gate: keeps the past, except at a flag
@@ -434,32 +436,34 @@ title = (f"b_f = 6 still holds {curves['c with b_f = 6'][24]:.2f} after 20 steps
 show(memory_picture(values, flags, curves, title), "03_memory")
 
 # %% [markdown]
-# In the figure, the bars are tanh of the values that the unit reads, black where the flag is 1, and
-# the lines are its cell state. With b_f = 6 the unit still holds its value after twenty steps of
-# noise, and with b_f = 1 it has lost it. An Elman unit has no gates, so everything that it reads
-# changes its state, at every step. The gates i and f let a unit choose *when* its state changes.
+# In the figure, the bars are tanh of the values that the unit reads, black where the flag is 1 and
+# grey where it is 0. Each line is the cell state for one b_f. With b_f = 6 (green) the unit still
+# holds its value after twenty steps of noise. With b_f = 1 (blue) it has lost it. In an Elman unit,
+# everything that it reads changes its state, at every step. The gates i and f let a unit choose
+# *when* its state changes.
 #
 # ## How much of the gradient arrives
 #
-# The memory has U = 0, which closes path (2). How much of the gradient arrives in a whole network,
-# with both paths open? We take untrained networks of 32 units, which read the inputs of lesson 02's
-# recall task. They differ in three ways:
+# Our memory has U = 0, which closes path (2). How much of the gradient arrives in a whole network,
+# with both paths open? We compare seven untrained networks of 32 units, which read the inputs of
+# lesson 02's recall task. They differ in three ways:
 #
 # - The cell is Elman's or an LSTM.
-# - In the LSTM, the bias of the forget gates starts at b_f = 0, 1, 3 or 5.
-# - U starts *small*, between −0.1 and 0.1, or **orthogonal**, so that it changes no vector's
-#   length. In lesson 02, networks with an orthogonal U learnt more. If a name does not mention U, U
-#   is small.
+# - In an LSTM, the bias of the forget gates starts at b_f = 0, 1, 3 or 5.
+# - U starts *small*, between −0.1 and 0.1, or **orthogonal** ("U orth." in a name), so that it
+#   changes no vector's length.
 #
-# The loss reads only the last state. In an LSTM that is the last c, where the carousel ends.
-# Elman's network has no c, so there it is the last h. `way_back` runs the backward pass and keeps
-# the gradient of every state.
+# The gradient starts at the last state: at the last c of an LSTM, where the carousel ends, and at
+# the last h of Elman's network, which has no c. `way_back` runs the backward pass and keeps the
+# gradient of every state. Under each LSTM we also print σ(b_f)^k, the share that the carousel alone
+# would carry. Guess: will an LSTM with b_f = 0 let more of the gradient through than Elman's
+# network?
 
 # %% tags=["training"]
 NETWORKS = {                            # b_f (None in an Elman network), is U orthogonal?
     "Elman": (None, False),
     "LSTM, b_f = 0": (0.0, False),
-    "Elman, U orthogonal": (None, True),
+    "Elman, U orth.": (None, True),
     "LSTM, b_f = 0, U orth.": (0.0, True),
     "LSTM, b_f = 1": (1.0, False),
     "LSTM, b_f = 3": (3.0, False),
@@ -501,24 +505,26 @@ ax.set_ylim(1e-9, 30)
 ax.legend(ax.get_legend().legend_handles, list(arrives), loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "03_gradient_flow")
 assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["LSTM, b_f = 3"]
-assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orthogonal"]
+assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 
 # %% [markdown]
-# After 5 steps, the LSTMs with a small U have about as much of the gradient left as the carousel
-# predicts, σ(b_f)^k. Farther back they have more, because path (2) contributes too, and with
-# b_f = 5 the gradient even grows.
+# Over the first steps back, the carousel explains the LSTMs with a small U: after 5 steps, about
+# σ(b_f)^k of the gradient is left. After 40 steps more is left than σ(b_f)^k, because path (2)
+# contributes too. With b_f = 5 the gradient even grows.
 #
-# But look at the order of the curves: Elman's network with an orthogonal U is *above* the LSTMs
-# with b_f = 0 and b_f = 1. Is that due to the cell, or to the start of U? Compare networks that
-# start alike. With a small U, more arrives in the LSTM with b_f = 0 than in Elman's network. With
-# an orthogonal U, it is the other way round. So which cell is ahead depends on how U starts.
+# The order of the curves is less simple. Elman's network with an orthogonal U (green triangles) is
+# *above* the LSTMs with b_f = 0 (orange squares) and b_f = 1 (yellow triangles). Is that due to the
+# cell, or to the start of U? Compare networks whose U starts alike. With a small U, more arrives in
+# the LSTM with b_f = 0 than in Elman's network. With an orthogonal U, it is the other way round. So
+# neither cell is ahead by itself.
 #
 # ## Recall
 #
 # If more of the gradient arrives, does a network also learn more? The task is lesson 02's. The
-# first symbol, the **key**, is one of four, so guessing is right a quarter of the time. After n
-# symbols of noise a question mark asks for the key. Each n gets a new network and 400 training
-# steps. For each of the seven networks, write down the largest n that you think it learns.
+# first symbol, the **key**, is one of four, so guessing is right a quarter of the time. Then come n
+# symbols of noise, and a question mark that asks for the key. For each n we train a new network,
+# with 400 training steps. Guess the largest n that Elman's network learns, and the largest n of the
+# LSTM with b_f = 5.
 
 # %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
@@ -550,20 +556,20 @@ shares = np.array(list(accuracy.values()))
 show(table_picture(shares, below, list(NETWORKS), DISTANCES, "n, symbols of noise in between",
                    title), "03_recall")
 assert learnt["LSTM, b_f = 0"] < learnt["LSTM, b_f = 0, U orth."] < learnt["LSTM, b_f = 5"]
-assert learnt["LSTM, b_f = 0, U orth."] <= learnt["Elman, U orthogonal"]
-assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
+assert learnt["LSTM, b_f = 0, U orth."] <= learnt["Elman, U orth."]
+assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0.9
 
 # %% [markdown]
 # Each row of the figure is a network, and each column is a distance n. The upper number in a box is
-# the share of keys recalled, and gives the box its colour. Above 0.9, we call the distance learnt.
-# Three comparisons tell the story, each between networks that differ in one thing only.
+# the share of keys recalled, and gives the box its colour. We call a distance learnt if this share
+# is above 0.9 (yellow). Three comparisons tell the story.
 #
-# *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys, and Elman's network with
-# an orthogonal U recalls all of them. It would be easy to blame the LSTM. But give it an orthogonal
-# U, and it recalls all of them too. It was the start that made the difference, not the cell.
+# *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys if U starts small, and
+# all of them if U starts orthogonal. Against an Elman network with an orthogonal U, the LSTM with a
+# small U would have lost, and we would have blamed the cell for what the start did.
 #
-# *The cell.* Which cell learns more, if both start alike? One seed, as in the figure, is too few to
-# say. This table counts how many of three seeds learn the distance:
+# *The cell.* Which cell learns more, if U starts alike? The figure has only one seed, which is too
+# few to say. This table counts how many of three seeds learn a distance:
 #
 # | | n = 8 | n = 16 |
 # |---|---|---|
@@ -572,54 +578,49 @@ assert accuracy["Elman, U orthogonal"][3] < 0.35 and accuracy["LSTM, b_f = 5"][3
 # | Elman, U orthogonal | 3 | 2 |
 # | LSTM, b_f = 0, U orthogonal | 2 | 0 |
 #
-# That settles your first guess. With all biases at 0, the LSTM is *no better* than Elman's network,
-# and with an orthogonal U it is worse.
+# The LSTM never beats the Elman network whose U starts alike. That settles your first guess: with
+# all biases at 0, the LSTM is *no better* than Elman's network, and with an orthogonal U it is
+# worse.
 #
-# *The bias.* With b_f = 5 instead of 0, the LSTM recalls keys over 32 symbols, which no other
-# network in the figure does. All three seeds learn this distance, whether U starts small or
-# orthogonal. So what cures forgetting is not that there are gates, but that the forget gate *starts
-# open*, as Gers et al. advised in 2000. (Question 5 repeats the figure with other seeds.)
+# *The bias.* With b_f = 5, the LSTM recalls keys over 32 symbols, which no other network in the
+# figure does. All three seeds learn this distance, whether U starts small or orthogonal. So gates
+# alone do not cure forgetting. The cure is a forget gate that *starts open*, as Gers et al. advised
+# in 2000. (Question 5 repeats the figure with other seeds.)
 #
 # The lower number in a box is the share of the gradient that arrives, before training, at the state
-# that has just read the key. Does this share predict what is learnt? It ranks the LSTMs with a
-# small U correctly: the larger b_f is, the more of the gradient arrives, and the larger are the
-# distances learnt. But Elman's network with a small U learns n = 4 although only 3.7e-03 arrives at
-# first. Training changes the weights, and this share with them. And with b_f = 3, more than half
-# arrives at n = 32, but that network still guesses. So it is not enough that the gradient of the
-# key arrives. Perhaps it must also stand out among the gradients of the 32 symbols that do not
-# matter, but we have not tested that.
+# that has just read the key. Does it predict what is learnt? For the LSTMs with a small U it
+# predicts the order: the larger b_f is, the larger are the share and the distances learnt. But a
+# large share is not enough. With b_f = 3, more than half of the gradient arrives at n = 32, and the
+# network still guesses.
 #
 # ## Dropout, but not along time
 #
-# A network that remembers can learn its text by heart, word by word. This is **overfitting**, and
-# **dropout**, D, works against it (Srivastava et al. 2014). In training, D sets each number to zero
-# with probability p and divides the rest by 1 − p. The zeros keep the network from relying on any
-# single unit, and the division keeps the expected value of each number. *Where* does dropout
-# belong? Only on the connections that lead upwards, from layer to layer (Zaremba et al. 2014,
-# section 3.2):
+# A network that remembers can also learn its text by heart, word by word. This is **overfitting**,
+# and **dropout**, D, works against it (Srivastava et al. 2014). In training, D sets each number to
+# zero with probability p, and divides the other numbers by 1 − p. The zeros keep the network from
+# relying on any single unit. The division keeps the expected value of each number. *Where* does
+# dropout belong? Only on the connections that lead upwards, from layer to layer (Zaremba et al.
+# 2014, section 3.2):
 #
 #     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
 #     a softmax above it reads       D(h_t), and so does a second layer
 #
-# With one layer, what is stored about a word passes through D twice, once on the way in and once on
-# the way out, no matter how long it is stored. If D were applied to c at every step, the stored
-# word would pass through D 32 times in 32 steps, until little of it was left. (Question 7 tries
-# this.)
+# With one layer, a stored word passes through D twice, on its way in and on its way out, no matter
+# how long it is stored. If D were applied to c at every step, the stored word would pass through D
+# 32 times in 32 steps, until little of it was left. (Question 7 tries this.)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
 # ## By heart
 #
 # What does dropout change? We train a language model on 10,000 words of the Bible for 14 epochs,
-# once without and once with dropout. After each epoch we measure its perplexity on this training
-# text and on other parts of the Bible, the held-out text.
+# once without and once with dropout. After each epoch we measure its perplexity on two texts: this
+# training text, and a held-out text from other parts of the Bible.
 #
-# There is one trap. A word that occurs only once in the training text, or never, becomes `<unk>`,
-# unknown. `<unk>` is so frequent that it would be the easiest word of all to guess, so the models
-# only read it and never predict it, and the perplexity leaves it out. That removes far more words
-# from the held-out text than from the training text. The words that remain in the held-out text are
-# common ones, easier to guess even for a model that only counts words. This is why the held-out
-# curve will begin *below* the training curve.
+# One detail first. Words that occur only once in the training text, or never, become `<unk>`,
+# unknown. The models read `<unk>` but never have to predict it, and the perplexity leaves it out.
+# That removes far more words from the held-out text, and leaves common words, which are easier to
+# guess. So the held-out curve will begin *below* the training curve.
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -681,16 +682,16 @@ for p in models:
 assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 
 # %% [markdown]
-# Without dropout (left), the held-out perplexity rises after four epochs, and ends at more than one
-# and a half times its best value. All the while, the model gets better on its own training text,
-# until it predicts 59 % of the next words. That is learning *by heart*: after the fourth epoch it
-# learnt this text, not English. With dropout (right), the model predicts only 45 % of its own
-# text, but more of the held-out text. The held-out perplexity falls lower, and then hardly rises.
-# (Question 6 repeats this with three seeds.)
+# Without dropout (left), the held-out perplexity (orange) rises after four epochs, and ends at more
+# than one and a half times its best value. All the while, the perplexity of the training text
+# (blue) falls, until the model predicts 59 % of the words of this text. That is learning *by
+# heart*: after the fourth epoch the model learnt this text, not English. With dropout (right), the
+# model predicts only 45 % of its training text, but more of the held-out text, and the held-out
+# perplexity hardly rises. (Question 6 repeats this with three seeds.)
 #
 # Now for your second guess. Both models are given the first five words of the training text, and
-# continue with the most likely word each time. (A slash is the end of a verse.) Which of them knows
-# the text by heart?
+# continue with the most likely word each time. A slash marks the end of a verse. Which of them
+# knows the text by heart?
 
 # %% tags=["training"]
 print("the text:", in_words(vocabulary, ids[:30]))
@@ -699,10 +700,10 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
 
 # %% [markdown]
 # Model B does: it was trained without dropout. But you can hardly tell, because neither model
-# recites the text. Even a model that predicts 59 % of the next words soon writes a wrong one, which
-# leads away from the text. From there, both go on in phrases of the Bible, and sound alike. Only a
-# measurement tells them apart: B is ahead on its training text, and A on a text that neither has
-# seen.
+# recites the text. Even a model that predicts 59 % of the words soon writes a wrong one, and the
+# wrong word leads away from the text. From there, both models go on in phrases of the Bible, and
+# sound alike. Only a measurement tells them apart: B is better on its training text, and A is
+# better on a text that neither has seen.
 #
 # What cured forgetting in this lesson was a forget gate that starts open. Can a cell with fewer
 # gates, and no cell state, do the same? That is the question of lesson 04.
@@ -717,8 +718,6 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
 # | constant error carousel | CEC; today: the additive path through time |
 # | b_f | forget gate bias; `unit_forget_bias=True` (Keras) is b_f = 1 |
 # | dropout upwards | non-recurrent dropout; `dropout`, not `recurrent_dropout`, in Keras |
-# | by heart | overfitting, memorization |
-# | path back in time | gradient flow |
 #
 # All terms are in the [glossary](../docs/site/glossary.md).
 #

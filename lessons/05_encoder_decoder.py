@@ -8,15 +8,14 @@
 #
 # How can a network write a sentence that is longer or shorter than the one it has read? With two
 # recurrent networks (Cho et al. 2014; Sutskever, Vinyals & Le 2014). The **encoder** reads the
-# source sentence and ends in a state. From that state the **decoder** starts to write the
-# translation, word by word. There is a catch: everything that the source says must pass through
-# *one vector*, the **fixed vector**, which has the same size for three words and for thirty.
+# source sentence and ends in a state. From this state the **decoder** writes the translation, word
+# by word. There is a catch. Everything that the source says must pass through *one vector*, the
+# **fixed vector**, which has the same size for three words and for thirty.
 #
-# You will derive the model, find the line where this happens, and train the model to do nothing
-# except remember: it reads a sequence of symbols and writes the same sequence again. There are 20
-# different symbols, and the fixed vector has 64 numbers. Guess now: how long must a sequence be
-# before most copies are wrong? And when a copy fails, which part of it survives, the beginning or
-# the end?
+# You will derive the model, find the line where this happens, and train the model on a task of pure
+# memory: it reads a sequence of symbols and writes the same sequence again. There are 20 different
+# symbols, and the fixed vector has 64 numbers. Guess now: how long must a sequence be before most
+# copies are wrong? And when a copy fails, which part of it survives, the beginning or the end?
 
 # %%
 print("Lesson 05: the encoder-decoder and its fixed vector", flush=True)
@@ -40,9 +39,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One vector
 #
-# The source is x_1 … x_S and the target y_1 … y_T. Both end with `</s>`, and y_0 is `<s>`, which
-# the decoder reads before its first word. In the diagram, every path from the encoder to the
-# decoder leads through c.
+# How do the two networks fit together? The source is x_1 … x_S and the target is y_1 … y_T. Both
+# end with `</s>`. Before its first word, the decoder reads `<s>`, which we call y_0. In the diagram
+# below, follow the arrows from the source to the target: every path leads through c (orange).
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -51,8 +50,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_j | (H,) | the encoder's state after word j |
 # | c | (H,) | the fixed vector, c = h_S |
 # | s_i | (H,) | the decoder's state when it writes word i |
-# | o_i, t_i | (2d,), (d,) | last layer before the output; what maxout (see below) keeps of it |
-# | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | c enters the decoder through these three matrices |
+# | o_i, t_i | (2d,), (d,) | the decoder's last layer, and the half of it that is kept |
+# | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | bring c into s_0, into each s_i and into each o_i |
 # | L | () | the loss, −Σ_i log P(y_i) |
 
 # %%
@@ -78,14 +77,14 @@ show(plotting.diagram(boxes, arrows, title="Everything that the source says goes
 #
 # We begin with a version that is small enough for a pencil. Every state is *one* number, and both
 # networks have Elman's cell (lesson 02), with the recurrent weights u and v. The source has three
-# words, each already turned into a number x_j. The decoder writes two words, and the loss is simply
-# g_1 s_1 + g_2 s_2, with two given numbers g_1 and g_2. The number w plays the role of the matrix
-# W_s, and k that of C. (C_o comes later.)
+# words, each already turned into a number x_j. The decoder writes two words. The weight w brings c
+# into s_0, as W_s does in the whole model, and k brings c into each step, as C does. The loss is
+# simply g_1 s_1 + g_2 s_2, with two given numbers g_1 and g_2.
 #
 #     h_j = tanh(x_j + u h_{j−1})         h_0 = 0
 #     c   = h_3
 #     s_0 = tanh(w c)
-#     s_i = tanh(v s_{i−1} + k c)         i = 1, 2: c enters every step
+#     s_i = tanh(v s_{i−1} + k c)         i = 1, 2: every step reads c
 #     L   = g_1 s_1 + g_2 s_2
 
 # %%
@@ -116,14 +115,14 @@ print("  s_0, s_1, s_2 =", s)
 print(f"  c = {c:.3f}   L = {L:.3f}")
 
 # %% [markdown]
-# All that the decoder knows about the three words is the one number c.
+# All that the decoder knows about the three words is one number, c = 0.444.
 #
 # ## Backward
 #
 # How does L change with each state? We go from the last word to the first, and each use of a state
-# adds one term to its gradient. s_2 is used once, in the loss, and s_1 twice, in the loss and by
-# s_2. But c is used *three* times, by s_2, s_1 and s_0, because every step of the decoder reads it.
-# Let da_i = ds_i (1 − s_i²) be the gradient of the number inside the tanh. Then:
+# adds one term to its gradient. s_2 is used once, in the loss. s_1 is used twice, in the loss and
+# in s_2. But c is used *three* times, in s_2, s_1 and s_0. Let da_i = ds_i (1 − s_i²) be the
+# gradient of the number inside the tanh of s_i. Then:
 #
 #     ds_2 = g_2
 #     ds_1 = g_1 + v da_2
@@ -159,15 +158,15 @@ dc = k * da_2 + k * da_1 + w * da_0
 check_intermediate("c", dc)
 
 # %% [markdown]
-# Now the encoder. c = h_3, so dh_3 is dc. Each step further back multiplies the gradient by the
+# Now the encoder. c is h_3, so dh_3 is dc. Each step further back multiplies the gradient by the
 # slope of the tanh and by u:
 #
 #     dh_3 = dc
 #     dh_2 = dh_3 (1 − h_3²) u
 #     dh_1 = dh_2 (1 − h_2²) u
 #
-# No target word has a direct path to x_1. The gradients of all target words arrive as *one* dc at
-# the last step of the encoder, and travel back from there. Guess what share of dc reaches h_1.
+# The gradients of both target words arrive as *one* dc at the last step of the encoder, and go back
+# from there step by step. Guess what share of dc reaches h_1.
 
 # %%
 dh_2 = dc * (1 - h[2]**2) * u
@@ -177,20 +176,21 @@ check_intermediate("h1", dh_1)
 print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 
 # %% [markdown]
-# Two steps back, most of dc is lost. What would be left after eleven?
+# Two steps back, 12 % of dc is left. What would be left after eleven steps? We will come back to
+# this question.
 #
 # ## The whole model
 #
-# When these numbers become vectors and matrices, the path of the gradient stays the same, but two
-# parts are new. The cell is lesson 04's GRU, and before the softmax there is one more layer, the
-# **deep output**, which combines the decoder's state, the previous word, and c. It ends in
-# **maxout**, which keeps the larger number of each pair. Like tanh, maxout makes the layer
-# nonlinear, but unlike tanh, it passes the whole gradient to the number that it keeps.
+# What changes when these numbers become vectors and matrices? The path of the gradient stays the
+# same, but two parts are new. The cell is lesson 04's GRU. And before the softmax there is one more
+# layer, the **deep output**, which combines the decoder's state, the previous word, and c. It ends
+# in **maxout**, which keeps the larger number of each pair. Like tanh, maxout makes the layer
+# nonlinear. Unlike tanh, it passes the whole gradient to the number that it keeps.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
 #     s_0 = tanh(c W_s + b_s)
-#     s_i = GRU(F[y_{i−1}], c; s_{i−1})               c enters gates and candidate, through C
+#     s_i = GRU(F[y_{i−1}], c; s_{i−1})               gates and candidate read c, through C
 #     o_i = s_i U_o + F[y_{i−1}] V_o + c C_o + b      deep output, from state, previous word and c
 #     t_i = the larger of each pair in o_i            maxout
 #     p_i = softmax(t_i Oᵀ + b_O)
@@ -200,8 +200,8 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # the true y_{i−1}, even if the model would have written another word. This is **teacher forcing**.
 # (Bahdanau et al. 2015 call this model RNNenc and compare their own with it.)
 #
-# Our two passes take one source sentence and one target sentence, and the parameters of `model`,
-# the library's `EncoderDecoder`. Before you read the code:
+# In code, our two passes take one source sentence and one target sentence. The parameters are those
+# of `model`, the library's `EncoderDecoder`. Before you read the code:
 #
 # - The first argument of `gru`, called `a`, is what the input adds to the gates and the candidate:
 #   E[x_j] W + b in the encoder, and F[y_{i−1}] W + b + c C in the decoder.
@@ -248,8 +248,8 @@ def gru_backward(dnext, cache, cell, grads):
 
 
 # %% [markdown]
-# The next two functions lead from the decoder's state to the loss of one word, and back. On the way
-# back, maxout passes the gradient to the larger number of each pair, and 0 to the other.
+# The next two functions lead from the decoder's state to the loss of one word, and back. In the
+# backward pass, maxout passes the gradient to the larger number of each pair, and 0 to the other.
 
 
 # %%
@@ -290,8 +290,8 @@ def read_out_backward(cache, model, grads):
 # the only connection between the two halves.
 #
 # The backward pass of one target word is a separate function, `word_backward`, so that we can plant
-# a bug in it later. It adds the gradients of the parameters to `grads`, adds the terms of its word
-# to the dc that it receives, and hands the sum on to the word before.
+# a bug in it later. It adds the gradients of the parameters to `grads`. It also adds the terms of
+# its word to the dc that it receives, and returns the sum, which goes on to the word before.
 
 
 # %% tags=["plain"]
@@ -351,7 +351,8 @@ def backward(cache, model, grads, one_word=word_backward):
 
 # %% [markdown]
 # Is it right? The check moves every parameter of a tiny model. The source and the target have
-# different lengths, and each has one word twice, so that this word's gradients must add up.
+# different lengths, and each contains one word twice, so that the gradients of its two uses must
+# add up.
 
 # %%
 model = EncoderDecoder.create(np.random.default_rng(0), 6, 8, embedding=2, hidden=3, maxout=2,
@@ -398,10 +399,10 @@ assert np.allclose(ours.vector, theirs.vector, rtol=1e-8, atol=1e-10)
 print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradients equal")
 
 # %% [markdown]
-# ### How a bug looks
+# ## How a bug looks
 #
 # Every word uses c, so dc is a sum over the words. A common mistake is to write `=` in place of
-# `+=`: then each word *sets* dc and erases what was there. The backward pass starts at the last
+# `+=`. Then each word *sets* dc and erases what was there. The backward pass starts at the last
 # word, so the terms of the later words are lost. Which gradients will be correct even so?
 
 
@@ -427,69 +428,31 @@ report = caught(check, overwriting)
 # them is computed from dc. So the mistake is in dc, where the two halves meet, and that is where
 # the report points.
 #
-# Do the later words reach the encoder at all, then? They do, by a detour. Their gradients come back
-# along the decoder's states to s_1, and from there they reach dc in two ways. One is C in the
-# decoder's first step: the backward pass ends with the first word, so nothing erases the dc that
-# this word sets. The other is s_0, through W_s. How much does the detour carry? We let the target
-# grow word by word, and measure how much dc changes with each new word, without and with the bug.
-
-# %%
-def added_by_each(one_word):
-    """How much dc changes, as a norm, with each word that is added to the target."""
-    before = 0
-    norms = []
-    for n in range(1, len(target) + 1):
-        _, cache = forward(source, target[:n], model)
-        dc = backward(cache, model, model.zeros_like(), one_word)
-        norms.append(np.linalg.norm(dc - before))
-        before = dc
-    return np.array(norms)
-
-
-right = added_by_each(word_backward)
-wrong = added_by_each(overwriting)
-print("each word of the target adds to dc (norm):", right)
-print("                         and with the bug:", wrong)
-
-# %%
-share = wrong / right
-assert np.isclose(share[0], 1)
-assert share[-1] > 0.01 and (np.diff(share) < 0).all()
-figure, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
-places = np.arange(1, len(target) + 1)
-ax.bar(places - 0.2, right, 0.4, color=plotting.COLOURS[0], label="correct")
-ax.bar(places + 0.2, wrong, 0.4, color=plotting.COLOURS[1], label="with the bug")
-ax.set_xticks(places)
-ax.set(xlabel="word of the target", ylabel="what it adds to dc (norm)",
-       title=f"With the bug, {share[-1]:.0%} of what the last word adds is left")
-ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-show(ax, "05_heard")
-
-# %% [markdown]
-# Even with the bug, the first word counts fully. The later a word comes, the less it counts.
-# Nothing crashes and every shape is right, so without a check the model would just look like a
-# mediocre idea.
+# Without the check, you might never notice. Nothing crashes, and every shape is right. Even the
+# later words still reach the encoder by a detour, along the decoder's states to s_1 and s_0. The
+# model would just look like a mediocre idea.
 #
 # ## What reaches the first word
 #
-# In the pencil model, most of dc was lost in two steps. How much is left after eleven, in a GRU
-# that has not learnt anything? The **Jacobian** of its step, the matrix of all derivatives of h'
-# with respect to h, is
+# In the pencil model, 12 % of dc was left after two steps. How much is left after eleven, in a GRU
+# that has not learnt anything? One step back multiplies the gradient by the **Jacobian** of the
+# step, the matrix of all derivatives of h' with respect to h:
 #
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
-# Before training, sigmoids and tanh read small numbers, so z and r are about 1/2, and n and the
-# last term are about 0. What is left is ½ + ¼ U_nᵀ. U_n begins as a rotation, which keeps the
-# length of every vector. So one step back multiplies a gradient by about ½ + ¼ · (a rotation). By
-# how much does that shorten it?
+# Before training, the sigmoids and the tanh read small numbers. So z and r are about 1/2, and n is
+# about 0, as is the last term. What is left is ½ + ¼ U_nᵀ. At the start, U_n is a rotation, which
+# keeps the length of every vector. So one step back adds half of the gradient and a quarter of the
+# rotated gradient. How long is their sum, compared with the gradient?
 #
-# - A random vector is turned by roughly a right angle. The two terms are then nearly at right
-#   angles, and the factor is √(½² + ¼²).
-# - A vector that the rotation hardly turns has nearly the same direction in both terms, and the
+# - The rotation turns a random vector by roughly a right angle. Then the two parts are nearly at
+#   right angles, and the factor is √(½² + ¼²).
+# - Some vectors are hardly turned. Then the two parts have nearly the same direction, and the
 #   factor is up to ½ + ¼.
 #
-# A gradient is a sum of both kinds. The second kind shrinks more slowly, so its share grows with
-# every step. The factor should therefore creep up, from the first value to the second:
+# A gradient is a sum of vectors of both kinds. Those of the second kind shrink more slowly, so
+# their share grows with every step. The factor should therefore creep up, from the first value
+# towards the second:
 
 # %%
 rng = np.random.default_rng(6)
@@ -505,15 +468,14 @@ print("computed, eleven steps: ×", np.array(factors))
 print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# So in eleven steps nearly everything is lost. The first word of twelve gets even less. With the
-# `</s>` there are thirteen states, so eleven steps back from the last one lead only to the second
-# word.
+# So after eleven steps 1.7 % of the gradient is left, and at best it would be 4.2 %. Nearly
+# everything is lost.
 #
 # Does this derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy: one with a fixed vector of 64 numbers, one with 32, and one with
-# lesson 06's attention, which gives each target word a direct path to each source word. All three
-# have nearly the same number of parameters, because the model with the smaller vector gets larger
-# embeddings.
+# lesson 06's attention, which gives each target word a direct path to each source word. To give all
+# three nearly the same number of parameters, the model with the smaller vector gets larger
+# embeddings, and the model with attention gets smaller states.
 #
 # At each position of the source we measure the norm of ∂L/∂(embedded word), before training and
 # after one epoch. What will training do to the curve of the fixed vector? Draw your guess.
@@ -534,7 +496,7 @@ SETTINGS = {
 
 # %% [markdown]
 # We also look inside the encoder with 64 numbers. How much of dc reaches h_1? And how large is the
-# update gate z at the first word, and at the last?
+# update gate z, at the first word and at the last?
 
 
 # %% tags=["training"]
@@ -589,7 +551,7 @@ before = norms["fixed vector, 64", "before training"]
 after = norms["fixed vector, 64", "after one epoch"]
 factors = before[:-1] / before[1:]
 print("fixed vector, 64: the first word's gradient, compared with the last one's")
-# the × 0.57 computed above is not among these factors: it is the step from </s> back
+# (the step from </s> to the last word, × 0.57 above, is not among these factors)
 print(f"before training: 1 to {before[-1] / before[0]:.0f}; each step towards the first word × "
       f"{factors.min():.2f} to × {factors.max():.2f}")
 print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
@@ -623,30 +585,29 @@ axes[1].legend()
 show(figure, "05_gradient")
 
 # %% [markdown]
-# Each curve shows how the gradient is shared among the twelve positions. Before training everything
-# is as derived: with the fixed vector the first word gets very little, while with attention all
-# words get nearly the same. But one epoch reverses the curve of the fixed vector! The model has
-# learnt two things.
+# Each curve shows how the gradient is shared among the twelve positions, with the fixed vector of
+# 64 numbers (blue) and with attention (orange). Before training (left), everything is as derived.
+# With the fixed vector the first word gets very little. With attention all words get nearly the
+# same. But one epoch reverses the blue curve (right)! The model has learnt two things.
 #
-# First, less is lost on the way back: half of dc reaches h_1. It is tempting to say that the update
-# gates carry it, as they were invented to do. Question 8 tests that.
+# First, less is lost in the backward pass: 54 % of dc reaches h_1, instead of 1 %. It is tempting
+# to say that the update gates carry it, as they were invented to do. Question 8 tests that.
 #
-# Second, the encoder has learnt when to take and when to keep. A new word enters the state with the
-# factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So a state that is still empty
-# takes in the new word, and a full one keeps what it has. But words that hardly enter the state
-# get hardly any gradient either, and these are the late words. That is why the curve is reversed:
-# the gradient of the *state* still falls towards the first word, but that of the *word* does not.
-# (Attention's curve is also highest at the first word. Its encoder is made of GRUs too, so its
-# gates can learn the same.)
+# Second, the encoder has learnt when to take in a word and when to keep what it has. A new word
+# enters the state with the factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So
+# the late words hardly enter the state, and a word that hardly enters gets hardly any gradient.
+# That is why the curve is reversed: the gradient of the *state* still falls towards the first word,
+# but the gradient of the *word* does not. (The curve of attention is also highest at the first
+# word. Its encoder is made of GRUs too, so its gates can learn the same.)
 #
 # So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
 # not of one that has.
 #
 # ## Failing with length
 #
-# Here is what the three models write after four epochs, for the first test sequence of 4, of 8 and
-# of 12 symbols. They take the most likely symbol each time (**greedy search**). Where do the copies
-# go wrong?
+# How do the models fail? Here is what they write after four epochs, for the first test sequence of
+# 4, of 8 and of 12 symbols. They take the most likely symbol each time (**greedy search**). Where
+# do the copies go wrong?
 
 # %% tags=["training"]
 for length in (4, 8, 12):
@@ -657,35 +618,22 @@ for length in (4, 8, 12):
         print(f"  {name:<17}", *[f"{symbol:>3}" for symbol in found.target])
 
 # %% [markdown]
-# Attention makes no mistake here. Both fixed vectors copy four symbols. At eight they begin
-# correctly, and go wrong after five. At twelve the one with 64 numbers begins correctly again, but
-# the one with 32 is wrong from the first symbol.
+# Attention makes no mistake here. Both fixed vectors copy four symbols. At eight symbols both begin
+# correctly, and go wrong after five. At twelve the vector of 64 begins correctly again, but the
+# vector of 32 is wrong from the first symbol.
 #
-# How often is a *whole* copy right? We can let the model write, and count. Or we can feed it the
-# true symbols, and see whether the true next symbol is the most likely each time. If it always is,
-# greedy search writes exactly the true symbols. Otherwise greedy search goes wrong at the first
-# place where some other symbol is more likely. So both ways must give the same count.
+# How often is a *whole* copy right? We feed the model the true symbols, and see whether the true
+# next symbol is the most likely each time. If it always is, greedy search writes a perfect copy.
+#
+# Why would long copies fail? Suppose that every symbol is right with probability ρ, independently
+# of its neighbours. Then n symbols and the `</s>` are all right with probability ρ^(n+1). So even a
+# small share of wrong symbols would ruin long copies. To test this, we sort the sequences into
+# buckets by length. In each bucket we measure ρ, the share of symbols that are right, and compare
+# ρ^(n+1) with the share of whole copies that are right.
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
 fed = {name: right_when_fed(translator, test) for name, translator in copiers.items()}
-for name, translator in copiers.items():
-    exact = [all(one) for one in fed[name]]
-    written = translator.translate([pair.source for pair in test], beam=1)
-    copied = [found.target == list(pair.target) for found, pair in zip(written, test)]
-    print(f"  {name:<17} {sum(exact)} of {len(test)} copies right when fed the true symbols, "
-          f"{sum(copied)} when written")
-    assert exact == copied
-
-# %% [markdown]
-# The counts are equal. We continue with the second way, because it also shows which symbols are
-# right.
-#
-# Why would long copies fail? If every symbol were right with probability ρ, independently of its
-# neighbours, n symbols and the `</s>` would all be right with probability ρ^(n+1). So even a small
-# share of wrong symbols would ruin long copies. To test this, we sort the sequences into buckets by
-# length. In each bucket we measure ρ, the share of symbols that are right, and compare ρ^(n+1) with
-# the share of whole copies that are right.
 
 # %% tags=["training"]
 # buckets of three lengths; the last is longer than in training
@@ -760,40 +708,40 @@ show(figure, "05_by_length")
 # sequence is.
 #
 # **Evidence.** Compare with your guess: with 64 numbers, most copies are wrong from 8 symbols on,
-# with each of three seeds. The share of whole copies that are right falls off a cliff (left panel),
-# although ρ, printed above, falls gently. ρ^(n+1) predicts this cliff within a few percentage
-# points, as if each symbol were lost independently. A gentle slope, raised to the power n + 1, is a
-# cliff.
+# with each of three seeds. The share of whole copies that are right falls off a cliff (left panel,
+# blue), although ρ, printed above, falls gently. The formula ρ^(n+1) predicts this cliff within a
+# few percentage points, as if each symbol were lost independently. A gentle slope, raised to the
+# power n + 1, is a cliff.
 #
-# How much does the size of the vector matter? With 32 numbers, in a model with nearly as many
-# parameters, most copies are wrong from 6 symbols on. So size matters by itself, but so does
-# training: twice the epochs help as much as twice the numbers (question 3).
+# How much does the size of the vector matter? With 32 numbers (orange), most copies are wrong from
+# 6 symbols on, although the model has nearly as many parameters. So size matters by itself.
+# Training matters just as much: twice the epochs help as much as twice the numbers (question 3).
 #
-# Attention makes almost no errors at any length that it was trained on. Bahdanau et al. (2015,
-# figure 2) found the same two shapes for sentences: without attention the curve falls with length,
-# and with attention it stays level. At lengths that did not occur in training, to the right of the
-# dotted line, attention fails too, and how often depends on the seed (question 7). The decoder
-# computes from its state where to attend next. Perhaps this state fails because it never had to
-# count that far.
+# Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
+# (2015, figure 2) found the same two shapes for sentences: without attention the curve falls with
+# length, and with attention it stays level. To the right of the dotted line, at lengths that did
+# not occur in training, attention fails too. How often it fails depends on the seed (question 7).
+# The decoder computes from its state where to attend next. Perhaps this state fails because it
+# never had to count that far.
 #
 # Now your second guess. When a copy fails, it is the beginning that survives best (right panel),
 # although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being
 # read first, or by being *written* first? Question 5 tries both.
 #
-# **Conjecture**, which no experiment in this lesson tests. Counted in bits, the vector has enough
-# room: fourteen symbols, each one of 20, are 14 · log₂ 20, some 61 bits, which is less than one bit
-# for each of the 64 numbers. But it must store all symbols in the same numbers without mixing them
-# up, and find each one again when its turn comes. With attention a symbol stays where it was read,
-# and the decoder only has to point at it.
+# **Conjecture**, which no experiment in this lesson tests. The vector has enough room: fourteen
+# symbols, each one of 20, carry 14 · log₂ 20, or some 61 bits, which is less than one bit for each
+# of the 64 numbers. But it must store all symbols in the same numbers without mixing them up, and
+# find each symbol again when its turn comes. With attention a symbol stays where it was read, and
+# the decoder only has to point at it.
 #
 # ## Attention, or the second direction?
 #
 # Was this comparison fair? Not quite. As in the papers, the encoder read in both directions with
 # attention, but only forwards with the fixed vector. So the models differ in two things, and either
-# could have helped. To separate them, we need all four combinations: one direction or two, with and
-# without attention.
+# of them could have helped. To separate them, we need all four combinations: one direction or two,
+# with attention and without.
 #
-# The package has records of all four (`results/claims.md`; the recipes `clauses-fixed`,
+# The package has recorded all four (`results/claims.md`; the recipes `clauses-fixed`,
 # `fixed-two-directions`, `additive-one-direction` and `clauses-additive`). The models have 3
 # million parameters and were trained for six epochs to translate clauses of at most 12 tokens from
 # English to Spanish. Each score is the mean BLEU of three seeds (100 is best). Guess: how much is a
@@ -812,9 +760,8 @@ for name, by_encoder in RECORDED.items():
 # %% [markdown]
 # A second direction is worth about one point of BLEU (0.2 to 1.5 for single seeds), with attention
 # or without. Attention is worth eight points, with either encoder. Sutskever's model gained from
-# reading the source in reverse, but our fixed vector gains nothing from that (the recipe
-# `fixed-reversed`). So on these clauses it is attention that helps most, and only now can we say
-# so.
+# reading the source in reverse, but our fixed vector gains nothing from it (the recipe
+# `fixed-reversed`). So on these clauses attention helps most, and only now can we say so.
 #
 # In this lesson attention was a box that we trained and measured. But how does its decoder know
 # where to look? Lesson 06 opens the box.
