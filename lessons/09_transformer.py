@@ -7,14 +7,18 @@
 # **Needs:** lesson 08. **Time:** 50 minutes to read, about a minute to run.
 #
 # Does a translator that has the heads of lesson 08 still need recurrence? Vaswani et al. (2017)
-# showed that it does not. In their Transformer every word attends to every other word
-# (**self-attention**), so no word has to wait for the word before it. But recurrence also kept the
-# words in order, and hid the words that were still to come. Two new devices take over these jobs:
-# positional encodings and a mask. Two more, residual connections and the norm, keep a deep stack of
-# layers in working order.
+# took it out. But a recurrent network does four jobs:
 #
-# Guess now: which bug lets a decoder read the answer during training, while every gradient check
-# passes?
+# 1. It lets words know of each other: the vector of a word depends on the words around it.
+# 2. It keeps the order, because it reads the words one after another.
+# 3. It hides the words to come, because the decoder has not read them yet.
+# 4. It makes the next word cheap: one step from the last state is enough.
+#
+# In this lesson we hand over these jobs, one at a time, until a translator works without
+# recurrence. The gain: in training, no word waits for the word before it.
+#
+# Guess now: which bug in job 3 lets a decoder read the answer during training, while every gradient
+# check passes?
 
 # %%
 print("Lesson 09: the Transformer", flush=True)
@@ -37,37 +41,41 @@ from numpy_attention.training.schedules import Warmup
 np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
-# ## A stream and its parts
+# ## The plan: a stream and its parts
 #
-# What flows through a Transformer? Everywhere in the model, a sentence is a matrix x (T,
-# **d_model**) with one row per word. We call this matrix the stream. Each part f of a layer reads
-# the stream and *adds* its result to it: x + f(x). This is a **residual connection** (or **skip
-# connection**). It has two advantages: f does not have to reproduce what x already contains, and
-# the gradient has a path around f. There are two kinds of parts:
+# What flows through a Transformer, if not a recurrent state? A matrix x (T, **d_model**) with one
+# row per word, which we call the stream. Each part f of a layer reads the stream and *adds* its
+# result to it: x + f(x). This is a **residual connection** (or **skip connection**). It has two
+# advantages: f does not have to reproduce what x already contains, and the gradient has a path
+# around f. There are two kinds of parts:
 #
-# - *Heads* carry information from word to word. Each output is a weighted sum over words.
-# - *Feed-forward* parts read one word at a time. Thanks to their max(0, …) they can compute what no
-#   weighted sum can, such as the logical "and": if a and b are 0 or 1, then max(0, a + b − 1) is 1
-#   only if both are 1.
+# - *Heads* carry information from word to word. In **self-attention**, all words of a sentence
+#   attend to each other. This takes over job 1.
+# - *Feed-forward* parts compute with one word at a time: a matrix product, max(0, …), and another
+#   matrix product. The max computes what no weighted sum can, such as a logical "and".
 #
 # An encoder layer has two parts, and a decoder layer has three. The encoder is a stack of **N**
-# layers (`layers` in the code), and so is the decoder. Wherever heads occur, there are **h** of
-# them. Most symbols are the paper's:
+# layers (`layers` in the code), and so is the decoder. Most symbols are the paper's, and the last
+# four rows can wait:
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x | (T, d_model) | input of a layer; the first layer's is √d_model E[word] + PE(p) |
 # | y, z | (T, d_model) | the stream after a layer's first part, and after its second |
-# | LN(x) = g ∘ x̂ + b | (T, d_model) | **layer normalization** of each row; g, b (d_model,) |
 # | heads(x, m) | (T, d_model) | lesson 08's: queries from x, keys and values from m (S, d_model) |
 # | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2; W_1 (d_model, d_ff), W_2 (d_ff, d_model) |
+# | LN(x) = g ∘ x̂ + b | (T, d_model) | **layer normalization** of each row; g, b (d_model,) |
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
-# | q, k, v | (T or S, d_k) | query, key and value vectors of one head; d_k = d_model / h |
+# | q, k, v | (T or S, d_k) | query, key, value vectors of one of **h** heads; d_k = d_model / h |
 # | e, A | (T, S) | a head's scores and weights |
 # | E | (V, d_model) | the embedding table, a row for each of V words |
 # | PE(p) | (d_model,) | **positional encoding** of position p |
 #
 # (∘ multiplies two arrays element by element.)
+#
+# The picture follows Figure 1 of the paper, with the encoder on the left and the decoder on the
+# right. In each orange box, the result of a part is added to the stream, and LN is applied to the
+# sum.
 
 # %%
 boxes = {
@@ -94,23 +102,23 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
                       "Curved arrows: residual connections"), "09_architecture")
 
 # %% [markdown]
-# The picture follows Figure 1 of the paper: the encoder is on the left, the decoder on the right.
 # Each encoder layer hands its z to the next encoder layer, which reads it as its x. The last z is
-# M. In the decoder, each layer hands on `out` in the same way.
+# M. Decoder layers hand on `out` in the same way.
 #
 # ## Forward
 #
 # Which piece of this picture have we not seen yet? The heads are those of lesson 08, and the
 # feed-forward part consists of two matrix products and a max. Only **layer normalization** (Ba,
-# Kiros & Hinton 2016) needs a new derivation. Because every part adds something to the stream, its
-# numbers would grow from layer to layer. Layer normalization keeps them at one size: it subtracts
-# the mean of a word's d_model numbers, and divides by their standard deviation:
+# Kiros & Hinton 2016) needs a new derivation. What is it for? Every part adds something to the
+# stream, so the numbers in the stream would grow from layer to layer. Layer normalization keeps
+# them at one size. It subtracts the mean of a word's d_model numbers, and divides by their standard
+# deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
-# (ε = 10⁻⁵ keeps s from being 0 if all the numbers are equal.) The next cell has a word of five
-# numbers, with mean 2 and s = 2. Its first number, x_1 = 5, becomes x̂_1 = (5 − 2) / 2 = 1.5. If
-# x_1 rises by a small δ, does x̂_1 rise by δ / 2? Guess before you read on.
+# (ε = 10⁻⁵ keeps s above 0.) The next cell has a word of five numbers, with μ = 2 and s = 2. Its
+# first number, x_1 = 5, becomes x̂_1 = (5 − 2) / 2 = 1.5. If x_1 rises by a small δ, does x̂_1 rise
+# by δ / 2? Guess before you read on.
 
 # %%
 x = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
@@ -143,9 +151,10 @@ print("x̂ =", x_hat_of(x))
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# The last two terms of dx_i remove two components of the gradient: the component along the vector
-# of ones, and the component along x̂. They have to go, because moving x along the ones only shifts
-# it, moving x along x̂ only stretches it around its mean, and LN ignores both (apart from ε).
+# What do the last two terms of dx_i do? They remove two components of the gradient: one along the
+# vector of ones, and one along x̂. Moving x along the ones shifts it, and moving x along x̂
+# stretches it around its mean. LN undoes the shift and the stretch (apart from ε), so the loss has
+# no slope along the ones or along x̂.
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -163,7 +172,8 @@ print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f}
 # %% [markdown]
 # So x̂_1 rises by only 0.175 δ, not by δ / 2. When x is a whole sentence, each row is normalized by
 # itself. Then two learnt vectors, g and b, rescale and shift the columns, so the model is free to
-# choose other scales and means.
+# choose other scales and means. Our sentence is *my wolf eats your cow*, with random numbers as x
+# for now.
 
 
 # %%
@@ -190,7 +200,8 @@ class PlainNorm(Module):
 
 # %%
 rng = np.random.default_rng(0)
-T = 5
+sentence = np.array("my wolf eats your cow".split())
+T = len(sentence)
 S = 3
 d_model = 6
 x = rng.standard_normal((T, d_model))                    # (T, d_model)
@@ -227,21 +238,21 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx is wrong; the report calls it `input[0]`. Since dg and db are right, so are dy and x̂,
-# from which they are computed. That leaves the last line. The report calls this line "a part of the
-# Jacobian" (the matrix of all ∂x̂_j/∂x_i), because one of the Jacobian's three terms is missing.
+# Only dx is wrong; the report calls it `input[0]`. The line that returns dx is wrong in "a part of
+# the Jacobian" (the matrix of all ∂x̂_j/∂x_i): one of the Jacobian's three terms is missing.
 #
-# ## The heads again, one at a time
+# ## Job 1: let words know of each other
 #
-# How do several heads add to one stream? Lesson 08 put their outputs Y_1, Y_2, … side by side and
-# multiplied the result by W_o. In this product, each row of W_o is multiplied by one column of
-# [Y_1, Y_2, …], and that column belongs to one head. So the product is a *sum*, with one term per
-# head:
+# How does a word learn of the words around it? Heads collect what those words contribute. Lesson 08
+# put the outputs of the heads, Y_1, Y_2, …, side by side and multiplied the result by W_o. In this
+# product, each row of W_o is multiplied by one column of [Y_1, Y_2, …], and that column belongs to
+# one head. So the product is a *sum*, with one term per head:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# So each head adds its own term to the stream, and we can write the heads one at a time. Here is
-# one head for one sentence. `visible` (T, S) is True where a query may see a key.
+# So each head adds its own term to the stream, and we can write the heads one at a time. The
+# equations are those of lesson 08, for one sentence. `visible` (T, S) is True where a query may see
+# a key.
 
 
 # %%
@@ -330,13 +341,13 @@ visible = rng.random((T, S)) < [1, 0.5, 0.5]       # all queries see the first k
 print(str(check(heads, x, m, visible)).splitlines()[0])
 
 # %% [markdown]
-# ## A whole encoder layer
+# ### A whole encoder layer
 #
-# Only the feed-forward part is missing; then all the parts become an encoder layer. As in the
-# paper, the norm comes *after* each sum. `backward` goes through the lines of `forward` from the
-# last to the first, so read the two side by side. A sum x + f(x) passes its gradient (`dsum`) to
-# both of its terms, x and f(x). And since x provides the queries as well as the keys and values,
-# the heads return two gradients of x: dx_q from the queries, and dx_kv from the keys and values.
+# The next cell adds the feed-forward part, and builds the encoder layer. As in the paper, the norm
+# comes *after* each sum. `backward` goes through the lines of `forward` from the last to the first,
+# so read the two side by side. A sum x + f(x) passes its gradient (`dsum`) to both of its terms, x
+# and f(x). And since x provides the queries as well as the keys and values, the heads return two
+# gradients of x: dx_q from the queries, and dx_kv from the keys and values.
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
@@ -411,15 +422,15 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 #
 # What goes wrong without residual connections? The layer then computes z = LN(FF(y)) from y =
 # LN(heads(x, x)). We send twenty random words through six untrained layers, and measure after each
-# layer how different the words still are. To do so, we subtract the mean of the twenty words from
-# each word. The measure is the mean square of the numbers after the subtraction, as a share of
-# their mean square before it. It is 0 if all twenty words are the same, and 1 if their mean is 0.
-# Guess how this share changes from layer to layer, with residual connections and without.
+# layer how different the words still are. To do so, we write each word as the mean of all twenty
+# words plus a remainder. The measure is the mean square of the remainders, divided by the mean
+# square of the words. This share is 0 if all twenty words are the same, and 1 if their mean is 0.
+# Guess how it changes from layer to layer, with residual connections and without.
 
 
 # %%
 def differences(residual, seed):
-    """The share left after each of six layers; residual: 1 with residual connections, 0 without."""
+    """The share after each of six layers; residual: 1 with residual connections, 0 without."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((20, 32))
     shares = []
@@ -434,7 +445,7 @@ def differences(residual, seed):
 
 
 # %%
-print("the share of the mean square that is left after each of the six layers:")
+print("share of the remainders in the mean square of the words, after each of the six layers:")
 for name, residual in (("with", 1), ("without", 0)):
     for seed in range(3):
         shares = differences(residual, seed)
@@ -447,17 +458,15 @@ for name, residual in (("with", 1), ("without", 0)):
 # **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is an average of the
 # same twenty values, so the outputs differ less than the inputs did. In the next layer, similar
 # words have similar queries, so their averages differ even less. With residual connections the
-# differences shrink, too, but far more slowly. That is their third advantage: they keep the words
-# distinct.
+# differences shrink, too, but far more slowly. So job 1 takes two devices: heads mix the words, and
+# residual connections keep them apart. That is the third advantage of residual connections.
 #
-# ## Positions
+# ## Job 2: keep the order
 #
-# How does the model know the order of the words? So far, it does not. A head computes a sum over
-# words, and a sum does not depend on the order of its terms. To see this, let the five rows of x be
-# five words, and shuffle them:
+# Does the layer know in which order the words come? We shuffle the five words of our sentence.
+# Guess which outputs change:
 
 # %%
-sentence = np.array("my wolf eats your cow".split())
 order = np.array([3, 4, 2, 0, 1])
 straight, _ = layer.forward(x)
 shuffled, _ = layer.forward(x[order])
@@ -466,17 +475,21 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
       f"“{' '.join(sentence[order])}”")
 
 # %% [markdown]
-# Who eats whom? The layer cannot tell. So x must contain not only the word but also its position p,
-# and the paper adds the two: x = √d_model E[word] + PE(p). (Why √d_model? E is also the output
-# layer's table, and its numbers start at about 1 / √d_model. The factor makes the two terms similar
-# in size.) PE(p) is a list of pairs, each a sine and a cosine. Each pair i has its own frequency
-# ω_i, from 1 for the first pair to nearly 1 / 10000 for the last:
+# Who eats whom? The layer cannot tell, because a head computes a sum over words, and a sum does not
+# depend on the order of its terms. So x must contain not only the word but also its position p, and
+# the paper adds the two:
+#
+#     x = √d_model E[word] + PE(p)
+#
+# (The factor √d_model makes the two terms similar in size.) PE(p) is a list of pairs, each a sine
+# and a cosine. Each pair i has its own frequency ω_i, from 1 for the first pair to nearly 1 / 10000
+# for the last:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
 # Each pair is the hand of a clock. From position p to position p + offset, the hand turns by the
-# angle ω_i offset, *whatever p is*. So one matrix R turns the pair at any p into the pair at
-# p + offset. With a = ω_i p and b = ω_i offset:
+# angle ω_i offset, *whatever p is*. So one matrix R turns the pair at any p into the pair at p +
+# offset. With a = ω_i p and b = ω_i offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -502,11 +515,12 @@ for p in (2, 50):
 
 # %% [markdown]
 # R is the same for all p, so moving by three positions is a linear map. W_q and W_k can learn this
-# map, and a query can then ask for "the word three before me". The product of two encodings is
-# simple, too: it depends only on the distance, PE(p) · PE(p + offset) = Σ_i cos(ω_i offset). (It
-# does not show which of the two positions comes first, because cos is symmetric. But W_q and W_k
-# can learn to tell before from after.) The left panel of the figure shows PE with one column per
-# position. The right panel shows these products for two positions p.
+# map, and a query can then ask for "the word three before me". So the sines and cosines take over
+# job 2.
+#
+# The dot product of two encodings depends only on the offset, too: PE(p) · PE(p + offset) = Σ_i
+# cos(ω_i offset). The left panel of the figure shows PE, with one column per position. The right
+# panel shows these products for two positions p.
 
 # %%
 products = PE @ PE.T
@@ -514,16 +528,16 @@ assert np.allclose(products[1:, 1:], products[:-1, :-1])    # both positions mov
 show(positions_picture(PE), "09_positions")
 
 # %% [markdown]
-# ## The decoder layer
+# ## Job 3: hide the words to come
 #
-# What does a decoder layer have that an encoder layer does not? Two things. One is another set of
-# heads, which reads the encoder's output M. Its queries come from the target, its keys and values
-# from the source. This is **cross-attention**.
+# What must a decoder not see? In training it gets all target words at once (**teacher forcing**),
+# but its output at position t has to predict word t + 1. A recurrent decoder has not read that word
+# yet, but a query at t could attend to it. The **causal mask**, a triangle of ones, lets the query
+# at t see only the positions j ≤ t.
 #
-# The other is a mask. In training, the decoder gets all target words at once (**teacher
-# forcing**), but its output at position t has to predict word t + 1. So the query at t must not see
-# any position after t, only positions j ≤ t. The **causal mask**, a triangle of ones, makes sure of
-# that. (The backward pass needs nothing new, so question 3 leaves it to you.)
+# A decoder layer also has a third part: heads that read the encoder's output M. Their queries come
+# from the target, their keys and values from the source. This is **cross-attention**. (Its backward
+# pass is question 3.)
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
@@ -594,16 +608,19 @@ for name, mask in masks.items():
 # %% [markdown]
 # All three gradient checks pass, but only the first mask obeys the law. With a triangle one place
 # too wide, the layer reads *cow* to predict *cow*, a word that will not exist yet when the model
-# translates. Test this law for every decoder that you build.
+# translates. The triangle takes over job 3, and the law checks it. Test this law for every decoder
+# that you build.
 #
-# ### The law saves work: the KV cache
+# ## Job 4: make the next word cheap
 #
-# A trained decoder writes a word, appends it to its input, and goes on. If it computes everything
-# again for every word, then by the end of T words, 1 + 2 + … + T rows have gone through each weight
-# matrix. But by the law, a new word does not change any earlier output, so the keys and values of
-# earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word costs
-# only one row. Decoding has no backward pass, so no gradient check can test the cache. Another law
-# can: the outputs computed word by word must equal those computed all at once.
+# What does the next word cost? A recurrent decoder takes one step from its last state. A
+# Transformer appends the word to its input and goes on. If it computes everything again, then after
+# T words, 1 + 2 + … + T rows have gone through each weight matrix.
+#
+# But by the law of job 3, a new word does not change any earlier output, so the keys and values of
+# earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
+# only one row through each matrix. Decoding has no backward pass, so no gradient check can test the
+# cache. Another law can: the outputs computed word by word must equal those computed all at once.
 #
 # > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 
@@ -632,24 +649,23 @@ assert np.allclose(word_by_word(head, words), at_once)
 print(f"word by word equals all at once, with 10 rows through W_k instead of {sum(range(11))}")
 
 # %% [markdown]
-# ## A small Transformer
+# So the cache takes over job 4, though not entirely: it grows with every word, while a recurrent
+# state keeps its size.
 #
-# Now all the parts are there, and one choice is left: does the norm come before a part, or after
-# it? The paper computes LN(x + f(x)), which is called **post-norm**. Near the output, its gradients
-# are large at the start of training, and steps of full size can break the model. So it needs a
-# **warm-up**: the learning rate begins small and rises. Most later models are **pre-norm**. They
-# compute x + f(LN(x)), with one more LN after the last layer. Their gradients near the output are
-# smaller, and they train without a warm-up (Xiong et al. 2020). Question 5 trains both kinds, with
-# warm-up and without. One of these four models learns no more than how frequent words are.
+# ## All four jobs: a small Transformer
 #
-# Ours is post-norm, with two layers in the encoder and two in the decoder, four heads, and d_model
-# = 64. As in the paper (equation 3), the learning rate first rises, and then falls like 1 / √step.
-# (`smoothing` is the paper's **label smoothing**, the subject of question 8.) We train the model on
-# 8,000 artificial sentence pairs, the `grammar-en-fr` of lessons 07 and 08.
-#
-# Can it translate without recurrence? A recurrent network with the dot score of lesson 07 learnt
-# from the same pairs, and got 99.5% of the held-out sentences exactly right. Guess the
+# Can the new devices together replace recurrence? We train a small Transformer, with two layers in
+# the encoder and two in the decoder, four heads, and d_model = 64, on 8,000 artificial sentence
+# pairs, the `grammar-en-fr` of lessons 07 and 08. A recurrent network with the dot score of lesson
+# 07 learnt from the same pairs, and got 99.5% of the held-out sentences exactly right. Guess the
 # Transformer's share.
+#
+# As in the paper, the learning rate first rises, and then falls like 1 / √step (equation 3).
+# (`smoothing` is the paper's **label smoothing**, the subject of question 8.) Why this **warm-up**?
+# The paper's layers put the norm after each sum, LN(x + f(x)), which is called **post-norm**. At
+# the start of training, the gradients near the output of such a model are large, and steps of full
+# size can break it. Most later models are **pre-norm**: they compute x + f(LN(x)), and train
+# without a warm-up (Xiong et al. 2020). Question 5 trains both kinds.
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -672,9 +688,10 @@ print("  a GRU with lesson 07's dot   99.5% after 5 epochs (seed 1)")
 print("  this Transformer             80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)")
 
 # %% [markdown]
-# It can: most of its translations are exactly right. But it has not caught up with the recurrent
-# network even after eight epochs, so with only 8,000 short pairs, recurrence still translates
-# better. The Transformer's advantage lies elsewhere: in training, no word has to wait for another.
+# They can: most of the translations are exactly right. But the Transformer has not caught up with
+# the recurrent network even after eight epochs, so with only 8,000 short pairs, recurrence still
+# translates better. The advantage of the Transformer lies elsewhere: in training, no word has to
+# wait for another.
 #
 # ## What each head attends to
 #
@@ -693,9 +710,9 @@ title = "Cross-attention: in layer 2 the largest weight is mostly on the right w
 show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
-# In layer 2, every head points at the word that is being translated, most of the time. In layer 1,
-# no head comes close. But where a head attends does not show what it is *for*. Question 6 removes
-# the heads one by one, with a surprising result.
+# In layer 2, every head points at the right word, most of the time. In layer 1, no head comes
+# close. But where a head attends does not show what it is *for*. Question 6 removes the heads one
+# by one, with a surprising result.
 
 # %% [markdown]
 # ## What others call it
@@ -747,8 +764,8 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 #    models learns no more than how frequent words are? Does a small constant learning rate help
 #    this model? And does the gradient vanish in a deep post-norm stack?
 # 6. Which heads of the trained decoder are needed? Remove one head at a time, by setting its rows
-#    of W_o to 0, and measure the share of exactly right sentences. Is the head that is needed most
-#    one that points at the right word?
+#    of W_o to 0, and measure the share of exactly right sentences. Does the most needed
+#    head point at the right word?
 # 7. Train with the triangle one place too wide. How good will the perplexity be? And how good will
 #    the translations be?
 # 8. **Label smoothing** (Szegedy et al. 2016) does not ask for p = 1 on the right word. Its target

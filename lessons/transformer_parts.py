@@ -104,7 +104,7 @@ def positions_picture(PE):
     figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
     image = axes[0].imshow(PE.T, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
     figure.colorbar(image, ax=axes[0]).set_label("PE(p)")
-    axes[0].set(xlabel="position p", ylabel="dimension", title="Fast clocks above, slow ones below")
+    axes[0].set(xlabel="position p", ylabel="component of PE(p)", title="Fast clocks above, slow ones below")
     for number, p in enumerate((T // 4, 3 * T // 4)):
         axes[1].plot(np.arange(T) - p, PE @ PE[p], ["-", "--"][number], label=f"p = {p}",
                      color=plotting.COLOURS[number], linewidth=3 - number)
