@@ -12,10 +12,10 @@
 # where d_k is the length of a key. Several such attentions, called **heads**, work in parallel.
 # Transformers are built from these heads (lesson 09).
 #
-# You will compute this attention for two words, derive its backward pass, and meet a bug that no
-# gradient check can see. You will also test a popular claim: *without the division, the gradient
-# vanishes*. In one case, leaving out the division makes the gradient three times as *large*, and
-# yet the model falls behind. What holds it back?
+# You will compute this attention for two words, and derive its backward pass. Then you will test a
+# popular claim: *without the division, the gradient vanishes*. In one case, leaving out the
+# division makes the gradient three times as *large*. Does the model then learn better? In the
+# second half you will build many heads, and meet a bug that no gradient check can see.
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -48,10 +48,11 @@ np.set_printoptions(precision=3, suppress=True)
 # Why three kinds of vectors? Looking up a word in a dictionary involves three things: your word,
 # the headwords, and their explanations. In attention they are the query, the keys and the values.
 #
-# Let the matrix X have a row for each target word, and M a row for each source word. Attention from
-# one sequence to another, as in lessons 06 and 07, is **cross-attention**. If M is X, the words of
-# a sequence attend to each other: **self-attention**. In the table q, k and v are matrices with a
-# row for each word. Later, q · k is the dot product of one row of q with one of k.
+# Let the matrix X have a row of d_model numbers for each target word, and M a row of D numbers for
+# each source word. Attention from one sequence to another, as in lessons 06 and 07, is
+# **cross-attention**. If M is X, the words of a sequence attend to each other: **self-attention**.
+# In the table, q, k and v are matrices with a row for each word. In a product q · k, they are
+# single rows: one query and one key.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -62,15 +63,15 @@ np.set_printoptions(precision=3, suppress=True)
 # | e = q kᵀ / √d_k | (T, S) | scores: every query with every key |
 # | A = softmax(e), each row | (T, S) | weights: each row adds up to 1 |
 # | Y = A v | (T, d_v) | what each query has found |
-# | W_o, b_o | (d_v, O), (O,) | parameters of one more layer on top: Y W_o + b_o |
+# | W_o, b_o | (d_v, O), (O,) | one more layer on top, with O outputs: Y W_o + b_o |
 # | `heads` | | number of heads, **h** in the paper |
 #
-# (The paper writes Q, K and V for q, k and v. Functions below that solve an exercise write E for e,
-# as the exercise does. The texts of the exercises also write h for `heads`, and d for the number of
-# columns of q.)
+# (The paper writes Q, K and V for q, k and v. The exercises write E for e, h for `heads`, and d for
+# the number of columns of q. Some functions below do so, too.)
 #
 # In the first figure, random matrices turn each of two words into a query, a key and a value, and
-# each query is compared with each key. The second shows the whole computation.
+# each query is compared with each key. Negative numbers are red, positive ones blue. The second
+# figure shows the whole computation.
 
 # %%
 x = np.array([[1.0, 0.2, -0.5, 0.4],
@@ -201,8 +202,8 @@ check_gradient("dv", dv, L, v)
 # %% [markdown]
 # How does this work for a batch? The same lines hold with any number of axes in front: the queries
 # of B sentences are q (B, T, d_k). `swapaxes(-1, -2)` transposes the last two axes and leaves the
-# others as they are. Where a query must not attend, the mask `visible` is False, the score is −∞,
-# and so the weight is exactly 0.
+# others as they are. The mask `visible` is False wherever a query must not attend to a word. The
+# score becomes −∞ there, and so the weight is exactly 0.
 
 
 # %%
@@ -280,85 +281,9 @@ report = caught(check, undivided)
 # wrong value by the right one. Do you recognize the quotient, given that d_k = 6? It is √d_k,
 # because the missing factor is `scale` = 1 / √d_k.
 #
-# ## Why divide by √d_k?
-#
-# The paper argues from the size of the scores. Suppose that all components of q and k are
-# independent, with mean 0 and variance 1. Then the variance of a score grows with the number of
-# components:
-#
-#     q_i k_i              mean 0, variance (mean of q_i²) (mean of k_i²) = 1
-#     q · k = Σ_i q_i k_i  mean 0, variance d_k: variances of independent numbers add up
-#     q · k / √d_k         mean 0, variance 1, whatever d_k is
-#
-# The scores q · k have a standard deviation of √d_k, so with a large d_k they are far apart, and
-# the largest gets nearly all of the weight. But where A is near 0 or 1, the slope of the softmax is
-# near 0. The paper *suspects* that this makes gradients extremely small. Does it? We draw 2,000
-# random queries with ten random keys each, and measure the size of the matrix ∂α/∂q, which carries
-# gradients from the weights back to the query. Its size is the norm ‖∂α/∂q‖, the root of the sum of
-# its squared elements.
-
-
-# %%
-def gradient_to_query(d_k, divided):
-    """For random queries: the variance of the scores, the mean of the largest α, ‖∂α/∂q‖."""
-    rng = np.random.default_rng(d_k)
-    q = rng.standard_normal((2_000, 1, d_k))
-    k = rng.standard_normal((2_000, 10, d_k))
-    scale = 1 / np.sqrt(d_k) if divided else 1.0
-    e = (q @ k.swapaxes(1, 2))[:, 0] * scale                    # (2000, 10)
-    alpha = softmax(e)                                          # (2000, 10)
-    slopes = alpha[:, :, None] * (np.eye(10) - alpha[:, None])  # ∂α/∂e of lesson 06
-    norms = np.linalg.norm(slopes @ k * scale, axis=(1, 2))     # of (10, d_k);  e = k q · scale
-    return e.var(), alpha.max(1).mean(), norms
-
-
-# %%
-WIDTHS = (1, 4, 8, 16, 64, 256, 1024)
-medians = {"q · k": [], "q · k / √d_k": []}
-for d_k in WIDTHS:
-    for name, divided in (("q · k", False), ("q · k / √d_k", True)):
-        variance, top, norms = gradient_to_query(d_k, divided)
-        medians[name].append(np.median(norms))
-        print(f"  d_k = {d_k:<5} {name:<12} variance {variance:7.1f}  mean largest α {top:.2f}  "
-              f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
-
-# %% [markdown]
-# Without the division the variance is close to d_k, as the argument says. With it, every column is
-# nearly constant. The surprise is in the medians without the division: as d_k rises from 1 to 16,
-# the median gradient does not fall, but *grows*. The slope of the softmax does fall, but it is
-# multiplied by the keys, and a key's length is about √d_k. So the paper's suspicion is right only
-# for large d_k, where the median does vanish. (The mean does not, because in a few queries the two
-# largest scores are almost equal, and these have very large gradients.)
-
-# %%
-plain_medians = np.array(medians["q · k"])
-divided_medians = np.array(medians["q · k / √d_k"])
-ratio = (plain_medians / divided_medians)[WIDTHS.index(16)]
-growth = plain_medians[WIDTHS.index(16)] / plain_medians[0]
-print(f"Without the division, the median gradient at d_k = 16 is {ratio:.1f} times as large as "
-      f"with it, and {growth:.1f} times as large as at d_k = 1.")
-assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
-
-# %%
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-for number, (name, values) in enumerate(medians.items()):
-    ax.loglog(WIDTHS, values, label=name, color=plotting.COLOURS[number],
-              marker=plotting.MARKERS[number])
-ax.minorticks_off()
-ax.set(xlabel="d_k, the size of queries and keys", ylabel="median of ‖∂α/∂q‖",
-       title=f"Not divided: {ratio:.1f} times as large at d_k = 16, almost 0 at {WIDTHS[-1]}")
-ax.set_xticks(WIDTHS, WIDTHS)
-ax.legend(loc="lower left")
-show(ax, "08_gradient")
-
-# %% [markdown]
-# So here is a puzzle. At d_k = 16 the median gradient is three times as large without the division.
-# If the division only kept gradients from vanishing, a model with d_k = 16 could do without it. Can
-# it? Write down what you expect. We first build the whole layer, and then train it both ways.
-#
 # ## One head, with its matrices
 #
-# So far, q, k and v were given. The layer computes them from X and M, at first for one sentence.
+# So far, q, k and v were given. The layer computes them from X and M, here for one sentence.
 # The forward pass is the table of symbols, line by line. The backward pass goes through each matrix
 # as in lesson 01. X is used once, for q, but M twice, for k and for v, so dM is a sum of two terms:
 #
@@ -394,218 +319,103 @@ def one_head_backward(dout, cache, grads):
 shapes = [(4, 3), (5, 7), (3, 6), (6,), (7, 6), (7, 6), (6,), (6, 8), (8,)]
 X, M, W_q, b_q, W_k, W_v, b_v, W_o, b_o = [rng.standard_normal(shape) for shape in shapes]
 head = (X, M, W_q, b_q, W_k, W_v, b_v, W_o, b_o)
-print(gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
-                backward=one_head_backward))
+report = gradcheck(None, *head, rng=np.random.default_rng(3), forward=one_head,
+                   backward=one_head_backward)
+print(str(report).splitlines()[0])
 
 # %% [markdown]
-# ## Many heads
+# ## Why divide by √d_k?
 #
-# One softmax can pick out one thing at a time, or blend several into an average. How can a layer
-# attend to several things at once? We cut q, k and v into `heads` blocks of d_k columns each;
-# together they have d = `heads` · d_k columns. Each block is a head, which attends by itself and
-# divides by √d_k, the root of its own number of columns. Then the results of the heads are put side
-# by side again, and W_o mixes them. Here it is in code that is easy to read, with slices and a
-# loop:
-
-# %%
-all_q = X @ W_q + b_q                           # (T, heads · d_k)
-all_k = M @ W_k
-all_v = M @ W_v + b_v
-parts = []
-for first in (0, 2, 4):                         # three heads, two columns each
-    block = slice(first, first + 2)
-    Y, _, _ = attention(all_q[:, block], all_k[:, block], all_v[:, block], True)
-    parts.append(Y)
-by_loop = np.concatenate(parts, 1) @ W_o + b_o  # (T, O)
-library = MultiHeadAttention(W_q, b_q, W_k, W_v, b_v, W_o, b_o, ScaledDotProductAttention(), 3)
-known, _, _ = library.forward(X[None], M[None], np.ones((1, 4, 5), bool))
-assert np.allclose(by_loop, known[0])
-print("three heads by slices: the output equals the library's")
-
-# %% [markdown]
-# A loop over heads is slow. One batched product computes them all if the axis of heads comes
-# *before* the axis of words, (B, heads, T, d_k), as if the heads were more sentences. Watch what
-# happens to two words of six numbers, where the first digit of a number gives the word and the
-# second the column:
-
-# %%
-x = np.array([[[10, 11, 12, 13, 14, 15],
-               [20, 21, 22, 23, 24, 25]]])              # (B, T, heads · d_k), B = 1
-cut = x.reshape(1, 2, 3, 2)                             # (B, T, heads, d_k)
-heads = cut.transpose(0, 2, 1, 3)                       # (B, heads, T, d_k)
-for number, head_columns in enumerate(heads[0]):
-    print(f"  head {number} has {head_columns.tolist()}")
-
-# %% [markdown]
-# Each head has its two columns of *both* words. In the layer below, `split` does this, and `join`
-# reverses it. Each is the other's backward pass, because both only move numbers to other places,
-# and the gradients must move back. Here is the whole layer, for a batch. Besides its output, it
-# returns the mean of the heads' weights; `dweights` is the gradient of the loss with respect to
-# this mean.
+# The paper argues from the size of the scores. Suppose that all components of q and k are
+# independent, with mean 0 and variance 1. Then the variance of a score grows with the number of
+# components:
 #
-# > **Exercise.** Write its backward pass before you read on:
-# > `numpy-attention exercise start multi-head`.
-
-
-# %% tags=["plain"]
-@dataclass(eq=False)
-class PlainMultiHead(Module):
-    """Multi-head attention, with the same fields as the library's layer."""
-
-    W_q: Array  # (d_model, d), d = heads · d_k
-    b_q: Array  # (d,)
-    W_k: Array  # (D, d)
-    W_v: Array  # (D, d)
-    b_v: Array  # (d,)
-    W_o: Array  # (d, O)
-    b_o: Array  # (O,)
-    heads: int
-
-    def split(self, x):
-        B, T, d = x.shape
-        return x.reshape(B, T, self.heads, d // self.heads).transpose(0, 2, 1, 3)
-
-    def join(self, x):
-        B, heads, T, d_k = x.shape
-        return x.transpose(0, 2, 1, 3).reshape(B, T, heads * d_k)
-
-    def attend(self, X, M, visible):
-        """→ the heads' outputs (B, heads, T, d_k), their weights (B, heads, T, S), cache."""
-        q = self.split(X @ self.W_q + self.b_q)
-        k = self.split(M @ self.W_k)
-        v = self.split(M @ self.W_v + self.b_v)
-        return attention(q, k, v, visible[:, None])
-
-    def forward(self, X, M, visible):
-        """X (B, T, d_model), M (B, S, D), visible (B, T, S)
-        → (B, T, O), weights (B, T, S), cache.
-        """
-        parts, weights, looked = self.attend(X, M, visible)
-        joined = self.join(parts)                               # (B, T, d)
-        return joined @ self.W_o + self.b_o, weights.mean(1), (X, M, joined, looked)
-
-    def backward(self, dy, dweights, cache, grads):
-        """→ dX (B, T, d_model), dM (B, S, D)."""
-        X, M, joined, looked = cache
-        grads.W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))
-        grads.b_o += dy.sum((0, 1))
-        dparts = self.split(dy @ self.W_o.T)                    # (B, heads, T, d_k)
-        shares = dweights[:, None] / self.heads
-        dq, dk, dv = map(self.join, attention_backward(dparts, shares, looked))
-        grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))
-        grads.b_q += dq.sum((0, 1))
-        grads.W_k += np.tensordot(M, dk, ((0, 1), (0, 1)))
-        grads.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))
-        grads.b_v += dv.sum((0, 1))
-        return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
-
-
-# %%
-plain = PlainMultiHead(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
-X = rng.standard_normal((2, 4, 3))              # (B, T, d_model)
-M = rng.standard_normal((2, 5, 7))              # (B, S, D)
-shown, _, _ = plain.forward(head[0][None], head[1][None], np.ones((1, 4, 5), bool))
-assert np.allclose(shown[0], by_loop)
-
-
-def check_layer(layer):
-    """The report of a gradient check, with the mask `visible`."""
-    def forward(X, M):
-        return layer.forward(X, M, visible)
-    return gradcheck(layer, X, M, rng=np.random.default_rng(4), forward=forward)
-
-
-print(check_layer(plain))
-check_same(plain, library, X, M, visible)
-print("many heads: outputs, weights and all gradients equal the library's")
-
-# %% [markdown]
-# > **Exercise.** One line of working code is wrong; find it from its report alone:
-# > `numpy-attention exercise start find-in-heads`.
+#     q_i k_i              mean 0, variance (mean of q_i²) (mean of k_i²) = 1
+#     q · k = Σ_i q_i k_i  mean 0, variance d_k: variances of independent numbers add up
+#     q · k / √d_k         mean 0, variance 1, whatever d_k is
 #
-# ## A bug that no gradient check can see
-#
-# Leave out the transpose: reshape (B, T, heads · d_k) straight to (B, heads, T, d_k). Every shape
-# fits. If `join` leaves out its transpose as well, it still reverses `split`, and the backward pass
-# is still the derivative of the forward pass. It is the forward pass that is not what we meant, and
-# a gradient check cannot know what we meant. See what the heads get:
+# The scores q · k have a standard deviation of √d_k, so with a large d_k they are far apart, and
+# the largest gets nearly all of the weight. But where A is near 0 or 1, the slope of the softmax is
+# near 0. The paper *suspects* that this makes gradients extremely small. Does it? We draw 2,000
+# random queries with ten random keys each. The matrix ∂α/∂q carries gradients from the weights back
+# to a query, and we measure its norm ‖∂α/∂q‖, the root of the sum of its squared elements. Guess
+# how the norm changes as d_k grows, with the division and without.
 
 
 # %%
-class Scrambled(PlainMultiHead):
-    def split(self, x):
-        B, T, d = x.shape
-        return x.reshape(B, self.heads, T, d // self.heads)
+def gradient_to_query(d_k, divided):
+    """For random queries: the variance of the scores, the mean of the largest α, ‖∂α/∂q‖."""
+    rng = np.random.default_rng(d_k)
+    q = rng.standard_normal((2_000, 1, d_k))
+    k = rng.standard_normal((2_000, 10, d_k))
+    scale = 1 / np.sqrt(d_k) if divided else 1.0
+    e = (q @ k.swapaxes(1, 2))[:, 0] * scale                    # (2000, 10)
+    alpha = softmax(e)                                          # (2000, 10)
+    slopes = alpha[:, :, None] * (np.eye(10) - alpha[:, None])  # ∂α/∂e of lesson 06
+    norms = np.linalg.norm(slopes @ k * scale, axis=(1, 2))     # of (10, d_k);  e = k q · scale
+    return e.var(), alpha.max(1).mean(), norms
 
-    def join(self, x):
-        B, heads, T, d_k = x.shape
-        return x.reshape(B, T, heads * d_k)
-
-
-scrambled = Scrambled(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
-for number, mixed in enumerate(scrambled.split(x)[0]):
-    print(f"  head {number} has {mixed.tolist()}")
-print(check_layer(scrambled))
 
 # %%
-figure, axes = plt.subplots(1, 2, figsize=(9, 2.2), layout="constrained")
-for layer, title, ax in ((plain, "with the transpose: a head has two columns", axes[0]),
-                         (scrambled, "without: a head has four numbers in a row", axes[1])):
-    for number, taken in enumerate(layer.split(x)[0]):
-        for value in taken.ravel():
-            word, column = divmod(value, 10)
-            ax.text(column, -word, f"{value}\nhead {number}", ha="center", va="center",
-                    bbox=dict(facecolor=plotting.COLOURS[number], alpha=0.35, pad=6))
-    ax.set(xlim=(-0.6, 5.6), ylim=(-2.6, -0.4), xlabel="column", title=title)
-    ax.set_yticks([-1, -2], ["word 1", "word 2"])
-show(figure, "08_split")
+WIDTHS = (1, 4, 8, 16, 64, 256, 1024)
+medians = {"q · k": [], "q · k / √d_k": []}
+for d_k in WIDTHS:
+    for name, divided in (("q · k", False), ("q · k / √d_k", True)):
+        variance, top, norms = gradient_to_query(d_k, divided)
+        medians[name].append(np.median(norms))
+        print(f"  d_k = {d_k:<5} {name:<12} variance {variance:7.1f}  mean largest α {top:.2f}  "
+              f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
 
 # %% [markdown]
-# The gradient check passes, although head 0 has only numbers from word 1, and head 1 has numbers
-# from both. What finds this bug is a *law*, a statement that must be true for all inputs. Here is
-# one: if no query may see a source word, then changing that word changes no output. `leak` changes
-# such a word, and measures how far the outputs move.
-
+# Without the division the variance is close to d_k, as the argument says. With the division, every
+# column is nearly constant. The surprise is in the medians without the division: as d_k rises from
+# 1 to 16, the median gradient does not fall, but *grows*. The slope of the softmax does fall, but
+# it is multiplied by the keys, and a key's length is about √d_k. So the paper's suspicion is right
+# only for large d_k, where the median does vanish. (The mean does not, because in a few queries the
+# two largest scores are almost equal, and these have very large gradients.)
 
 # %%
-def leak(layer):
-    """How far the outputs move when the last source word changes, which no query may see."""
-    hidden = visible.copy()
-    hidden[:, :, -1] = False
-    changed = M.copy()
-    changed[:, -1] += 1
-    before, _, _ = layer.forward(X, M, hidden)
-    after, _, _ = layer.forward(X, changed, hidden)
-    return np.abs(after - before).max()
+plain_medians = np.array(medians["q · k"])
+divided_medians = np.array(medians["q · k / √d_k"])
+ratio = (plain_medians / divided_medians)[WIDTHS.index(16)]
+growth = plain_medians[WIDTHS.index(16)] / plain_medians[0]
+print(f"Without the division, the median gradient at d_k = 16 is {ratio:.1f} times as large as "
+      f"with it, and {growth:.1f} times as large as at d_k = 1.")
+assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
 
-
-print(f"changing a hidden word moves the outputs by {leak(plain):.2f}; with scrambled heads by "
-      f"{leak(scrambled):.2f}")
-assert leak(plain) == 0 and leak(scrambled) > 0.01
+# %%
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+for number, (name, values) in enumerate(medians.items()):
+    ax.loglog(WIDTHS, values, label=name, color=plotting.COLOURS[number],
+              marker=plotting.MARKERS[number])
+ax.minorticks_off()
+ax.set(xlabel="d_k, the size of queries and keys", ylabel="median of ‖∂α/∂q‖",
+       title=f"Not divided: {ratio:.1f} times as large at d_k = 16, almost 0 at {WIDTHS[-1]}")
+ax.set_xticks(WIDTHS, WIDTHS)
+ax.legend(loc="lower left")
+show(ax, "08_gradient")
 
 # %% [markdown]
-# The correct layer keeps the word hidden; the scrambled one leaks it.
+# So here is a puzzle. At d_k = 16 the median gradient is three times as large without the division.
+# If the division only kept gradients from vanishing, a model with d_k = 16 could do without it. Can
+# it? Write down what you expect.
 #
 # ## With and without the division
 #
-# Back to the puzzle: does a model with d_k = 16 need the division? We give lesson 07's translator
-# one head with d_k = 16, and train it on `grammar-en-fr` with and without the division. The paper's
-# argument assumes that q and k have variance 1. In a Transformer, layer norm keeps them near that
-# (lesson 09). Our translator has no layer norm, so we measure their variances before training, and
-# rescale W_q and W_k to make them 1.
+# We give lesson 07's translator one head with d_k = 16, and train it on `grammar-en-fr` with and
+# without the division. The paper's argument assumes that q and k have variance 1. Nothing in our
+# translator makes sure of this, so we measure the variances of q and k before training, and rescale
+# W_q and W_k until both variances are 1.
 #
 # But these two models differ in two ways: in whether the scores are divided *during* training, and
 # in their variance *at the start*, which is about 1 with the division and about 16 without. To
 # separate these causes, we train two more models, with W_q and W_k rescaled once more. In one, the
-# scores are not divided but start with variance 1; in the other, they are divided but start with
+# scores are not divided but start with variance 1. In the other, they are divided but start with
 # variance 16. If the division matters, the two divided models will behave alike. If the start
 # matters, the two models that start with variance 1 will behave alike. Which do you expect?
 #
-# (You may skip `create`. It rescales q and k so that the scores have a given variance w at the
-# start. The variances of q and k are measured on the untrained states of 500 pairs. For divided
-# scores, q · k / √d_k, the variance of q and the variance of k are each set to √w, so their
-# standard deviations are w to the power 1/4. Undivided scores of the same q and k have d_k times
-# the variance, so for them w is replaced by w / d_k.)
+# (You may skip `create`. It rescales W_q and W_k so that the scores of 500 pairs start with a given
+# variance.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -623,6 +433,7 @@ def create(seed, size=16, heads=1, divided=True, variance=1):
     translator.model.attention = layer
     X, M, of_targets, of_sources = states(translator, pairs[:500])
     wanted = variance if divided else variance / (size // heads)        # of q · k / √d_k
+    # of q and of k: variance √wanted, so standard deviation wanted**0.25
     layer.W_q *= wanted**0.25 / (X[of_targets] @ layer.W_q).std()
     layer.W_k *= wanted**0.25 / (M[of_sources] @ layer.W_k).std()
     return translator
@@ -719,10 +530,9 @@ show(ax, "08_start")
 # place at the start: if q and k have variance 1, it keeps a model from being sure before it has
 # learned anything, whatever d_k is.
 #
-# Is that the whole story? You can find out by experiment. Does the harm really come from the sharp
-# start? Or does it come from W_q and W_k, which are larger and so change more slowly relative to
-# their size (question 3)? And is the start all that matters at d_k = 256, where the gradient does
-# vanish (question 5)?
+# Two doubts are left to you. Does the harm really come from the sharp start, or from W_q and W_k,
+# which are larger and so change more slowly relative to their size (question 3)? And is the start
+# all that matters at d_k = 256, where the gradient does vanish (question 5)?
 #
 # Should you always divide, then? Lesson 07's score *dot* has no matrices W_q and W_k: the query is
 # the decoder's state itself, 120 numbers between −1 and 1. The package has records of such a
@@ -740,9 +550,197 @@ for name, perplexity in RECORDED.items():
 # In that decoder, the division makes the model *worse*. Perhaps its scores begin small enough
 # without it. So do not divide out of habit: measure the variance of the scores before training.
 #
+# ## Many heads
+#
+# One softmax can pick out one thing at a time, or blend several into an average. How can a layer
+# attend to several things at once? We cut q, k and v into `heads` blocks of d_k columns each.
+# (Together they have d = `heads` · d_k columns.) Each block is a head, which attends by itself and
+# divides by √d_k, the root of its own number of columns. Then the results of the heads are put side
+# by side again, and W_o mixes them. Here it is in code that is easy to read, with slices and a
+# loop:
+
+# %%
+all_q = X @ W_q + b_q                           # (T, heads · d_k)
+all_k = M @ W_k
+all_v = M @ W_v + b_v
+parts = []
+for first in (0, 2, 4):                         # three heads, two columns each
+    block = slice(first, first + 2)
+    Y, _, _ = attention(all_q[:, block], all_k[:, block], all_v[:, block], True)
+    parts.append(Y)
+by_loop = np.concatenate(parts, 1) @ W_o + b_o  # (T, O)
+library = MultiHeadAttention(W_q, b_q, W_k, W_v, b_v, W_o, b_o, ScaledDotProductAttention(), 3)
+known, _, _ = library.forward(X[None], M[None], np.ones((1, 4, 5), bool))
+assert np.allclose(by_loop, known[0])
+print("three heads by slices: the output equals the library's")
+
+# %% [markdown]
+# A loop over heads is slow. One batched product computes all heads if the axis of heads comes
+# *before* the axis of words, (B, heads, T, d_k), as if the heads were more sentences. Watch what
+# happens to two words of six numbers, where the first digit of a number gives the word and the
+# second the column:
+
+# %%
+x = np.array([[[10, 11, 12, 13, 14, 15],
+               [20, 21, 22, 23, 24, 25]]])              # (B, T, heads · d_k), B = 1
+cut = x.reshape(1, 2, 3, 2)                             # (B, T, heads, d_k)
+heads = cut.transpose(0, 2, 1, 3)                       # (B, heads, T, d_k)
+for number, head_columns in enumerate(heads[0]):
+    print(f"  head {number} has {head_columns.tolist()}")
+
+# %% [markdown]
+# Each head has its two columns of *both* words. In the layer below, `split` does this, and `join`
+# reverses it. Each is the other's backward pass, because both only move numbers to other places,
+# and the gradients must move back. Here is the whole layer, for a batch. Besides its output, it
+# returns the mean of the heads' weights; `dweights` is the gradient of the loss with respect to
+# this mean.
+#
+# > **Exercise.** Write its backward pass before you read on:
+# > `numpy-attention exercise start multi-head`.
+
+
+# %% tags=["plain"]
+@dataclass(eq=False)
+class PlainMultiHead(Module):
+    """Multi-head attention, with the same fields as the library's layer."""
+
+    W_q: Array  # (d_model, d), d = heads · d_k
+    b_q: Array  # (d,)
+    W_k: Array  # (D, d)
+    W_v: Array  # (D, d)
+    b_v: Array  # (d,)
+    W_o: Array  # (d, O)
+    b_o: Array  # (O,)
+    heads: int
+
+    def split(self, x):
+        B, T, d = x.shape
+        return x.reshape(B, T, self.heads, d // self.heads).transpose(0, 2, 1, 3)
+
+    def join(self, x):
+        B, heads, T, d_k = x.shape
+        return x.transpose(0, 2, 1, 3).reshape(B, T, heads * d_k)
+
+    def attend(self, X, M, visible):
+        """→ the heads' outputs (B, heads, T, d_k), their weights (B, heads, T, S), cache."""
+        q = self.split(X @ self.W_q + self.b_q)
+        k = self.split(M @ self.W_k)
+        v = self.split(M @ self.W_v + self.b_v)
+        return attention(q, k, v, visible[:, None])
+
+    def forward(self, X, M, visible):
+        """X (B, T, d_model), M (B, S, D), visible (B, T, S)
+        → (B, T, O), weights (B, T, S), cache.
+        """
+        parts, weights, looked = self.attend(X, M, visible)
+        joined = self.join(parts)                               # (B, T, d)
+        return joined @ self.W_o + self.b_o, weights.mean(1), (X, M, joined, looked)
+
+    def backward(self, dy, dweights, cache, grads):
+        """→ dX (B, T, d_model), dM (B, S, D)."""
+        X, M, joined, looked = cache
+        grads.W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))
+        grads.b_o += dy.sum((0, 1))
+        dparts = self.split(dy @ self.W_o.T)                    # (B, heads, T, d_k)
+        shares = dweights[:, None] / self.heads
+        dq, dk, dv = map(self.join, attention_backward(dparts, shares, looked))
+        grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))
+        grads.b_q += dq.sum((0, 1))
+        grads.W_k += np.tensordot(M, dk, ((0, 1), (0, 1)))
+        grads.W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))
+        grads.b_v += dv.sum((0, 1))
+        return dq @ self.W_q.T, dk @ self.W_k.T + dv @ self.W_v.T
+
+
+# %%
+plain = PlainMultiHead(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
+X = rng.standard_normal((2, 4, 3))              # (B, T, d_model)
+M = rng.standard_normal((2, 5, 7))              # (B, S, D)
+shown, _, _ = plain.forward(head[0][None], head[1][None], np.ones((1, 4, 5), bool))
+assert np.allclose(shown[0], by_loop)
+
+
+def check_layer(layer):
+    """The report of a gradient check, with the mask `visible`."""
+    def forward(X, M):
+        return layer.forward(X, M, visible)
+    return gradcheck(layer, X, M, rng=np.random.default_rng(4), forward=forward)
+
+
+print(str(check_layer(plain)).splitlines()[0])
+check_same(plain, library, X, M, visible)
+print("many heads: outputs, weights and all gradients equal the library's")
+
+# %% [markdown]
+# > **Exercise.** One line of working code is wrong; find it from its report alone:
+# > `numpy-attention exercise start find-in-heads`.
+#
+# ## A bug that no gradient check can see
+#
+# Leave out the transpose: reshape (B, T, heads · d_k) straight to (B, heads, T, d_k). Every shape
+# fits. If `join` leaves out its transpose as well, it still reverses `split`, and the backward pass
+# is still the derivative of the forward pass. It is the forward pass that is not what we meant, and
+# a gradient check cannot know what we meant. See what the heads get:
+
+
+# %%
+class Scrambled(PlainMultiHead):
+    def split(self, x):
+        B, T, d = x.shape
+        return x.reshape(B, self.heads, T, d // self.heads)
+
+    def join(self, x):
+        B, heads, T, d_k = x.shape
+        return x.reshape(B, T, heads * d_k)
+
+
+scrambled = Scrambled(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
+for number, mixed in enumerate(scrambled.split(x)[0]):
+    print(f"  head {number} has {mixed.tolist()}")
+print(str(check_layer(scrambled)).splitlines()[0])
+
+# %%
+figure, axes = plt.subplots(1, 2, figsize=(9, 2.2), layout="constrained")
+for layer, title, ax in ((plain, "with the transpose: a head has two columns", axes[0]),
+                         (scrambled, "without: a head has four numbers in a row", axes[1])):
+    for number, taken in enumerate(layer.split(x)[0]):
+        for value in taken.ravel():
+            word, column = divmod(value, 10)
+            ax.text(column, -word, f"{value}\nhead {number}", ha="center", va="center",
+                    bbox=dict(facecolor=plotting.COLOURS[number], alpha=0.35, pad=6))
+    ax.set(xlim=(-0.6, 5.6), ylim=(-2.6, -0.4), xlabel="column", title=title)
+    ax.set_yticks([-1, -2], ["word 1", "word 2"])
+show(figure, "08_split")
+
+# %% [markdown]
+# The gradient check passes, although head 0 has only numbers from word 1, and head 1 has numbers
+# from both. What finds this bug is a *law*, a statement that must be true for all inputs. Here is
+# one: if no query may see a source word, then changing that word changes no output. `leak` changes
+# such a word, and measures how far the outputs move.
+
+
+# %%
+def leak(layer):
+    """How far the outputs move when the last source word changes, which no query may see."""
+    hidden = visible.copy()
+    hidden[:, :, -1] = False
+    changed = M.copy()
+    changed[:, -1] += 1
+    before, _, _ = layer.forward(X, M, hidden)
+    after, _, _ = layer.forward(X, changed, hidden)
+    return np.abs(after - before).max()
+
+
+print(f"changing a hidden word moves the outputs by {leak(plain):.2f}; with scrambled heads by "
+      f"{leak(scrambled):.2f}")
+assert leak(plain) == 0 and leak(scrambled) > 0.01
+
+# %% [markdown]
+# The correct layer keeps the word hidden; the scrambled one leaks it.
+#
 # ## What the heads attend to
 #
-# Does each head learn to point at the right word? We train on the same task once more, with four
+# Does each head learn to point at the right word? We train on `grammar-en-fr` once more, with four
 # heads of 16 numbers each. The loss does not ask this of any single head, since it depends only on
 # the sum of what all four contribute. The library's layer returns only the mean of the heads'
 # weights, so we give its trained parameters to our layer, which shows the weights of each head.
@@ -788,10 +786,10 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # %% [markdown]
 # Compare the titles of the heatmaps with the last line of the output. When the model writes *ne* or
 # *pas*, the right word is *not*. Head 1 nearly always has its largest weight there, head 2 only
-# some of the time, and the other two hardly ever. The mean of all four has its largest weight
+# some of the time, and the other two heads hardly ever. The mean of all four has its largest weight
 # on "not" far less often than head 1 has. A heatmap of the layer shows this mean, and so it hides
-# what one head knows. Look at the heads one by one: it depends on the seed which of them knows the
-# word "not".
+# what one head knows. So look at the heads one by one. (Which of them knows the word "not" depends
+# on the seed.)
 
 # %% [markdown]
 # ## What others call it
