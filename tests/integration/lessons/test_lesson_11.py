@@ -18,6 +18,7 @@ RECORDS = {
     "Bible": {"LSTM": "bible-lstm", "tanh layer": "bible-readout", "combined": "bible-combined"},
     "Penn Treebank": {"LSTM": "sentences-lstm", "tanh layer": "sentences-no-context",
                       "combined": "sentences-combined"},
+    "Penn Treebank, 2 × 650": {"LSTM": "zaremba-medium-tied"},
 }
 SHAPES = [(5, 3), (5, 3), (3,), (5, 2), (5, 2), (2,)]
 

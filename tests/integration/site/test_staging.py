@@ -81,8 +81,7 @@ def test_the_api_lists_names_by_task_and_hides_internals_from_search(staged):
 
 
 def test_a_docstring_in_the_api_tables_is_not_markup(monkeypatch):
-    def ends():
-        """Return ids with </s>."""
+    ends = type("ends", (), {"__doc__": "Return ids with </s>."})
     monkeypatch.setattr(staging, "public_names", lambda package: {"ends": ends})
     assert "| Return ids with &lt;/s&gt;. |" in "\n".join(staging.by_task())
 
