@@ -15,13 +15,12 @@
 # to mark which word translates which (the **alignment** of the two sentences).
 #
 # You will derive attention with three words and a pencil, check each line, and put it into a
-# translator of clauses from the Bible, from English to Spanish. Then you will ask what every
-# heatmap of attention makes one ask: does it show which words belong together? Here we can tell,
-# because scholars have marked many words of both Bibles with the Hebrew or Greek word that they
-# translate. The model never sees these links between English and Spanish words. Guess now: for what
-# share of them is the model's largest weight on the right word? (A rule that needs no model, to
-# point at the first word for the first, at the middle for the middle and at the last for the last,
-# is right for a little more than half.)
+# translator of clauses from the Bible, from English to Spanish. Then you will ask a question about
+# its heatmaps: do they show which words belong together? Here we can tell, because scholars have
+# marked many words of both Bibles with the Hebrew or Greek word that they translate. The model
+# never sees these links between English and Spanish words. Guess now: for what share of the links
+# is the model's largest weight on the right word? (A rule without a model is right for a little
+# more than half: point at the first word for the first, and at the middle for the middle.)
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -291,9 +290,9 @@ print("one word: every gradient is what the central difference measures")
 #     read_backward   once per sentence: the sum for the keys goes through U_a
 #
 # `memory` holds values, keys and mask. `dmemory` holds the gradients of values and keys: it begins
-# as zeros, and every `step_backward` adds to it. Two arguments matter only elsewhere. `t` is the
-# position of the target word, which lesson 07 needs. `dweights` is ∂L/∂α of a loss that reads the
-# weights directly, as the loss of the gradient check below does. In training it is mostly None.
+# as zeros, and every `step_backward` adds to it. `t` is the position of the target word, which only
+# lesson 07 needs. `dweights` is ∂L/∂α for a loss that reads the weights directly. The gradient
+# check below has such a loss, but in training `dweights` is mostly None.
 #
 # > **Exercise.** Before you read on, write the backward pass of additive attention:
 # > `numpy-attention exercise start additive`.
@@ -573,9 +572,9 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
 # Take the clause *the holy ghost came on them*. In Spanish, it may begin with the ghost, *el
 # espíritu santo*, or with the coming, *vino* ("came"). Now look at the equations. When the weights
 # α_t are computed from the query s_{t−1}, the word y_t is *not yet chosen*. The best that the
-# decoder can do is to divide its attention between the sources of both beginnings. So α_t says
-# where word t may come from, before anyone knows which word it will be. Heatmaps in papers are
-# often read as if α_t said where the written word came from. It does not.
+# decoder can do is to divide its attention between *the* and *came*. So α_t says where word t may
+# come from, before anyone knows which word it will be. Heatmaps in papers are often read as if α_t
+# said where the written word came from. It does not.
 #
 # ## Once the word is known
 #
@@ -610,7 +609,7 @@ def given_word(translator, pair):
 
 
 # %% [markdown]
-# So there are three ways to fill the row of target word t. As before, y_t is the word of the
+# So there are three ways to fill the row of target word t. The word y_t is always the one in the
 # reference.
 #
 # | way | the row of target word t | knows y_t? |
@@ -835,7 +834,7 @@ show(figure, "06_surprise")
 # show that attention follows the model's expectation. (Nor do five models of four epochs show it:
 # question 8.) Our explanation remains plausible, and unproven.
 #
-# Two facts remain as well. The shipped model is right for three links in five before the word is
+# Two facts are certain. The shipped model is right for three links in five before the word is
 # known, and for more than four in five after. And α_t can show at most what the decoder expects,
 # never what it wrote, because the query s_{t−1} has not read y_t. (Nor has the query of lesson 07,
 # which is s_t: it has read only y_{t−1}.) To find which words translate each other, compute
