@@ -1,4 +1,4 @@
-"""Lessons 05 to 08 quote the records correctly."""
+"""Lessons 05, 07 and 08 quote the records correctly."""
 
 import pytest
 from lesson_files import recorded, seeds_of, written
@@ -12,12 +12,6 @@ QUOTED = {
         "attention": {"one direction": "additive-one-direction",
                       "two directions": "clauses-additive"},
     }),
-    "06_additive_attention.py": ("bleu", 1, {
-        "the paper's settings": "appendix",
-        "with Glorot's and orthogonal initial values": "appendix-init-modern",
-        "with Adam, its rate falling to 0": "appendix-adam",
-        "with both, and dropout: our settings": "clauses-additive",
-    }),
     "07_luong_attention.py": ("perplexity", 2, {
         "dot": "clauses-dot", "general": "clauses-general", "concat": "clauses-concat",
         "location": "clauses-location", "general in local-p": "clauses-local-p",
@@ -28,14 +22,13 @@ QUOTED = {
         "not divided": "clauses-dot", "divided": "clauses-scaled-dot",
     }),
 }
-OF_ONE_SEED = {"appendix", "appendix-init-modern", "appendix-adam"}
 
 
 def figures_of(recipes, metric, digits):
     """The recorded figure in the place of each recipe's name."""
     if isinstance(recipes, dict):
         return {name: figures_of(inner, metric, digits) for name, inner in recipes.items()}
-    assert seeds_of(recipes) == ([0] if recipes in OF_ONE_SEED else SEEDS)
+    assert seeds_of(recipes) == SEEDS
     return round(recorded(recipes, metric=metric), digits)
 
 
@@ -61,9 +54,14 @@ def test_what_lesson_05_says_of_its_records():
     assert abs(bleu("fixed-reversed") - bleu("clauses-fixed")) < 0.5
 
 
-def test_what_lessons_06_to_08_say_of_their_records():
-    paper, values, adam, ours = written("06_additive_attention.py", "RECORDED").values()
-    assert paper < min(values, adam) and max(values, adam) < ours
+def test_what_lesson_06_says_of_the_papers_settings():
+    """A small model hardly begins to learn with them, and does with ours."""
+    values, adam = bleu("appendix-init-modern"), bleu("appendix-adam")
+    assert bleu("appendix") < min(values, adam) / 3
+    assert max(values, adam) < bleu("clauses-additive")
+
+
+def test_what_lessons_07_and_08_say_of_their_records():
     quoted = written("07_luong_attention.py", "RECORDED")
     by_words = [quoted[name] for name in ("dot", "general", "concat")]
     spread = max(by_words) - min(by_words)
