@@ -44,11 +44,11 @@ class _Score(NamedTuple):
 
 
 class Score(_Score):
-    """A corpus score from 0 to 100, with sacreBLEU's signature, which says how it was computed.
+    """A corpus score from 0 to 100, with sacreBLEU's signature: a text on how it was computed.
 
     low, high: the 95 % confidence interval by a bootstrap over the sentences (Koehn 2004), or None
     if it was not requested or there is only one sentence. note: why the score is not meaningful, or
-    "" if it is.
+    "" for a meaningful score.
     """
 
     note: str = ""
@@ -79,9 +79,9 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are, and
     splits strings at white space. "13a", "intl", "zh", "char" … are tokenisers of sacreBLEU, which
     split untokenised strings; token lists are first joined with spaces. Scores are only comparable
-    if their signatures are the same. If no sentence has four tokens, BLEU is 0 for any quality, and
-    the note of the Score says so. rng: a generator that draws a bootstrap interval. Without rng
-    there is no interval.
+    if their signatures are the same. If no translation, or no reference, has four tokens, BLEU is 0
+    for any quality, and the note of the Score says so. rng: a generator that draws a bootstrap
+    interval. Without rng there is no interval.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
         raise ValueError(f"unknown tokenizer {short_repr(tokenize)} for BLEU; choose one of "
@@ -120,10 +120,11 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
                    rng: np.random.Generator | None = None) -> list[LengthBucket]:
     """Return BLEU by sentence length, with a bucket for each pair of neighbouring edges.
 
-    lengths: one number per sentence, usually the length of its source. edges: ascending numbers.
-    For example, (1, 10, 20, math.inf) makes the buckets 1 ≤ length < 10, 10 ≤ length < 20 and
-    20 ≤ length. A length outside all buckets raises ValueError. rng: a generator that draws an
-    interval for each bucket from its own sentences. Without rng there are no intervals.
+    hypotheses, references, tokenize: as in `bleu`. lengths: one number per sentence, usually the
+    length of the source. edges: ascending numbers. For example, (1, 10, 20, math.inf) makes the
+    buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside all buckets raises
+    ValueError. rng: a generator that draws an interval for each bucket from its own sentences.
+    Without rng there are no intervals.
     """
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")

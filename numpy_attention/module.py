@@ -97,13 +97,13 @@ class Module:
 
     @property
     def vector(self):
-        """The flat vector of all parameters. The first access packs the model into it."""
+        """The flat vector of all parameters. The first access packs the model into this vector."""
         if "_vector" not in self.__dict__:
             self._pack()
         return self.__dict__["_vector"]
 
     def _pack(self):
-        """Move all parameters into one vector, replace the fields by views of it; close the model.
+        """Move all parameters into one vector, make the fields views of it, and close the model.
 
         `__setattr__` checks what the fields of a closed model accept.
         """
@@ -129,7 +129,7 @@ class Module:
     def _check_parts_of_its_own(self):
         """Raise RuntimeError if a part of this model is already packed into another model.
 
-        A part may have a vector of its own, because packing this model replaces that vector.
+        A part may be packed by itself: packing this model then replaces the vector of the part.
         """
         own = set()
         for _, whole in self.modules():
@@ -166,7 +166,7 @@ class Module:
         return grads
 
     def copy(self):
-        """Return an independent model with the same values and ties, packed if this model is."""
+        """Return an independent model with equal values and ties; packed if this one is packed."""
         return self._converted(np.array)
 
     def astype(self, dtype):
@@ -227,7 +227,7 @@ class Module:
 
 
 def join(prefix, name):
-    """Return the dotted name of a part, such as join("decoder", "W") = "decoder.W"."""
+    """Return the dotted name of a part of a module: join("decoder", "W") returns "decoder.W"."""
     return f"{prefix}.{name}" if prefix else name
 
 
@@ -248,9 +248,9 @@ def _has_parts(value):
 
 
 def _kind(value):
-    """Return the dtype and shape of an array as text, or the type of any other value.
+    """Return the dtype and shape of an array as a string, or the type name of any other value.
 
-    An array that is assigned to a field of a packed model must have the same text.
+    A field of a packed model only accepts a new value for which this string is the same.
     """
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"

@@ -1,10 +1,10 @@
 """Matrix products with few rows at the speed of products with many rows.
 
-For every product x W, OpenBLAS copies W into the order in which it will read it. With ten rows, as
-in a step of a recurrent network, that copy takes most of the time. For up to SMALL multiplications,
-the AVX-512 kernels of OpenBLAS read W in place. `Panels` turns one product into a batch of such
-small products. It lays out blocks of W contiguously, once for many products. Lesson 14 measures the
-difference.
+For every product x W, OpenBLAS first copies W into the order in which its kernels read W. With ten
+rows, as in a step of a recurrent network, that copy takes most of the time. For up to SMALL
+multiplications, the AVX-512 kernels of OpenBLAS read W in place. `Panels` turns one product into a
+batch of such small products. It lays out blocks of W contiguously, once for many products. Lesson
+14 measures the difference.
 """
 
 from contextlib import contextmanager
@@ -61,8 +61,8 @@ def few_rows(W, rows, steps=1):
     """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
 
     The result is a Panels object if that is faster. If the steps are too few to pay for a copy, the
-    result is W itself. Otherwise it is a contiguous array, because a product with a view W.T takes
-    up to twice as long.
+    result is W itself. Otherwise the result is a contiguous array, because a product with a view
+    W.T takes up to twice as long.
     """
     laid_out = _laid_out.get()
     copied = rows * W.size > SMALL and 1 < rows <= ROWS[-1]         # by OpenBLAS, at every product

@@ -14,15 +14,15 @@ def tree_map(f, *trees):
 
 
 def rows_of(tree, k, n):
-    """Return a tree with the k-th of n nearly equal parts of the rows of every array.
+    """Divide the rows of every array into n nearly equal parts; return a tree of the k-th parts.
 
-    The rows are divided in the same way as those of a batch.
+    The rows of a batch are divided in the same way.
     """
     return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
 
 
 def join_rows(trees):
-    """Return a tree with the rows of all given trees, which have the same structure."""
+    """Concatenate trees of the same structure along the rows, the first axis of their arrays."""
     return tree_map(lambda *arrays: np.concatenate(arrays), *trees)
 
 

@@ -27,7 +27,7 @@ class AttentionConfig:
     """Configuration of a decoder's attention; `create` builds it.
 
     attention: a name of `registry.SCORES`, or a class that follows the protocol. The `create` of
-    the class receives only the arguments that it names. window: a name of `registry.WINDOWS`.
+    the class receives only the arguments in its signature. window: a name of `registry.WINDOWS`.
     width: a window has 2 · width + 1 positions. backwards: whether the sources are reversed; then
     local-m starts at their end. alignment: the size of the hidden layers of the score and of
     local-p, by default the query's size. longest: the largest number of source positions that

@@ -26,7 +26,7 @@ class SampledMemory(Memory):
     row_ids: Array = field(default_factory=lambda: np.zeros(0, int))    # (B,)
 
     def uniform(self, step):
-        """Return a number in [0, 1) for each row (B,); it depends only on key, row and step."""
+        """Return a number in [0, 1) for each row (B,), which depends only on key, row and step."""
         drawn = [mix(mix(np.uint32(row & 0xFFFFFFFF) ^ np.uint32(self.key)) ^ np.uint32(step))
                  for row in self.row_ids.tolist()]
         return np.array(drawn) / 2**32
@@ -92,7 +92,7 @@ class HardAttention(Module):
         return context, weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
-        """Return which rows (B,) read the expected value. Without a SampledMemory, no row does."""
+        """Return booleans (B,): which rows read the expected value. Without SampledMemory, none."""
         if not isinstance(memory, SampledMemory):
             return np.zeros(len(memory.mask), bool)
         return memory.uniform(SOFT_STEP) < self.soft

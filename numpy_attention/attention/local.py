@@ -58,7 +58,7 @@ class LocalMonotonic(Window):
 
     @classmethod
     def create(cls, rng, attention, width=10, backwards=False):
-        """Build the window, which has no parameters. Raises ValueError if width is below 1."""
+        """Build the window around `attention`. Raises ValueError if width is below 1."""
         return cls(attention, width, backwards)
 
     def step(self, query, memory, t):
@@ -102,8 +102,8 @@ class LocalPredictive(Window):
 
     Only the weights of the wrapped attention are used, so its context must be Σ_s a_s h_s.
     Multi-head attention mixes several such sums and raises ValueError. The gradient reaches p
-    through the Gaussian only. The set of positions in the window jumps when p is exactly `width`
-    away from a position, and there is no derivative there.
+    through the Gaussian only. When p is exactly `width` away from a position, the set of positions
+    in the window changes abruptly, and the derivative does not exist.
     """
 
     W_p: Array  # (Q, P)

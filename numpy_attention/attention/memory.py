@@ -61,7 +61,7 @@ class MemoryGradient:
 
     @cached_property
     def wrapped(self):
-        """A separate gradient of the same memory, for a wrapped attention."""
+        """A separate gradient of the same memory, for the wrapped attention to add to."""
         return zeros_like(self)
 
     def defer(self, name, *factors):

@@ -55,7 +55,7 @@ class ReadoutConfig:
 
     @property
     def _order(self):
-        """The order N of an N-gram model, or None for a readout with attention."""
+        """The order N of an N-gram model, or None for a readout that has attention."""
         return {"ngram": self.order, "projection": 2}.get(self.attention)
 
     @property

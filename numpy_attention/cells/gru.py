@@ -44,8 +44,8 @@ class GRU(Cell):
         Cho et al. 2014, equations 5 to 8 (version 3)   before    old
         cuDNN, PyTorch                                  after     old
 
-    b holds b_r, b_z and b_n'. b_n exists only with reset="after"; only there does a bias of h U
-    have an effect of its own (PyTorch adds the parts of b_hh for r and z to those of b_ih).
+    b holds b_r, b_z and b_n'. b_n exists only with reset="after"; with reset="before" a second bias
+    would have no effect of its own (PyTorch adds the parts of b_hh for r and z to those of b_ih).
     `PlainGRU` in lesson 04 is the same cell in plain NumPy.
     """
 

@@ -77,7 +77,7 @@ class RecurrentCell(Protocol):
         """
 
     def step(self, t: int, steps: Any) -> None:
-        """Compute the state after step t from a[t] and the state before it."""
+        """Compute the state after step t from a[t] and the state before step t."""
 
     def state(self, steps: Any, t: int) -> Any:
         """Return the state before step t; t = T or −1 gives the last state."""

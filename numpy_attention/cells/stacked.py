@@ -35,7 +35,7 @@ class StackedSteps:
 
 @dataclass
 class StackedGradients:
-    """The gradients of the steps of all layers."""
+    """The gradients of the steps of all layers of a stack."""
 
     layers: list[StepGradients]
     W_Ts: list[Any]         # Wᵀ (G, H) of each layer but the first, laid out for da Wᵀ
@@ -160,7 +160,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return the first layer's da; add all gradients except of the first layer's W and b."""
+        """Return the first layer's da; add all gradients but those of the first layer's W and b."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -210,6 +210,6 @@ class Stacked(Module):
 
 
 def stack(make, sizes, dropout=0.0):
-    """Return Stacked.create(make, sizes, dropout), or just the layer if there is only one layer."""
+    """Return Stacked.create(make, sizes, dropout), or the only layer if there is just one."""
     made = Stacked.create(make, sizes, dropout)
     return made.cells[0] if len(made.cells) == 1 else made

@@ -65,7 +65,7 @@ def chosen(options: Namespace) -> list[Recipe]:
 def matching(pattern: str) -> list[Recipe]:
     """Return the recipes whose names match a pattern. Raises ValueError if no name matches.
 
-    The pattern FILE.py:CLASS gives a recipe with this attention.
+    For a pattern FILE.py:CLASS, return one recipe, whose attention is this class.
     """
     if is_custom_code(pattern):
         return [recipe_with_attention(custom_class(pattern, ATTENTION))]
@@ -77,7 +77,7 @@ def matching(pattern: str) -> list[Recipe]:
 
 
 def print_done(count: int, job: Job, outcome: Outcome) -> None:
-    """Print a line about another rank's training. count: how many trainings have finished."""
+    """Print a line about a training of another rank. count: the number of finished trainings."""
     figures = [f"{title} {outcome.figures[key]:{form}}" for key, (title, form) in COLUMNS.items()
                if key in outcome.figures]
     print(f"{count} done: {job.name}: {', '.join(figures)}", flush=True)

@@ -155,7 +155,7 @@ def place_of(figures: Mapping[str, Any]) -> str:
 
 
 def ablate(options: Namespace) -> None:
-    """Measure how much each change of its attention increases the loss of a run."""
+    """Measure how much the loss of a run increases with each change of the attention."""
     run = load_run(options)
     data, name, split = data_to_measure(options, run)
     found = ablation.ablate(run.model, run.batches(data), np.random.default_rng(options.seed))

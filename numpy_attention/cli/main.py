@@ -176,7 +176,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
 
 
 def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, Any]) -> int:
-    """Run a command line, and return the exit status of the command.
+    """Run a command line, and return its exit status.
 
     known: an empty list, which receives the command's options. values: an empty dict, which
     receives the values of the options.

@@ -64,10 +64,10 @@ def in_flags(message: str, options: Sequence[Option]) -> str:
 
 def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
-    """Describe what did not fit in memory, and which options of the command reduce its size.
+    """Describe what did not fit in memory, and suggest options of the command to make smaller.
 
-    values: the values of the options. Options whose value is a factor of the array's shape come
-    first.
+    values: the values of the options. An option is suggested first if its value is a factor of the
+    shape of the array that did not fit.
     """
     reason = str(error) or f"the process holds {held():.1f} GB"
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)

@@ -31,7 +31,7 @@ class Option:
     "switch" (--name or --no-name) or "positional". needs: {other option: its values with which this
     option has an effect}. excludes: {other option: its values with which this option has no
     effect}. In both dicts, () means any value. run: the kind of run that accepts the option. again:
-    advice for a user who repeats the option; set it if only one value can be used.
+    if only one value can be used, advice for a user who repeats the option.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Option:
         group.add_argument(*names, **about)
 
     def value(self, text: str) -> Any:
-        """Parse a text, and raise ArgumentTypeError if that fails: argparse prints its message."""
+        """Parse a text; if that fails, raise ArgumentTypeError, whose message argparse prints."""
         text = self.aliases.get(text, text)
         if self.custom and text not in self.choices and not is_custom_code(text):
             known = ", ".join(map(repr, [*self.aliases, *self.choices]))
@@ -150,8 +150,8 @@ def file(name: str, help: str, **more: Any) -> Option:
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return {name: value} for every option: the given value, or else the default.
 
-    The value of an option that has no effect with the others is None. Raises ValueError if such an
-    option was given.
+    If an option has no effect because of the other options, its value is None. Raises ValueError if
+    the user gave a value for such an option.
     """
     known = {option.name: option for option in options}
     values = dict(given)
@@ -194,7 +194,7 @@ def joined(words: Sequence[str], last: str) -> str:
 
 
 def written(value: Any) -> str:
-    """Format a default as a user would write it.
+    """Format a default value of an option as a user would write the value.
 
     If the default differs between models, list each default with the names of the models.
     """

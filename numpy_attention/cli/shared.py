@@ -49,7 +49,7 @@ def limits_of(options: Namespace) -> dict[str, Any]:
 
 
 def target_of(options: Namespace) -> str:
-    """Return the file of --target, or of --source if this file has the columns of both sides.
+    """Return the file of --target, or of --source if that file has columns for both sides.
 
     Raises ValueError if --target is missing.
     """

@@ -40,10 +40,10 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
 
 def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
              measure: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return {folder: measure(model, rng)} and {folder: how much it exceeds that of the first}.
+    """Return {folder: measure(model, rng)}, and {folder: difference from the first run}.
 
-    measure: a function whose result has a method `more_than`. All runs use the same random numbers,
-    so the figures of one run do not depend on the others.
+    measure: a function whose result has a method `more_than`, which computes the difference. All
+    runs use the same random numbers, so the figures of one run do not depend on the others.
     """
     found = {folder: measure(run.model, np.random.default_rng([options.seed, 1]))
              for folder, run in runs.items()}
@@ -54,14 +54,14 @@ def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
 
 
 def print_head(runs: Mapping[str, LanguageModelRun], about: Mapping[str, Any], how: str) -> None:
-    """Print the runs, the text on which they are measured, and how it is measured."""
+    """Print the runs, the text on which they are measured, and how they are measured."""
     for folder, run in runs.items():
         print(f"{folder}: {describe(run)}")
     print(f"{place_of(about)}: {how}")
 
 
 def recover(options: Namespace) -> None:
-    """Measure how much wrong words in the past increase the loss, by distance from these words."""
+    """Measure the loss that wrong words in the past cause, by distance from these words."""
     runs, batches, about = runs_and_batches(options)
     passages = recovery.disturbed(batches, np.random.default_rng([options.seed, 0]), options.words,
                                   options.next, options.number, options.past)

@@ -1,4 +1,4 @@
-"""Prepare the standard streams of a command, however it was started."""
+"""Prepare the standard streams of a command, which may be closed or use any encoding."""
 
 import os
 import sys

@@ -179,7 +179,7 @@ def model_of(options: Namespace, text: Text,
 
 
 def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
-    """Return the training that the options describe. A field without a value keeps its default.
+    """Return the training settings in the options. A field without a value keeps its default.
 
     more: fields that are not options.
     """

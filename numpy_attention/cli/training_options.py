@@ -3,9 +3,9 @@
 Translators and their defaults come from registry.SMALL_MODEL_DEFAULTS, trainings from
 training/settings.py. To add an option, name it as the library names its argument, and add
 
-    for a translator            its default to registry.SMALL_MODEL_DEFAULTS, and a line to
-    TRANSLATOR for a language model        a line to LANGUAGE_MODEL
-    for a training              a field to training/settings.py, and nothing here
+    for a translator        its default to registry.SMALL_MODEL_DEFAULTS, and a line to TRANSLATOR
+    for a language model    a line to LANGUAGE_MODEL
+    for a training          a field to training/settings.py, and nothing here
 """
 
 from dataclasses import fields, replace
@@ -140,7 +140,7 @@ WRITER_CHANGES: dict[str, dict[str, Any]] = {
 
 def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
-    """Return an Option for each field of a training that users can set, and for --run.
+    """Return an Option for each training setting that users can change, and for --run.
 
     changes: {field: attributes of its Option to replace}, in addition to CHANGES. folder: the
     default of --run, in words.

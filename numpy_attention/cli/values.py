@@ -1,4 +1,4 @@
-"""Parsers of option values. A parser that fails raises ValueError with what it expected."""
+"""Parsers of option values. If a parser fails, it raises ValueError with what is expected."""
 
 import math
 import os
@@ -99,10 +99,10 @@ names = several("names such as weights,dx")
 
 
 def writable(*endings: str) -> Callable[[str], str]:
-    """Return a parser of file names with one of these endings, in a folder that exists.
+    """Return a parser of names of files to write, with one of these endings.
 
-    The parser raises ValueError for other names, so that a command fails before it has done its
-    work.
+    The parser raises ValueError for other names, or if the folder does not exist. A command then
+    fails before it has done its work.
     """
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:

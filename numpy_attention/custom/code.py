@@ -83,7 +83,7 @@ class Code:
         return module
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path and the text; the unpickled file runs when it is first used."""
+        """Pickle the path and the text. An unpickled Code runs the file when it is first used."""
         return Code, (self.path.resolve(), self.text)
 
     def _check_bytes(self) -> None:
@@ -195,7 +195,7 @@ def place_in_code(error: BaseException) -> str:
 
 
 def text_of(error: BaseException, code: str = "") -> str:
-    """Return the text of an error, with the line of user-defined code that raised it.
+    """Return the text of an error, with the line of user-defined code that raised the error.
 
     An error that is neither expected nor raised by user-defined code is a bug and is raised again.
     code: the name of the user-defined code, if every error must come from this code.

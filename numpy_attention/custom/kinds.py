@@ -1,4 +1,4 @@
-"""Find the kind of a user-defined class by its methods, and check that it can be created."""
+"""Find the kind of a user-defined class by its methods, and check that objects can be built."""
 
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, get_annotations, isclass, isfunction, signature
@@ -62,7 +62,7 @@ def mechanism_kind(one: type) -> str:
 
 
 def lacking(has: dict[str, list[str]]) -> str:
-    """Describe the methods that a class lacks for the kind that it is closest to.
+    """Describe the methods that a class lacks to be of the kind whose methods it mostly has.
 
     has: {kind: names of the methods that the class has}.
     """
@@ -81,7 +81,7 @@ def lacking(has: dict[str, list[str]]) -> str:
 def check_part(one: type, kind: str) -> None:
     """Raise ValueError unless a class is a Module and a dataclass, so that it has parameters.
 
-    If a `create` is expected of the kind, that is checked too.
+    If classes of this kind need a method `create`, its arguments are checked too.
     """
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "
@@ -190,6 +190,6 @@ def classes(code: Code) -> str:
 
 
 def cases(code: Code) -> list[str]:
-    """Return the names of functions in a file that define gradient-check cases (case_…)."""
+    """Return the names of the functions case_… in a file, which define gradient-check cases."""
     return [name for name, one in code.defined().items()
             if isfunction(one) and name.split("_")[0] == "case"]

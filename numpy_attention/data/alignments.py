@@ -42,9 +42,9 @@ def read_alignments(path: str | Path, pairs: Sequence[Pair],
     """Add the links of a file to pairs. Return the pairs, and the number that the first word has.
 
     count_from: this number, 0 or 1. With None, the content decides, as the docstring of the module
-    describes. Raises ValueError with file and line for a line of neither format, a link outside its
-    pair, and a number of lines that differs from the number of pairs. Raises ValueError for a file
-    without sure links.
+    describes. Raises ValueError with file and line for a line in neither format and for a link
+    outside its pair. Also raises ValueError if the numbers of lines and pairs differ. Raises
+    ValueError for a file without sure links.
     """
     check_pairs(pairs)
     if count_from is not None:
@@ -124,7 +124,7 @@ def _inside(link: Link, pairs: Sequence[Pair], start: int) -> bool:
 
 def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: Sequence[Pair],
                    start: int) -> NoReturn:
-    """Raise ValueError for a link outside its pair, with the likely reason. start: 0 or 1."""
+    """Raise ValueError for a link outside its pair. start: the number of the first word, 0 or 1."""
     side, place = next((side, place) for side, place in
                        (("source", link.source), ("target", link.target))
                        if not 0 <= place - start < len(getattr(pairs[link.pair], side)))

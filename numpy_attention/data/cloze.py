@@ -163,11 +163,12 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
 
 
 def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
-    """Return the questions of a file in the form above, with any number of sentences.
+    """Return the questions of a file in the form that the module's docstring shows.
 
-    lowercase: lowercase all words. A candidate that is repeated counts once. Empty fields between
-    two | are ignored. Raises the errors of `read_lines`, and ValueError with file and line for a
-    line of another form, a question without an end, or a file without questions.
+    A question may have any number of sentences. lowercase: lowercase all words. A candidate that is
+    repeated counts once. Empty fields between two | are ignored. Raises the errors of `read_lines`,
+    and ValueError with file and line for a line of another form, a question without an end, or a
+    file without questions.
     """
     check_flags(lowercase=lowercase)
     questions = []
@@ -200,10 +201,11 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
 
 def _question(where: str, context: list[Tokens], query: Sequence[str], columns: Sequence[str],
               lowercase: bool) -> Question:
-    """Return a question from the context and the last line, which has the query and the columns.
+    """Build a Question from its context and its last line in a file.
 
-    where: the file and line, for messages. columns: the answer, an empty column, and the
-    candidates.
+    where: the file and the line number, for messages. context: the sentences before the last line.
+    query: the tokens of the last line up to the first tab, with the gap. columns: the rest of the
+    last line, split at tabs: the answer, an empty column, and the candidates.
     """
     if len(columns) != 3:
         raise ValueError(f"{where} has {len(columns) + 1} columns; expected query TAB answer TAB "
@@ -246,7 +248,7 @@ def write_questions(questions: Sequence[Question], path: str | Path) -> None:
 
 
 def check_questions(questions: Sequence[Question]) -> None:
-    """Raise TypeError unless questions is a list of Questions, and ValueError if it is empty."""
+    """Raise TypeError unless `questions` is a list of Questions, ValueError if it has none."""
     check_list("questions", questions, "Questions")
     check_all("questions", questions, Question, "a Question")
     if not len(questions):

@@ -140,7 +140,7 @@ def check_not_markup(lines: list[str], name: str) -> None:
 
 
 def explain(data: bytes, name: str) -> str:
-    """Return a one-line message about bytes that are not UTF-8: what they are, and what to do."""
+    """Return a one-line message that says what bytes that are not UTF-8 are, and what to do."""
     if JAPANESE in data:
         return f"{name} is ISO-2022-JP; convert it with: {iconv('ISO-2022-JP')}"
     place = first_wrong(data)
@@ -186,7 +186,10 @@ def first_wrong(data: bytes) -> int:
 
 
 def is_wide(data: bytes, encoding: str) -> bool:
-    """Return whether data without a byte order mark are probably UTF-16 or UTF-32 (`encoding`)."""
+    """Return whether data without a byte order mark is probably text in UTF-16 or UTF-32.
+
+    encoding: the encoding to test, such as "utf-16-le".
+    """
     unit = 4 if "32" in encoding else 2
     errors = "strict" if unit == 4 else "replace"       # the sample may end within a pair of UTF-16
     try:
@@ -199,7 +202,7 @@ def is_wide(data: bytes, encoding: str) -> bool:
 
 
 def cut_letter(data: bytes, name: str) -> str:
-    """Return a message if UTF-8 text begins or ends within a letter, or "" if this is unsure."""
+    """Return a message if UTF-8 text was cut within a character, or "" if this is uncertain."""
     first = re.match(rb"[\x80-\xbf]{0,3}", data)
     half = rb"(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2})?\Z"
     last = re.compile(half).search(data, max(len(data) - 3, 0))
@@ -244,7 +247,7 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 
 
 def word_at(row: bytes, place: int) -> bytes:
-    """Return the word around a byte. If much of the word is before the byte, start at the byte."""
+    """Return the word around a byte, or from the byte on if the word begins far before the byte."""
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])
     assert before and after

@@ -33,7 +33,7 @@ class Batch:
         raise NotImplementedError
 
     def share(self, k: int, n: int) -> "Batch":
-        """Return the k-th of n batches that divide the rows almost equally."""
+        """Divide the rows into n nearly equal batches; return the k-th of these batches."""
         raise NotImplementedError
 
 
@@ -41,7 +41,7 @@ class Batches(Protocol):
     """A text cut into batches, which a Trainer reads in the order of `order`."""
 
     def __len__(self) -> int:
-        """The number of batches in an epoch if `order` has no generator."""
+        """The number of batches in an epoch, if `order` is called without a generator."""
 
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
         """Return the places of an epoch's batches. Without rng, their order is always the same."""

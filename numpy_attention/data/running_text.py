@@ -28,8 +28,8 @@ class Text:
 
     unit: "words" or "characters". In a text of words, </s> ends every sentence. In a text of
     characters, a sentence is a stretch of text with its own line ends, and no </s> is added.
-    has_articles: whether the text itself is divided into these articles, so that a state can be
-    reset between them. Raises TypeError unless the articles are lists of lists of tokens, and
+    has_articles: whether the text itself is divided into articles, so that a state can be reset
+    between two of them. Raises TypeError unless the articles are lists of lists of tokens, and
     ValueError for another unit.
     """
 
@@ -107,9 +107,10 @@ def load(name: str, split: str) -> Text:
 
 
 def read(path: str | Path, form: TextForm) -> Text:
-    """Return the Text of a file, tokenized by a TextForm. A text of words omits blank lines.
+    """Read a text file and tokenize it with a TextForm; return a Text.
 
-    Raises ValueError for a file without text.
+    Blank lines are left out, except from a text of characters. Raises ValueError for a file without
+    text.
     """
     check_kind("form", form, TextForm, "a TextForm")
     if form.tokenizer != "characters":

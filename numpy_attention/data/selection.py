@@ -60,7 +60,7 @@ class NamedPairs:
 
 @dataclass
 class NamedText:
-    """A corpus of running text. characters: read a text of words as characters."""
+    """A corpus of running text. characters: whether a text of words is read as characters."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 

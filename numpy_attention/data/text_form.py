@@ -46,7 +46,7 @@ def composed(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Return text in lowercase. İ becomes i; str.lower would leave a dot above it."""
+    """Return text in lowercase. İ becomes i, without the second dot that str.lower would leave."""
     return text.replace("İ", "i").lower()
 
 

@@ -33,13 +33,13 @@ NEWER = ("drawn", "skip_blank")     # not saved where off, as in runs of version
 class UserFiles:
     """The user's files for training and validation.
 
-    Without validation files, part of the training text is held out. lowercase: lowercase the text.
-    tokenize: separate words and punctuation. digest: the digest of the files when the run began, by
-    which `load` identifies the files and notices changes. Without a digest the files are new: their
-    paths are made absolute, and the digest is computed. folder: the folder of the run. If the files
-    are not at their paths, `load` searches in this folder, in the folders above it and in the
-    current folder. Raises FileNotFoundError for a missing file, and OSError or ValueError for a
-    file that is not plain or not readable.
+    Without validation files, part of the training text is held out. lowercase: whether the text is
+    lowercased. tokenize: whether words and punctuation are separated. digest: the digest of the
+    files when the run began, by which `load` identifies the files and notices changes. Without a
+    digest the files are new: their paths are made absolute, and the digest is computed. folder: the
+    folder of the run. If the files are not at their paths, `load` searches in this folder, in the
+    folders above it and in the current folder. Raises FileNotFoundError for a missing file, and
+    OSError or ValueError for a file that is not plain or not readable.
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
@@ -129,8 +129,8 @@ class UserFiles:
         """Return the files that may be the file that had this path, without repetition.
 
         The path itself comes first. The search combines the folder of the run, and each folder
-        above it, with each end of the path. So it finds a file whose path relative to the run is
-        unchanged. Only the digest can confirm a file.
+        above this folder, with each end of the path. This finds a file whose path relative to the
+        run is unchanged. Only the digest can confirm a file.
         """
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]

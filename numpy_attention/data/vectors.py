@@ -48,8 +48,8 @@ class Vectors:
 def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
     """Return the vectors of these words, read from a file line by line.
 
-    The file may be larger than the memory. Raises ValueError with file and line if it is not a file
-    of vectors, or if a line has more or fewer numbers, or a number that is not finite.
+    The file may be larger than the memory. Raises ValueError with file and line if the file does
+    not hold vectors, if lines differ in the number of numbers, or if a number is not finite.
     """
     check_tokens("words", words)
     path = existing_file(path)
@@ -99,7 +99,7 @@ def vector_size(path: str | Path) -> int:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) from 1. Raises ValueError for an empty, damaged or zip file."""
+    """Yield (line number from 1, line). Raises ValueError for an empty, damaged or zip file."""
     number = 0
     with path_errors(path, "read"), path.open("rb") as file:
         start = file.read(4)

@@ -29,7 +29,7 @@ class Reading(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A chosen token: its id, the model's log p for it, and the attention weights."""
+    """A chosen token: its id, log p of this id under the model, and the attention weights."""
 
     id: int
     log_probability: float

@@ -20,7 +20,7 @@ SIZE = 200      # of a language model's word vectors
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
     """Replace each FILE.py:CLASS in settings by its class.
 
-    kinds: {name of a setting: the kind of class that it accepts}, for settings that accept a class.
+    kinds: {name of a setting that accepts a class: the kind of class}.
     """
     return {name: custom_class(value, kinds[name])
             if name in kinds and registry.is_custom_code(value) else value
@@ -42,7 +42,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name for a translator: the model, with attention and window if not the default."""
+    """Return a name for a translator: its model, and its attention and window unless default."""
     parts = [model]
     if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
         parts.append(brief_name(settings["attention"]))
@@ -61,9 +61,9 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
     """Return the name and settings of a language model, for `LanguageModelRun.create`.
 
-    hidden, embedding: the sizes of the model. If only one is given, the other follows from it. If
-    neither is given, the embedding has SIZE. parameters: choose the largest sizes within this
-    number of parameters instead. Raises ValueError for sizes that do not fit.
+    hidden, embedding: the sizes of the model. If only one of them is given, it determines the
+    other. If neither is given, the embedding has SIZE. parameters: choose the largest sizes within
+    this number of parameters instead. Raises ValueError for sizes that do not fit.
     """
     parts = 1
     name = "language-model"

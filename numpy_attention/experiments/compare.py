@@ -227,9 +227,9 @@ def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Pa
 
 def by_length(found: Mapping[str, Sentences], pairs: Sequence[Pair],
               buckets: int = 6) -> dict[str, list[LengthBucket]]:
-    """Return {recipe: BLEU for each range of source lengths}. The ranges hold similar numbers.
+    """Return {recipe: BLEU for each range of source lengths}.
 
-    found: {recipe: the translation of each pair}.
+    The ranges contain similar numbers of pairs. found: {recipe: the translation of each pair}.
     """
     lengths = [len(pair.source) for pair in pairs]
     references = [pair.target for pair in pairs]

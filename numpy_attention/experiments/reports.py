@@ -31,9 +31,10 @@ NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, an
 
 
 def describe(run: Any) -> str:
-    """Return a line with the number of parameters of a model and what the model is.
+    """Return one line with the number of parameters of a model and a description of the model.
 
-    That is a translator's name, or a language model's cells, sizes and attention.
+    For a translator the description is its name, for a language model its cells, sizes and
+    attention.
     """
     line = run.name
     if run.KIND == "writer":
@@ -49,7 +50,7 @@ def describe(run: Any) -> str:
 
 
 def describe_reading(writer: LanguageModelRun, streams: int) -> str:
-    """Describe how a language model reads a text, and whether it carries state and memory."""
+    """Describe how a language model reads a text, and whether state and memory are carried."""
     how = writer.training
     if how.state == "sentence":
         return "state reset at every sentence"
@@ -66,7 +67,7 @@ def describe_reading(writer: LanguageModelRun, streams: int) -> str:
 
 
 def describe_data(data: Any, run: Any, streams: int) -> str:
-    """Describe the data of a run: the number of pairs, or how running text is read."""
+    """Describe the data of a run: how many pairs there are, or how running text is read."""
     if run.KIND == "translator":
         return f"{len(data):,} pairs"
     return describe_reading(run, streams)
@@ -184,7 +185,7 @@ def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
 
 
 def signed(more: Interval) -> str:
-    """Format a difference with its sign and its interval."""
+    """Format a difference between two models with its sign and its interval."""
     return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
 
 
@@ -213,7 +214,7 @@ def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Format the recorded figures of a recipe, with the baselines that the recipe names."""
+    """Format the recorded lines of a recipe as text, with the baselines that the recipe names."""
     first = lines[0]
     yield (f"{first['parameters']:,} parameters, {first['minutes']:.1f} minutes of training, "
            f"{first['threads']} thread(s)")
@@ -243,8 +244,8 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
     """Format a table with a row for each run.
 
-    found: {folder of a run: Recovery}. more: {folder: by how much the run's increase exceeds that
-    of the first run}, as returned by `Recovery.more_than`.
+    found: {folder of a run: Recovery}. more: {folder: how much the run's increase exceeds the first
+    run's increase}, from `Recovery.more_than`.
     """
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
@@ -262,8 +263,8 @@ def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
     """Yield a table for each group of words, with a row for each run.
 
-    found: {folder of a run: Distances}. more: {folder: by how much the run's loss on each group
-    exceeds that of the first run}.
+    found: {folder of a run: Distances}. more: {folder: how much the run's loss on each group
+    exceeds the first run's loss}.
     """
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))
@@ -275,7 +276,7 @@ def lines_of_distances(found: Mapping[str, Distances],
 
 
 def group_of(words: str) -> str:
-    """Return the label of a group of words in a figure."""
+    """Return the label of a group of words: "all words" for "all", otherwise the name itself."""
     return "all words" if words == "all" else words
 
 

@@ -7,7 +7,7 @@
     report/     the report of a check, and the text of the report
     cases/      the gradient checks of the library's own layers and models
 
-The names below are the public ones. They are imported on first use.
+The public names of the package are imported when they are first used.
 """
 
 import sys

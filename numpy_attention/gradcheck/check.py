@@ -211,10 +211,10 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Turn an exception in user code into a GradientError that names a line.
+        """Context manager that turns an exception in user code into a GradientError with its line.
 
-        The line is the last one in user code, not a line inside NumPy. what: "forward" or
-        "backward".
+        The line is the last line of the traceback in user code, not a line inside NumPy. what:
+        "forward" or "backward".
         """
         try:
             yield

@@ -32,7 +32,7 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
     """Return two arrays: ∂loss/∂array by central differences, and the `bend` at each element.
 
-    middle: the loss with the unchanged array. Only the bends depend on it.
+    middle: the loss with the unchanged array, needed only for the bends.
     """
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
@@ -58,7 +58,7 @@ def losses_around(loss, flat, i, epsilon):
 
 
 def central(around, epsilon):
-    """Return the slope by the four-point central difference. around: from `losses_around`."""
+    """Return the four-point central difference. around: the result of `losses_around`."""
     near = around[1] - around[-1]
     far = around[2] - around[-2]
     return (8 * near - far) / (12 * epsilon)

@@ -1,4 +1,4 @@
-"""Raise errors for what cannot be checked, such as missing passes and empty arrays.
+"""Raise errors if a gradient check is impossible, for instance for missing passes or no arrays.
 
 The module also warns of float fields in a Module, which are not trained as parameters.
 """
@@ -73,7 +73,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if `is_uncheckable` holds for an input, or if there are no variables."""
+    """Raise TypeError if an input is uncheckable, as in `is_uncheckable`, or without variables."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -138,7 +138,7 @@ def gradients_of_inputs(dinputs, inputs):
 
 
 def returned(dinputs, inputs):
-    """Describe for an error message how the result of backward differs from what is expected."""
+    """Describe how the result of backward differs from what is expected, for an error message."""
     if all(one is None for one in dinputs):
         return "nothing"
     if len(dinputs) == 1 and len(inputs) > 1 and isinstance(dinputs[0], list):
@@ -170,8 +170,8 @@ def returned(dinputs, inputs):
 def warn_of_numbers(check, stacklevel):
     """Warn if the loss depends on a float, or a list of floats, in a user-defined Module.
 
-    Ignored are fields of this package's modules, the usual settings (`SETTINGS`), ClassVars,
-    integers and any field(metadata={"fixed": True}).
+    Integers, ClassVars, fields of this package's modules, usual settings such as rates (`SETTINGS`)
+    and fields declared with field(metadata={"fixed": True}) are ignored.
     """
     if check.model is None:
         return

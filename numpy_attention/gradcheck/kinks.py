@@ -148,8 +148,9 @@ def among_kinks(check, flat, i, analytic, middle):
     """Return the Kink of an element where several kinks meet, or None if its gradient is wrong.
 
     For example, the kinks of all units meet at an input of 0. The gradient may include or omit each
-    unit, so it may lie outside the slopes on the left and the right. Moving all variables a little
-    separates the kinks. Then the slope rises or falls at each kink in turn.
+    unit, so the gradient may lie outside the interval between the slopes on the left and on the
+    right. Moving all variables a little separates the kinks. Then the slope rises or falls at each
+    kink in turn.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)

@@ -35,17 +35,17 @@ class Broken:
 
 
 def describe_place(place):
-    """Describe a Place, such as "line 7 of mine.py, Mine.backward"."""
+    """Describe a place in the code, such as "line 7 of mine.py, Mine.backward"."""
     return f"line {place.line} of {file_label(place.file)}, {place.function}"
 
 
 def source_line(place):
-    """Return the source line of a Place or, without a source, the statement printed by `ast`."""
+    """Return the source line of a Place in the code, or its statement as `ast` prints it."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 
 class Unjudged(Exception):
-    """Exception: a law cannot be tested, because user code raises on the unusual inputs."""
+    """Raised if a law cannot be tested, because user code raises on the unusual inputs."""
 
 
 # ---- one run ------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def forward_of(check, inputs):
 
 
 def backward_of(check, upstream, cache, grads):
-    """Return {name: gradient} of the inputs. Raises Unjudged if the backward raises."""
+    """Run a backward; return {name: gradient} of the inputs. Raises Unjudged if it raises."""
     try:
         return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:

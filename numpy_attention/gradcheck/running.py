@@ -1,7 +1,8 @@
 """Run named gradient checks and print a line for each; user code runs in a separate process.
 
 An endless loop, a call of sys.exit or a crash of compiled code in user code is reported in one
-line. The process exits with its own statuses, so any other status means that user code ended it.
+line. The process has its own exit statuses. Any other status means that user code ended the
+process.
 """
 
 import faulthandler
@@ -32,8 +33,8 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
                 full: bool = False) -> int:
     """Run gradient checks and print a line for each, then the reports of the checks that fail.
 
-    Each check gets a random generator with the same seed. until_one_fails: stop at the first
-    failure. full: print the full reports. Returns 0, or 1 if a check fails.
+    Each check gets a random generator with the same seed. until_one_fails: whether to stop at the
+    first failure. full: whether to print the full reports. Returns 0, or 1 if a check fails.
     """
     width = max(map(len, checks))
     head = f"{'':{width}}  gradients  largest relative error (allowed {TOLERANCE:.0e})\n"

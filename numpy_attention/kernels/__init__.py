@@ -3,6 +3,6 @@
 Every kernel is plain Python and also runs uncompiled (`NUMBA_DISABLE_JIT=1`). It works row by row;
 the first axis is the batch.
 
-Compiled code does not check bounds. So each kernel that other modules call is guarded: before it
-runs, `guard` compares the shapes and dtypes of its arrays and the range of its indices.
+Compiled code does not check bounds. So each kernel that other modules call is guarded: `guard`
+first checks the shapes and dtypes of the arrays, and the range of the indices.
 """

@@ -3,10 +3,10 @@
 Shapes: batch B, hidden size H, G = gates · H. a (B, G) is the input's part of the pre-activations,
 and u (B, G) is the recurrent part, with one block of H columns per gate. x' is x after the step.
 
-In a backward kernel each comment quotes the forward line that the lines below it differentiate,
-from the last forward line to the first. dy is the gradient of h' from the layers that use h', and
-dh_next is the gradient of h' from later steps; dnext is dy + dh_next. The caller adds du Uᵀ, the
-gradient that reaches h through the product u = h U.
+In a backward kernel each comment quotes a forward line, and the code below the comment is the
+derivative of this line. The forward lines come in reverse order. dy is the gradient of h' from the
+layers that use h', and dh_next is the gradient of h' from later steps; dnext is dy + dh_next. The
+caller adds du Uᵀ, the gradient that reaches h through the product u = h U.
 """
 
 from numpy_attention.kernels.elementary import kernel, sigmoid, tanh
@@ -213,7 +213,7 @@ def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
 def gru_reset(a, u, h, gates, s):
     """Compute the first half of a step with reset="before": r, z = σ(a + u), s = r h.
 
-    u (B, 2H) has no block for n.
+    u (B, 2H) has blocks for r and z, but not for n.
     """
     for b in range(h.shape[0]):
         ar, az, _ = thirds(a[b])

@@ -40,7 +40,7 @@ class Dropout(Module):
                      expected="a number in [0, 1), the fraction of values set to 0")
 
     def draw(self, rng):
-        """Draw a key, with which several calls of `apply` use the same mask.
+        """Draw a key. All calls of `apply` with this key use the same mask.
 
         Returns None if rng is None or the rate is 0.
         """

@@ -30,10 +30,10 @@ class AttentiveLanguageModel(LanguageModel):
 
         p(w_{t+1} | w_1 … w_t) = softmax(E' D(y_t) + b),  y_t = reader(h_t, the states before h_t)
 
-    h_t comes from stacked cells, as in LanguageModel. Attention is not fed back into them. `reader`
-    is a history readout. Dropout D applies to the embedding, between the cells and after the
-    readout (Salton et al. 2017, section 3). The state is a pair: the states of the cells, and the
-    memory that the readout carries, or None.
+    h_t comes from stacked cells, as in LanguageModel. The result of attention is not an input of
+    the cells. `reader` is a history readout. Dropout D applies to the embedding, between the cells
+    and after the readout (Salton et al. 2017, section 3). The state is a pair: the states of the
+    cells, and the memory that the readout carries, or None.
     """
 
     reader: Module
@@ -47,8 +47,8 @@ class AttentiveLanguageModel(LanguageModel):
         """Build a new model.
 
         attention: a name of `registry.HISTORY_READOUTS`. reading: window, carried, order and the
-        other settings of `ReadoutConfig`. hidden: the size of a cell's state, which is the sum of
-        the sizes of its parts. tied: whether input and output use one table. If so, the output of
+        other settings of `ReadoutConfig`. hidden: the size of a cell's state; the parts of a state
+        together have this size. tied: whether input and output use one table. If so, the output of
         the readout has the size of the embedding, otherwise the size of one part of a state.
 
         Raises ValueError for an unknown name or sizes that do not fit.

@@ -30,7 +30,7 @@ class HardRNNSearch(RNNSearch):
 
     @classmethod
     def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):
-        """Build a new model. The other arguments and the errors are those of RNNSearch.create."""
+        """Build a new model. discount, soft: as in the class. All else: as in RNNSearch.create."""
         model = super().create(rng, *vocabularies, **settings)
         model.attention = HardAttention(model.attention, soft)
         model.discount = discount
@@ -47,8 +47,8 @@ class HardRNNSearch(RNNSearch):
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Return Σ −log p(y_t) for the sampled positions, and None for the state.
 
-        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, it adds the
-        gradient of the loss with every choice fixed.
+        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, adds the gradient
+        of the loss with every choice fixed.
         """
         check_step(self, scale, grads, rng)
         x, _, cache = self.forward(batch, rng)
@@ -67,7 +67,7 @@ class HardRNNSearch(RNNSearch):
         return loss, None
 
     def advantage(self, losses, mask):
-        """Return R_t − b_t for each word, 0 at padding.   losses, mask (T, B) → (T, B)."""
+        """Return R_t − b_t, as in the class; 0 at padding.   losses, mask (T, B) → (T, B)."""
         following = losses.copy()                                               # R
         for t in reversed(range(len(losses) - 1)):
             following[t] += self.discount * following[t + 1]

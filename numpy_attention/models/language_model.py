@@ -63,8 +63,9 @@ class LanguageModel(Module):
 
         hidden: the size of a state. embedding: the size of a word vector, by default hidden.
         layers: the number of layers of cells. cell: a name of `registry.CELLS`. tied: whether input
-        and output use one table, which requires embedding = hidden. init: every weight is from
-        U(−init, init). forget_bias: the forget bias of an LSTM; it is 0 in Zaremba et al.
+        and output use one table, which requires embedding = hidden. dropout: the rate of D in the
+        class. init: every weight is from U(−init, init). forget_bias: the forget bias of an LSTM;
+        it is 0 in Zaremba et al.
 
         Raises ValueError for an unknown cell, sizes below 1, or sizes that do not fit.
         """
@@ -163,7 +164,7 @@ class LanguageModel(Module):
     # ---- use ---------------------------------------------------------------------------------
 
     def next(self, tokens, state=None):
-        """Predict the next word: tokens (B,) → log p (B, V), None, state. None: no attention."""
+        """Predict the next word: tokens (B,) → log p (B, V), None (no attention weights), state."""
         check_integers("tokens", tokens, (None,), "(B,)")
         x, _ = self.embedding.forward(tokens[None])                             # (1, B, E)
         h, state, _ = self.cells.forward(x, state)                              # (1, B, H)

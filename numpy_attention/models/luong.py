@@ -106,6 +106,8 @@ class LuongTranslator(TeacherForced):
                **attention_settings):
         """Build a new model; the defaults are the paper's.
 
+        embedding, hidden: the sizes of a word vector and of a state. layers: the number of layers
+        of encoder and decoder. cell: a name of `registry.CELLS`. dropout: the dropout rate.
         attention: a name of `registry.SCORES`, or a user-defined attention. attention_settings:
         window, width and the other settings of `AttentionConfig`. query: "current" for h_t, or
         "previous" for h_{t−1}. bias: whether h̃ has the bias b that textbooks add. Biases start at
@@ -156,7 +158,8 @@ class LuongTranslator(TeacherForced):
     def encode(self, source, mask, rng=None, rows=None):
         """Encode source (S, B), mask (S, B) → memory, first states of the decoder, cache.
 
-        Raises ValueError for an empty sentence.
+        rng, rows: the generator and the ids of the sentences, for dropout. Raises ValueError for an
+        empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, row_ids)

@@ -118,7 +118,8 @@ class RNNSearch(TeacherForced):
                **attention_settings):
         """Build a new model; the defaults are the paper's.
 
-        maxout: l, by default hidden / 2. bidirectional: whether the encoder reads from both ends.
+        maxout: l, by default hidden / 2. readout is explained in the class, and reset and update in
+        `GRU`. dropout: the dropout rate. bidirectional: whether the encoder reads from both ends.
         attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined
         attention. attention_settings: `alignment` (the hidden size of the score), and the other
         settings of `AttentionConfig`.
@@ -172,7 +173,8 @@ class RNNSearch(TeacherForced):
     def encode(self, source, mask, rng=None, rows=None):
         """Encode source (S, B), mask (S, B) → memory of the annotations, s_0 (B, L · H), cache.
 
-        Raises ValueError for an empty sentence.
+        rng, rows: the generator and the ids of the sentences, for dropout. Raises ValueError for an
+        empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, row_ids)

@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import check_grads, check_integers, check
 
 
 class Embedded(NamedTuple):
-    """Cache of embedded words: their ids, and the cache of dropout."""
+    """The cache of embedded words: the ids of the words, and the cache of dropout."""
 
     ids: Array
     dropped: object
@@ -28,7 +28,7 @@ def check_batch(batch, parts):
 
 
 def check_step(model, scale, grads, rng):
-    """Raise TypeError or ValueError unless the arguments of a training step are valid."""
+    """Raise TypeError or ValueError for invalid arguments of a training step."""
     check_number("scale", scale)
     check_grads(grads, model)
     if rng is not None:

@@ -82,7 +82,8 @@ class Transformer(TeacherForced):
 
         Unlike this model, the paper's also shares the embedding of the source with the target
         (section 3.4), and its attention has no biases. size: D. inner: the size of the feed-forward
-        layers (default 4 · D). tied: whether W_o is the target embedding.
+        layers (default 4 · D). tied: whether W_o is the target embedding. pre_norm is explained in
+        the class. dropout: the dropout rate.
 
         Raises ValueError for sizes below 1, size not divisible by heads, smoothing outside [0, 1).
         """
@@ -128,7 +129,8 @@ class Transformer(TeacherForced):
     def encode(self, source, mask, rng=None, rows=None):
         """Encode source (S, B), mask (S, B) → memory (B, S, D), mask (B, S), cache.
 
-        Raises ValueError for an empty sentence.
+        rng, rows: the generator and the ids of the sentences, for dropout. Raises ValueError for an
+        empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         row_ids = None if row_ids is None else row_ids.T

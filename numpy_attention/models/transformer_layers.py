@@ -79,7 +79,7 @@ class DecoderLayer(Module):
     """Decoder layer: self-attention over the prefix, attention over the source, feed-forward.
 
     y (B, T, D) → (B, T, D). `next` takes the keys and values of both attentions as arguments, so
-    that decoding computes them only once.
+    decoding computes the keys and values only once.
     """
 
     attention: MultiHeadAttention
@@ -178,7 +178,7 @@ def around(size, dropout, pre_norm, dtype):
 
 
 def feed_forward(layer, x, rng=None, row_ids=None):
-    """Apply the feed-forward network with its residual.   x (B, T, D) → (B, T, D), cache."""
+    """Apply a layer's feed-forward network with its residual.   x (B, T, D) → (B, T, D), cache."""
     inside, pre_cache = layer.around_feed_forward.pre(x)
     found, fed = layer.feed_forward.forward(inside)
     y, post_cache = layer.around_feed_forward.post(x, found, rng, row_ids)

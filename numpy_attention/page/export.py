@@ -187,7 +187,7 @@ def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
 
 
 def kinds() -> set[str]:
-    """Return the names of the classes of parts that the engine supports."""
+    """Return the class names of the model parts that the engine supports."""
     return set().union(*(kinds_in(path.read_text("utf-8")) for path in ENGINE.glob("*.js")))
 
 
@@ -204,7 +204,8 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
     """Raise ValueError if these arrays are too large for a page.
 
-    times: how many checkpoints have such arrays. largest: the limit in bytes, by default LARGEST.
+    times: the number of checkpoints whose arrays the page contains. largest: the limit in bytes, by
+    default LARGEST.
     """
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
@@ -250,7 +251,7 @@ def kept_array(name: str, array: Array, precision: str) -> dict[str, Any]:
 
 
 def halves(name: str, array: Array) -> Array:
-    """Convert an array to float16. Raises ValueError if a number is too large for it."""
+    """Convert an array to float16. Raises ValueError if a number is too large for float16."""
     with np.errstate(over="ignore"):
         found = array.astype("<f2")
     if not np.isfinite(found).all():

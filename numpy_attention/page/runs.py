@@ -75,7 +75,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """Read a JavaScript file. Raises ValueError if it is not UTF-8 or would end its <script>."""
+    """Read a JavaScript file. Raises ValueError unless it is UTF-8 without </script and <!--."""
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
@@ -172,10 +172,10 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
     """Return a list with the Pair or sentence that the page shows first, or [] if none is suitable.
 
-    The vocabularies of all runs contain its words. It is one of the first CANDIDATES pairs with at
-    least LINKS sure links: the pair in which the largest fraction of the linked target words point
-    at their links in the first run. If several pairs are equal, it is the pair with the most links.
-    Without such pairs, it is the first pair or sentence whose words are known.
+    The vocabularies of all runs contain its words. The first CANDIDATES pairs with at least LINKS
+    sure links are compared. The result is the pair in which the largest fraction of the linked
+    target words point at their links in the first run, or of several such pairs, the one with the
+    most links. Without such pairs, the result is the first pair or sentence whose words are known.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]

@@ -3,8 +3,8 @@
 Every function draws into the Axes that are passed to it, or into a new figure, and returns the
 Axes; `save` writes the figure to a file. No display is needed. In a notebook, or if pyplot has been
 imported, a new figure belongs to pyplot, so it shows inline and with `plt.show()`. Otherwise the
-figure exists as long as there is a reference to it. Colour-blind readers can distinguish the
-colours, also in print. matplotlib is imported when one of these functions is first used.
+figure exists as long as some variable refers to the figure. Colour-blind readers can distinguish
+the colours, also in print. matplotlib is imported when one of these functions is first used.
 """
 
 import logging
@@ -47,7 +47,7 @@ class _Plotting(ModuleType):
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """Log filter: shorten matplotlib's warnings about an unwritable folder to one line."""
+    """Log filter that shortens matplotlib's warnings about an unwritable folder to one line."""
     if "temporary cache directory" in record.msg:
         record.args = ()
         record.msg = ("matplotlib cannot write to its folder, and searches for fonts in every "

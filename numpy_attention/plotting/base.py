@@ -111,7 +111,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
     """Return a copy of a dict {name: values to draw}. texts: convert the names with str().
 
     name, of: what the message calls the dict and its values. Raises TypeError if `values` is not a
-    dict, and ValueError if it is empty, unless `empty` is true.
+    dict, and ValueError for an empty dict, unless `empty` is true.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
@@ -185,7 +185,7 @@ def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
 
 
 def label_of(token: Any) -> str:
-    """Return a token as a label: on one line, with visible characters, at most 24 of them."""
+    """Return a token as a one-line label of at most 24 visible characters."""
     label = "".join("␣" if unicodedata.category(character) == "Zs" else character
                     for character in visible(str(token)))
     return label if len(label) <= LABEL else label[:LABEL - 1] + "…"

@@ -123,7 +123,7 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
 
 
 def _middle(arrow: Arrow, boxes: Mapping[str, Box]) -> tuple[float, float]:
-    """Return the middle (x, y) of an arrow's curve. It is half the bend off the straight line."""
+    """Return the midpoint (x, y) of an arrow's curve, half a bend away from the straight line."""
     start, end = boxes[arrow.start], boxes[arrow.end]
     return ((start.column + end.column - arrow.bend * (end.row - start.row)) / 2,
             (start.row + end.row + arrow.bend * (end.column - start.column)) / 2)

@@ -83,7 +83,7 @@ def families_with(characters: frozenset[str]) -> list[str]:
 
 @lru_cache(maxsize=None)
 def letters_of(family: str) -> frozenset[int]:
-    """Return the code points that a font family can draw, an empty set if it is not installed."""
+    """Return the code points that a font family can draw, or an empty set if it is missing."""
     settings: Any = matplotlib.rcParams
     names = settings.get(f"font.{family}", [family])                # of sans-serif, several
     for name in names if isinstance(names, list) else [family]:

@@ -1,4 +1,4 @@
-"""Heatmaps of attention weights and of the gradient of the loss with respect to them."""
+"""Heatmaps of attention weights, and of the gradient of the loss with respect to the weights."""
 
 from collections.abc import Iterable
 

@@ -60,7 +60,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 
 
 def _visible(weights: Array) -> Array:
-    """Return booleans (T, S): not NaN or, if no weight is NaN, True before the row's own token."""
+    """Return booleans (T, S): where weights are not NaN or, without NaN, before a row's token."""
     T, S = weights.shape
     missing = np.isnan(weights)
     if missing.all():

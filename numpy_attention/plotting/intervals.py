@@ -120,7 +120,7 @@ def _points(name: str, points: Any) -> Array:
 
 
 def as_bar(name: str, bar: Bar) -> Array:
-    """Return (mean, low, high) as an array. Raises ValueError unless low ≤ mean ≤ high, finite."""
+    """Return an array (mean, low, high). Raises ValueError unless −∞ < low ≤ mean ≤ high < ∞."""
     numbers = np.asarray(bar, float)
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
         raise ValueError(f"{name!r} is {bar}; expected three finite numbers (mean, low, high)")

@@ -50,7 +50,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
 
 
 def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raise ValueError if `numpy.savez` would not write one of the members."""
+    """Raise ValueError for a member of an archive that `numpy.savez` would not have written."""
     size = path.stat().st_size
     seen = set()
     for member in members:
@@ -68,7 +68,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
 
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
-    """Return the array of a member. Raises ValueError if its data or size is wrong."""
+    """Return the array of a member of an `.npz` file. Raises ValueError for wrong data or size."""
     name = member.filename.removesuffix(".npy")
     file = io.BytesIO(archive.read(member))
     try:

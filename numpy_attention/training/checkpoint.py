@@ -138,7 +138,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
 
 
 def _split(vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Return {best/dotted name: array} from a flat vector in the order of the parameters."""
+    """Return {"best/" + dotted name: array} from a flat vector in the order of the parameters."""
     prefix = "parameters/"
     like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in like.values()])

@@ -20,8 +20,8 @@ from numpy_attention.validation.arguments import check_methods
 class Evaluation:
     """Total loss in nats, and the number of predicted tokens, which includes ends of sentence.
 
-    rows: two arrays with an entry for each row of each batch, the loss and the number of tokens of
-    the row; or None if `evaluate` was called without by_row.
+    rows: two arrays, the loss and the number of tokens of each row of each batch, or None if
+    `evaluate` was called without by_row.
     """
 
     loss: float

@@ -1,7 +1,7 @@
 """Handling of Ctrl-C and other signals, so that a step is never left half done.
 
-When mpirun receives Ctrl-C or SIGTERM, it sends SIGCONT to all ranks. A quarter of a second later
-it sends SIGTERM, and another quarter later it kills the ranks. mpirun passes on SIGUSR1 unchanged,
+When mpirun receives Ctrl-C or SIGTERM, it sends SIGCONT to all ranks. After a quarter of a second
+it sends SIGTERM, and after another quarter it kills the ranks. mpirun passes on SIGUSR1 unchanged,
 so that a rank has time for a step and a checkpoint.
 """
 

@@ -1,8 +1,8 @@
 """A lock, so that only one training writes a checkpoint. The lock always ends with its process.
 
 The system (flock) locks an empty file next to the checkpoint. If a process is killed, the file
-remains, but it is no longer locked. If the system or the file system has no such locks (Windows,
-some network drives), no lock is taken.
+remains, but the lock is gone. If the system or the file system has no such locks (Windows, some
+network drives), no lock is taken.
 """
 
 import os

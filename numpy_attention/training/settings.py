@@ -77,7 +77,11 @@ DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < mat
 def option(
     default: Any, values: Values, help: str, offered: bool = True, **of: tuple[str, ...]
 ) -> Any:
-    """Return the dataclass field of an option. The arguments become its default and metadata."""
+    """Return a dataclass field for a training setting, as the module's docstring describes.
+
+    values: the Values that are accepted. help: the purpose. offered: whether the command line has
+    the option. of: {other setting: the choices with which the option has an effect}.
+    """
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
 
@@ -87,9 +91,9 @@ class Training:
     """Training settings. A result depends only on the settings, the data and the model.
 
     schedule: "constant"; "decay", which divides the rate by `divisor` in every epoch after
-    `full_epochs`; "linear", which decreases it to 0 at the end of the last epoch; or "warmup",
-    which increases it over `warmup` steps and then decreases it with 1 / √step. Raises ValueError
-    if the value of a setting is not allowed.
+    `full_epochs`; "linear", which decreases the rate to 0 at the end of the last epoch; or
+    "warmup", which increases the rate over `warmup` steps and then decreases it with 1 / √step.
+    Raises ValueError if the value of a setting is not allowed.
     """
 
     epochs: int = option(10, whole(1), "maximum number of passes through the text")
@@ -169,9 +173,10 @@ class TranslatorTraining(Training):
 class LanguageModelTraining(Training):
     """Training settings of a language model.
 
-    state: "carried" is the method of Zaremba et al. 2014. unit: the unit of the training Text.
-    frequencies: initialize the output bias with word frequencies, which models otherwise have to
-    learn first.
+    state: how long the state is carried: through the whole text ("carried", the method of Zaremba
+    et al. 2014), an article ("article") or a sentence ("sentence"). unit: the unit of the training
+    Text. frequencies: initialize the output bias with word frequencies, which models otherwise have
+    to learn first.
     """
 
     batch_size: int = option(

@@ -29,7 +29,7 @@ SMALL = 1 << 18     # numbers that one thread adds or moves sooner than another 
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
-    """Call work(k, part, state) → (loss, state) in thread k of each rank. part: its share of batch.
+    """Call work(k, part, state) → (loss, state) in thread k, with its share `part` of the batch.
 
     Returns a list of the losses of all shares, and a list of the states of this rank's shares. If a
     batch has fewer rows than there are threads, some threads have no work.
@@ -48,7 +48,7 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
 
 
 def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
-    """Return the indices of the shares that this rank computes.
+    """Return the indices of the shares (the rows of one thread each) that this rank computes.
 
     rows: the number of rows in the batch.
     """
@@ -57,16 +57,16 @@ def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
 
 
 def join_states(ranks: SingleProcess, states: States) -> State:
-    """Return the state of the whole batch on every rank.
+    """Join the states of the shares of a batch; return the state of the whole batch on every rank.
 
-    states: the states of the shares that this rank computes.
+    states: the states of this rank's shares, which are the rows of one thread each.
     """
     known = sum(ranks.allgather(states or []), [])
     return join_rows(known) if known else None
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Return the states of the shares that this rank computes. state: that of the whole batch."""
+    """Return the states of the shares that this rank computes. state: the whole batch's state."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -105,7 +105,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
            vectors: Mapping[str, Array], step: int, rate: float, factor: float) -> None:
-    """Apply the optimizer's update, in each thread to one slice, and set the gradient to 0."""
+    """Apply the optimizer's update, one slice in each thread, and set the gradient to 0."""
     def move(k: int) -> None:
         mine = share_of(len(weights), k, pool.count)
         slices = {name: vector[mine] for name, vector in vectors.items()}
@@ -115,9 +115,10 @@ def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
 
 
 def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
-    """Return [f(k) for each thread k]. If size < SMALL, the calling thread computes all f(k).
+    """Return [f(k) for each thread k], each computed in its own thread if there is enough work.
 
-    Otherwise thread k computes f(k). size: the number of elements that f processes in total.
+    size: the number of elements that all calls of f process together. If it is less than SMALL, the
+    calling thread makes all the calls.
     """
     if size < SMALL:
         return [f(k) for k in range(pool.count)]

@@ -17,7 +17,7 @@ class Signals:
 
     Later signals are ignored until everything is cleaned up and reported. A signal that is ignored,
     as under `nohup`, stays ignored. Python ignores exceptions in a finalizer, so a Stopped that was
-    raised there is raised again later.
+    raised in a finalizer is raised again later.
     """
 
     def __init__(self) -> None:

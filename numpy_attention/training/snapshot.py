@@ -77,7 +77,11 @@ def read(trainer: Any, path: str | Path) -> None:
 
 def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], states: list[str],
                   has_best: bool) -> None:
-    """Raise ValueError unless the names, shapes and dtypes of the arrays fit the trainer."""
+    """Raise ValueError unless the names, shapes and dtypes of the arrays fit the trainer.
+
+    states: the names of the arrays of the carried state. has_best: whether the checkpoint has the
+    parameters of the best epoch.
+    """
     like = checkpoint.parameters(trainer.model) | _named(trainer.vectors)
     if has_best:
         like |= checkpoint.parameters(trainer.model, "best")
@@ -95,7 +99,7 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
-    """Raise ValueError if a saved run is at an impossible epoch or batch."""
+    """Raise ValueError if a checkpoint's epoch or batch number is impossible for this trainer."""
     epochs = len(saved["history"])
     batches = len(trainer.order(saved["seed"], epochs))
     position = saved["position"]

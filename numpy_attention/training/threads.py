@@ -28,12 +28,12 @@ SMALL_STEP = 3e8
 
 
 class Threads:
-    """Context manager: a pool of threads. BLAS does not start further threads in any of them.
+    """Context manager: a pool of threads, in which BLAS does not start threads of its own.
 
     `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order. With
-    one thread it is an ordinary call. NumPy's products and the kernels release the interpreter
-    lock. ranks: the processes that share the work; each has `count` threads. shares: the number of
-    threads of all ranks. first: the number of the first thread of this rank.
+    one thread, f is called in the current thread. NumPy's products and the kernels release the
+    interpreter lock. ranks: the processes that share the work; each has `count` threads. shares:
+    the number of threads of all ranks. first: the number of the first thread of this rank.
 
     Raises ValueError if count is not in 1 … MOST_THREADS, and MemoryError if threads cannot be
     started.
@@ -78,7 +78,7 @@ def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
 
 
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many threads to use over all ranks: one per rank if the steps are small.
+    """Return how many threads all ranks together should use: one per rank if steps are small.
 
     Otherwise there is one thread for each processor that a rank may use. work: the number of
     parameters times the number of tokens of a step.

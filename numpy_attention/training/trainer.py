@@ -277,7 +277,7 @@ class Trainer:
         return loss, batch.tokens
 
     def _end_epoch(self, pool: Threads) -> None:
-        """Record the epoch in the history, compare it with the best epoch, and begin the next."""
+        """Add the epoch to the history, compare it with the best epoch, and begin the next one."""
         line = self._line(pool)
         self.history.append(line)
         if "valid_loss" in line:

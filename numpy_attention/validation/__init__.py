@@ -1,1 +1,1 @@
-"""Validation at the border of the library: arrays, arguments, paths, and their messages."""
+"""Validation of what users pass to the library (arrays, arguments, paths), and messages."""

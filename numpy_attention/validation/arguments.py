@@ -32,7 +32,7 @@ def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
 
 
 def check_function(name: str, value: Any, expected: str) -> None:
-    """Raise TypeError unless a value is callable."""
+    """Raise TypeError unless a value is callable. expected: what is expected, in words."""
     if not callable(value):
         raise TypeError(f"{name} is {typed_repr(value)}; expected {expected}")
 
@@ -44,7 +44,7 @@ def check_generator(rng: Any, name: str = "rng") -> None:
 
 
 def check_flags(**flags: Any) -> None:
-    """Raise TypeError unless each value is True or False. (The text "no" would count as true.)"""
+    """Raise TypeError unless each value is True or False: the text "no" would count as true."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name} is {typed_repr(value)}; expected True or False")
@@ -113,7 +113,7 @@ def check_list(name: str, value: Any, of: str) -> None:
 
 
 def as_list(name: str, values: Any, of: str) -> list:
-    """Return an iterable as a list. Raises TypeError for a string, a dict or a set."""
+    """Return an iterable, but not a string, dict or set, as a list. of: its items in words."""
     unordered = isinstance(values, (str, bytes, bytearray, Mapping, Set))
     scalar = isinstance(values, np.ndarray) and not values.ndim
     if unordered or scalar or not isinstance(values, Iterable):

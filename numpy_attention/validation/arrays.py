@@ -113,7 +113,7 @@ def check_grads(grads, model, name="grads"):
 
 
 def _check_parts(its, own, name):
-    """Check the value of a field as `check_grads` does. own: the value of the model's field."""
+    """Check a field of the gradient model (`its`) against the same field of the model (`own`)."""
     if type(its) is type(own) is np.ndarray and (its.shape, its.dtype) == (own.shape, own.dtype):
         return                                                  # the common case is cheap
     if is_dataclass(own):
@@ -169,7 +169,7 @@ def check_like(name, array, like, whose):
 
 
 def at_least(lowest, **sizes):
-    """Check that sizes are integers from `lowest` to LARGEST, or None for a default.
+    """Check that each size is an integer from `lowest` to LARGEST, or None (use the default).
 
     Raises ValueError with the name of the size, as `check_sizes` does.
     """
@@ -204,7 +204,7 @@ def check_mask(mask, shape, axes, name="mask"):
 
 
 def check_integers(name, array, shape, axes, advice="check the order of the axes"):
-    """Raise TypeError unless a value is an integer array, ValueError if it has another shape."""
+    """Raise TypeError unless a value is an integer array, and ValueError if the shape is wrong."""
     _check_integer_dtype(f"{name} {axes}", array)
     check_shape(name, array, shape, axes, advice)
 

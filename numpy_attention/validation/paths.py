@@ -39,7 +39,7 @@ ADVICE = {
 def path_errors(path: str | Path, done: str) -> Iterator[None]:
     """Context manager that rewords an OSError of the system, with the path and the reason.
 
-    done: the participle of what could not be done with the path, such as "read".
+    done: a participle for the message, such as "read" in "could not be read".
     """
     try:
         yield
@@ -72,8 +72,8 @@ def as_path(path: Any, name: str = "path") -> Path:
 def existing_file(path: str | Path) -> Path:
     """Return the Path of a plain file, or of a link to one.
 
-    Raises FileNotFoundError if it does not exist, IsADirectoryError for a folder, ValueError for a
-    pipe, a device, a socket or an impossible name, and OSError if the path cannot be reached.
+    Raises FileNotFoundError if the file does not exist, IsADirectoryError for a folder, ValueError
+    for a pipe, a device, a socket or an impossible name, and OSError if the path cannot be reached.
     """
     path = as_path(path)
     with path_errors(path, "read"):
@@ -121,8 +121,8 @@ def make_folder(path: str | Path) -> Path:
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Context manager that writes a file next to `path`, and moves it there when it is complete.
 
-    Raises OSError with the name of the file, for instance if the disk is full. An existing file is
-    then unchanged.
+    A device or a pipe is written directly. Raises OSError with the name of the file, for instance
+    if the disk is full. An existing file is then unchanged.
     """
     path = as_path(path)
     make_folder(path.parent)

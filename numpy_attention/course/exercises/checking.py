@@ -57,9 +57,10 @@ class Verdict:
     """The result of a check.
 
     stage: the stage that failed, or "" if everything is correct. message: why the stage failed.
-    mistakes: the known mistakes that give the same numbers. place: the place of these mistakes in
-    words, or "". proven: whether the message names a line and a change of this line that fixes
-    everything. blank: whether nothing has been written yet.
+    mistakes: descriptions of the known mistakes whose outputs and gradients are the same as the
+    user's. place: where in the code these mistakes are, in words, or "". proven: whether the
+    message names a line and a change of this line that fixes everything. blank: whether nothing has
+    been written yet.
     """
 
     stage: str = ""
@@ -130,7 +131,7 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
 
 
 def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
-    """Return the signature of the user's functions, or {} if a function raises."""
+    """Return the signature (numbers) of the user's functions, or {} if a function raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -142,7 +143,8 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 def described(place: int | str | None, code: Code, certain: bool) -> str:
     """Describe where a mistake is, with the text of the line.
 
-    place: a line number, the name of a function in which a line is missing, or None.
+    place: a line number, the name of a function in which a line is missing, or None if the place is
+    unknown. code: the user's file. certain: whether the line is certain, or only probable.
     """
     if not isinstance(place, int):
         return f"something is missing in {place}" if place else ""
@@ -155,7 +157,7 @@ def described(place: int | str | None, code: Code, certain: bool) -> str:
 
 
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
-    """Parse a user's file; return the syntax tree.
+    """Return the syntax tree of a user's file.
 
     Raises Failed if the file is not valid Python, imports a framework such as torch, or does not
     define every function of the exercise.
@@ -187,7 +189,7 @@ def module_of(code: Code) -> Any:
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Yield the names of the packages that a file imports."""
+    """Yield the name of each package that a file imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (one.name.partition(".")[0] for one in node.names)
@@ -212,7 +214,7 @@ def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
 
 
 def stopped(error: Exception) -> str:
-    """Describe an exception of a user's code: its line and the shapes of the arrays in the line."""
+    """Describe an exception of user code: the line, and the shapes of the arrays in the line."""
     place = place_in_code(error)
     words = cut(f"{type(error).__name__}: {error}", LONGEST)
     return "\n".join([f"{place} raises {words}" if place else f"it raises {words}",

@@ -103,9 +103,10 @@ def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
 
 
 def set_mistakes(because: str, *lines: str) -> Mistakes:
-    """Return the curated mistakes of lines grads.X += …: X's gradient is overwritten or left out.
+    """Return the curated mistakes of lines `grads.X += …`, for each line two mistakes.
 
-    because: the end of the description: why the gradient has to be added.
+    One mistake overwrites the gradient of X instead of adding to it, the other leaves it out.
+    because: the reason why the gradient has to be added, the end of the first description.
     """
     found: list[tuple[str, str, str]] = []
     for line in lines:
@@ -122,10 +123,10 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
 class Case(NamedTuple):
     """One case of a check: two passes and their inputs, as for `gradcheck`.
 
-    backward: called as backward(doutput, …, cache, grads). Without it, only the values of the
-    outputs are checked. target: the Module with the parameters, or None. causal: the time axis, if
-    the mechanism must not read the future. differ: a function differ(found, right) that describes
-    how an output differs, for outputs whose numbers would not help.
+    backward: called as backward(doutput, …, cache, grads). Without a backward, only the values of
+    the outputs are checked. target: the Module with the parameters, or None. causal: the time axis,
+    if the mechanism must not read the future. differ: a function differ(found, right) that
+    describes how an output differs, for outputs whose numbers would not help.
     """
 
     forward: Callable

@@ -1,4 +1,4 @@
-"""Find the functions of a user's file that the exercise provided, and those that were changed."""
+"""Find the functions of a user's file that the exercise provided, and which of them changed."""
 
 import ast
 import re
@@ -93,8 +93,8 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
 def is_doubted(note: str) -> bool:
     """Return whether a line may be correct, according to the note below the line.
 
-    A line may be correct if no change to it fixed the gradient. It may also be correct if the note
-    names the gradient that the line should compute without confirming its operands.
+    A line may be correct if no change of the line fixed the gradient. The line may also be correct
+    if the note names the gradient to compute, but does not confirm that the operands are right.
     """
     return note.startswith("  no small change") or (
         " should be ∂L/∂" in note and "what it is made of is right" not in note)

@@ -59,7 +59,7 @@ def source_of(one: Callable) -> str:
 
 
 def of_cell(kind: type) -> str:
-    """Return the source of a class that is defined in a notebook cell, or "" if it is not found."""
+    """Return the source of a class defined in a notebook cell, or "" if there is no source."""
     for method in filter(inspect.isfunction, vars(kind).values()):
         try:
             lines, last = inspect.findsource(method)
@@ -116,7 +116,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
 
 
 def known_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield lines of text that name the known mistakes of a verdict, and their place."""
+    """Yield lines of text that name a verdict's known mistakes, and where in the code they are."""
     if verdict.mistakes:
         what = "a known mistake" if len(verdict.mistakes) == 1 else "one of these known mistakes"
         yield f"your numbers match {what}:"

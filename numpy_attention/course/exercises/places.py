@@ -53,7 +53,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
-    """Return the statements of a curated mistake that the solution does not have."""
+    """Return the statements that a curated mistake has, and that the solution does not have."""
     return [node for changed in changed_texts(exercise, mistake)
             for node in added(exercise.solution, changed, exercise.blanks)]
 

@@ -26,7 +26,7 @@ def by_lesson() -> dict[str, list[str]]:
 
 
 def mark(record: Record | None) -> str:
-    """Return "✓" if an exercise is passed, "…" if it is only started, and otherwise "·"."""
+    """Return "✓" for an exercise that is passed, "…" for one that is started, else "·"."""
     if record is None or not record.cut:
         return "·"
     return "✓" if record.passed else "…"

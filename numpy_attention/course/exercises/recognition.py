@@ -50,9 +50,9 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
     """Return descriptions of the pairs of mistakes whose combined signature is `numbers`.
 
     Two mistakes with signatures n₁ and n₂ have the combined signature r + (n₁ − r) + (n₂ − r),
-    where r is the signature of the solution. This is correct if neither mistake affects the other.
-    If two mistakes change the same numbers, they are a pair only if they are in different places
-    and do not cancel. names: as in `recognized`.
+    where r is the signature of the solution. The sum is correct if neither mistake affects the
+    other. If two mistakes change the same numbers, they are a pair only if they are in different
+    places and do not cancel. names: as in `recognized`.
     """
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
@@ -78,7 +78,7 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
 
 def in_two_places(*pair: Mistake) -> bool:
-    """Return whether two mistakes are mutations (not curated) in different places."""
+    """Return whether both mistakes are mutations, not curated, and in different places."""
     places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
     return not any(one.curated for one in pair) and len(set(places)) == 2
 

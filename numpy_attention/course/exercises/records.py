@@ -73,7 +73,7 @@ class Folder:
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Context in which the Record of an exercise may be changed. The Record is then written.
+        """Context manager in which the Record of an exercise may be changed, and is then written.
 
         Raises BlockingIOError if another command is using this folder.
         """

@@ -60,7 +60,7 @@ class Mistake(NamedTuple):
 def signature(exercise: Exercise, its: Any) -> Numbers:
     """Return the signature of an implementation: {seed and array name: number} for all cases.
 
-    its: the module with the functions to run. Exceptions of these functions are not caught.
+    its: the module with the functions to run. Exceptions that these functions raise are not caught.
     """
     found: Numbers = {}
     for seed in SEEDS:
@@ -73,7 +73,7 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
 
 
 def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield (name, array) for the outputs of a case, then for its gradients.
+    """Yield (name, array) for the outputs of a Case, then for the gradients.
 
     seed: the seed of the upstream gradients.
     """
@@ -246,8 +246,8 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 def digest(exercise: Exercise) -> str:
     """Return a digest of an exercise's solution, its curated mistakes, and the code for mutations.
 
-    If the digest changes, the known mistakes are computed again. A change of the cases is noticed
-    without the digest, because it changes the signature of the solution.
+    If the digest changes, the known mistakes are computed again. The digest does not cover the
+    cases: a change of a case is noticed because it changes the signature of the solution.
     """
     solution = outline(ast.parse(exercise.source.text()))
     parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()
@@ -256,7 +256,7 @@ def digest(exercise: Exercise) -> str:
 
 @cache
 def outline_of_mutations() -> list[Any]:
-    """Return the outlines of the modules for mutations, and of the module of their edits."""
+    """Return the `outline` of every file that creates mutations, and of the file of their edits."""
     own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))
             for file in [*sorted(own.parent.glob("*.py")), edits]]

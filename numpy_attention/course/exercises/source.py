@@ -21,9 +21,9 @@ NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "#
 class Source:
     """Functions and classes of a file, with the imports that they need.
 
-    file: the lesson's file name without extension, or the path of the exercise's own source file if
-    no lesson implements it. names: the names of the functions and classes. given: a line of code to
-    put before the definitions, for a constant that the lesson sets.
+    file: the lesson's file name without extension, or if no lesson implements the exercise, the
+    path of the exercise's own source file. names: the names of the functions and classes. given: a
+    line of code to put before the definitions, for a constant that the lesson sets.
     """
 
     file: str
@@ -83,7 +83,7 @@ class Source:
         return "\n\n\n".join([head, *parts.values()]) + "\n"
 
     def body(self, blank: str) -> str:
-        """Return the solution's body of a blank, which is a function that the user writes."""
+        """Return the solution's body of the function `blank`, which the user has to write."""
         _, parts = self.parts
         name, _, method = blank.partition(".")
         return textwrap.dedent(body_of(parts[name], method or name))
@@ -141,7 +141,7 @@ def body_of(text: str, name: str) -> str:
 
 
 def without_body(text: str, name: str) -> str:
-    """Return a text in which a line to be replaced by the user is the body of a function."""
+    """Return code in which one line, to be replaced by the user, is the body of a function."""
     first, last = lines_of_body(text, name)
     lines = text.splitlines()
     indent = " " * function_in(text, name).body[0].col_offset

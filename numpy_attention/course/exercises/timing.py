@@ -16,7 +16,7 @@ def is_possible() -> bool:
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Context that raises TimeoutError after this many seconds of processor time."""
+    """Context manager that raises TimeoutError after this many seconds of processor time."""
     def over(*_: object) -> None:
         raise TimeoutError(f"it takes longer than {seconds:g} seconds")
     before = signal.signal(signal.SIGVTALRM, over)

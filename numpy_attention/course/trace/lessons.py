@@ -185,7 +185,7 @@ def reference_of(lesson: Lesson) -> Reference:
 
 @contextlib.contextmanager
 def errors_located(lesson: Lesson) -> Iterator[None]:
-    """Context that turns an exception of a lesson into a ValueError with the line that raised."""
+    """Context manager that turns an exception of a lesson into a ValueError with the line."""
     try:
         yield
     except Exception as error:
@@ -218,7 +218,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def quietly(folder: Path) -> Iterator[None]:
-    """Context in which a lesson finds its modules, prints nothing, and saves figures elsewhere."""
+    """Context manager for a lesson: hides its prints and figures, and lets it find its modules."""
     import matplotlib
     backend = matplotlib.get_backend()
     matplotlib.use("Agg")

@@ -27,7 +27,7 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
 def written(array):
-    """Return booleans: which elements of a float array were written after np.empty created it."""
+    """Return booleans: which elements of a float array were written since np.empty made it."""
     if array.itemsize not in UNWRITTEN:
         return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
@@ -49,10 +49,10 @@ class Line(Place):
 
 
 class Step(NamedTuple):
-    """One turn of a loop.
+    """One iteration of a loop.
 
     head, text: the number and the source of the loop's first line. turn: the number of earlier
-    turns. variable: the loop variable if range() or enumerate() counts it, or None.
+    iterations. variable: the loop variable if range() or enumerate() counts it, or None.
     """
 
     head: int
@@ -91,7 +91,7 @@ class Call:
 
     @property
     def every_step(self):
-        """The Steps of all loops around the call, those in its callers too, outermost first."""
+        """The Steps of all loops around the call, also in callers, the outermost loop first."""
         return (self.parent.every_step if self.parent else ()) + self.around
 
 
@@ -110,7 +110,7 @@ class Entry(NamedTuple):
 
     @property
     def every_step(self):
-        """The Steps of all loops around the value, also in the callers, the outermost first."""
+        """The Steps of all loops around the value, also in callers, the outermost loop first."""
         return self.call.every_step + self.steps
 
 
@@ -146,7 +146,7 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 
 
 def is_of_interest(code):
-    """Return whether a function is recorded: not validation, Python itself or this folder."""
+    """Return whether a function is recorded. Validation, Python and this folder are left out."""
     return Path(code.co_filename).parent != HERE and not (
         is_validation(code.co_name) or "<frozen" in code.co_filename)
 
@@ -171,7 +171,7 @@ PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 class Lines(Backward):
     """Rewriter like `Backward` that also reports loops, and arrays that are filled or partly set.
 
-    extents: a dict, to which {(file, first line of a loop): last line of the loop} is added.
+    extents: a dict, to which the rewriter adds {(file, first line of a loop): its last line}.
     """
 
     def __init__(self, function, places, extents):
@@ -192,7 +192,7 @@ class Lines(Backward):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def report(self, method, statement, kind, name, value):
-        """Return the statement `listener.method(value, number, call)`, placed at `statement`."""
+        """Return the statement `listener.method(value, number, call)`, to report at `statement`."""
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
         call = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
@@ -279,7 +279,7 @@ class Lines(Backward):
 
 
 class Empty(ast.NodeTransformer):
-    """Rewriter that passes each array of np.empty to the listener, which marks it as unwritten."""
+    """Rewriter that passes each array of np.empty to the listener, to be marked as unwritten."""
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -310,8 +310,8 @@ def expression(path):
 def arrays_in(node):
     """Return the arrays that an expression reads, as code: x, cache.h or x[i]. Each is listed once.
 
-    Called functions are left out, and so are arrays that the expression may not read, such as x.a
-    in f(x.a if x else b).
+    Called functions are left out. Arrays that the expression does not always read are left out too,
+    such as x.a in f(x.a if x else b).
     """
     if isinstance(node, PERHAPS):
         return []
@@ -327,7 +327,7 @@ def arrays_in(node):
 
 
 class Listener:
-    """Receives the values that rewritten functions report, and stores them as Entries."""
+    """Listener that receives the values of rewritten functions and stores them as Entries."""
 
     def __init__(self, places, extents, keep, owners):
         self.places = places

@@ -1,7 +1,7 @@
 """Step through a reference implementation: its arrays at each time step, and what changed.
 
-A step is one turn of the outermost loop. Without a loop, a step is one call if the lesson makes
-several calls, and otherwise one line.
+A step is one iteration of the outermost loop. Without a loop, a step is one call if the lesson
+makes several calls, and otherwise one line.
 """
 
 import sys
@@ -47,7 +47,7 @@ def asked_to_end() -> bool:
 
 
 def texts_of(reference: Reference) -> Iterator[str]:
-    """Yield a text for each step of the forward pass, then for each step of the backward pass."""
+    """Yield the text of each step of the forward pass, then of each step of the backward pass."""
     for name, calls in (("forward", reference.forward), ("backward", reference.backward)):
         if not calls:
             continue
@@ -62,7 +62,7 @@ def texts_of(reference: Reference) -> Iterator[str]:
 
 
 def stages_of(calls: list[RecordedCall]) -> list[Stage]:
-    """Repeat the calls of a pass; return its steps.
+    """Repeat the recorded calls of a pass; return a Stage for each step of the pass.
 
     Values computed before the first step belong to the first step. Values computed after the last
     step belong to the last step.
@@ -134,7 +134,7 @@ def kept(array: Any) -> Any:
 
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
-    """Yield lines of text for a step. before: {name: value} of the earlier steps, to be updated."""
+    """Yield lines of text for a step. before: {name: last value} so far, which is updated."""
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None
@@ -155,7 +155,7 @@ def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
 
 
 def differs(value: Any, was: Any) -> Any:
-    """Return booleans of the shape of `value`: where it differs from the earlier value `was`."""
+    """Return booleans of the shape of `value`: where `value` differs from the earlier `was`."""
     if was is None or np.shape(was) != np.shape(value):
         return np.ones(np.shape(value), bool)
     same = value == was

@@ -149,9 +149,9 @@ def of_writer(writer: LanguageModelRun, sentence: Any) -> Subject:
 
 
 def of_batch(model: Any, batch: Any, what: str) -> Subject:
-    """Return a Subject for the loss of a batch and its gradient, without dropout.
+    """Return a Subject (the run to trace) for the loss of a batch and its gradient.
 
-    L = Σ −log p of the batch's words. what: the batch in words, for the title.
+    L = Σ −log p of the batch's words, without dropout. what: the batch in words, for the title.
     """
     def work() -> float:
         loss, _ = model.loss_and_grad(batch, None, 1.0, model.zeros_like())
@@ -164,10 +164,10 @@ def of_batch(model: Any, batch: Any, what: str) -> Subject:
 
 
 def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Subject:
-    """Return a Subject that runs the two passes of a Module, or two functions, as `gradcheck` does.
+    """Return a Subject (the run to trace) for a Module's two passes, or for two functions.
 
-    L is the output of `forward` if there is one output and it is a number. Otherwise L is ½ Σ y²
-    over all outputs y, so that dy = y.
+    The arguments are as for `gradcheck`. L is the output of `forward` if there is one output and it
+    is a number. Otherwise L is ½ Σ y² over all outputs y, so that dy = y.
     """
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward

@@ -73,7 +73,7 @@ class Row:
         return self.norms[-1]
 
     def at(self, step: int) -> "Row | None":
-        """Return the row for one step of the longest enclosing loop, or None without this step."""
+        """Return the row of one step of the longest enclosing loop, or None without such a step."""
         longest = self.longest()
         if longest is None:
             return None
@@ -200,9 +200,9 @@ def names_in(names: Any) -> list[str]:
 
 
 def nearest(given: str, known: list[str]) -> str:
-    """Return the end of a message: the known names that are nearest to `given`.
+    """Return the end of an error message, which lists the known names that are most like `given`.
 
-    If no known name is near, the message lists the first known names.
+    If no known name is like `given`, the message lists the first known names.
     """
     if not known:
         return ""
@@ -261,7 +261,7 @@ def block_of(root: Block, call: Call) -> Block:
 
 
 def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
-    """Return the Block of the innermost loop of `steps`, in `block`. Missing Blocks are added."""
+    """Return the Block of the innermost loop of `steps`, in `block`. Adds missing Blocks."""
     for step in steps:
         key = "loop", step.head
         if key not in block.parts:
@@ -293,7 +293,7 @@ def file_of(file: str) -> str:
 
 
 def lines_of(block: Block, step: int | None, depth: int | None, margin: str = "") -> list[str]:
-    """Return the lines of a Block as text. step, depth: the arguments of `Trace.text`."""
+    """Return the lines of a Block as text. step, depth: as in `Trace.text`. margin: an indent."""
     lines = []
     for part in block.parts.values():
         while isinstance(part, Block) and part.call is not None and is_wrapper(part):
@@ -336,7 +336,7 @@ def format_norms(norms: Sequence[float | None]) -> str:
 
 
 def format_steps(labels: Sequence[int]) -> str:
-    """Format step numbers, in the order of the run, by the first and the last: "steps 0 … 5"."""
+    """Format step numbers as "steps 0 … 5", the first and the last in the order of the run."""
     if len(labels) == 1:
         return f"step {labels[0]}"
     return f"steps {labels[0]} … {labels[-1]}"

@@ -87,7 +87,7 @@ def of_writer(run: LanguageModelRun, sentence: Any) -> WeightGradients:
 
 
 def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
-    """Return the labels of rows or columns: the words (or the run's subwords) and </s>."""
+    """Return the labels of rows or columns: the words (or the run's subwords), then </s>."""
     if not run.training.subwords:
         return [*words, END]
     return [*(vocabulary.token(id) for id in vocabulary.encode(words)), END]
@@ -109,7 +109,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return {path of a part of the model: [its last value with one of the names, per call]}."""
+    """Return {path of a part of the model: [the last value with one of `names` in each call]}."""
     last: dict[tuple, Entry] = {}
     for one in entries:
         owner = one.call.owner

@@ -1,6 +1,6 @@
-"""Batches: sentences of similar length side by side, or a long text cut into parallel streams.
+"""Batches: sentences of similar length, padded, or a long text cut into parallel streams.
 
-`numpy_attention.data.protocols.Batches` describes their common methods.
+`numpy_attention.data.protocols.Batches` describes the methods of all kinds of batches.
 """
 
 from numpy_attention.data.batching.document_batches import DocumentBatches

@@ -43,7 +43,7 @@ class DocumentBatches:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Return the places of the batches, for `batch`. Without rng they are sorted by length."""
+        """Return a place for each batch, an argument of `batch`. Without rng, sorted by length."""
         lengths = np.array([len(document) - 1 for document in self.documents])
         places = []
         for group in grouped(lengths, self.batch_size, self.block, rng):
@@ -72,6 +72,6 @@ class DocumentBatches:
         return DocumentBatches(first, self.batch_size)
 
     def carried(self, place: Place) -> bool:
-        """Return whether a state is carried to the batch at a place, because documents continue."""
+        """Return whether a batch continues the documents of the previous batch."""
         _, start = place
         return start > 0

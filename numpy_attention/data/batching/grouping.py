@@ -1,4 +1,4 @@
-"""Group sequences of different lengths, pad them, and divide batches into slices."""
+"""Group sequences by length, pad them, and divide the rows of batches into slices."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -77,7 +77,7 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
 
 
 def share_of(size: int, k: int, n: int) -> slice:
-    """Return the k-th of n slices that divide `size` elements almost equally."""
+    """Divide `size` elements into n nearly equal slices; return the k-th of these slices."""
     check_whole("n", n, 1)
     check_whole("k", k, 0, n - 1)
     return slice(size * k // n, size * (k + 1) // n)

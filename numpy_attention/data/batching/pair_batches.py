@@ -47,7 +47,7 @@ class PairBatch(Batch):
         return self.target_mask.sum(0)
 
     def share(self, k: int, n: int) -> "PairBatch":
-        """Return the k-th of n nearly equal parts of the rows, without needless padding."""
+        """Divide the rows into n nearly equal batches without needless padding; return the k-th."""
         rows = share_of(self.size, k, n)
         S = self.source_mask[:, rows].any(1).sum()
         T = self.target_mask[:, rows].any(1).sum()
@@ -98,8 +98,8 @@ class PairBatches:
     """Sentence pairs as ids, cut into batches of similar length.
 
     An epoch shuffles the pairs and sorts them by length within blocks of `block` batches (20 in
-    Bahdanau et al. 2015, appendix B.2). Then it cuts the blocks into batches, and shuffles the
-    batches.
+    Bahdanau et al. 2015, appendix B.2). Then the blocks are cut into batches, and the batches are
+    shuffled.
     """
 
     sources: list[list[int]]

@@ -31,7 +31,7 @@ class TextBatch(Batch):
         return (self.targets != PAD).sum(0)
 
     def share(self, k: int, n: int) -> "TextBatch":
-        """Return the k-th of n batches that divide the streams almost equally."""
+        """Divide the streams into n nearly equal batches; return the k-th of these batches."""
         rows = share_of(self.size, k, n)
         return TextBatch(
             np.ascontiguousarray(self.inputs[:, rows]),
@@ -92,5 +92,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """Return whether a state is carried to this batch: to every batch except the first."""
+        """Return whether a state is carried to the batch beginning at `start`: not to the first."""
         return start > 0

@@ -53,7 +53,7 @@ def link_of(text: str) -> Link:
 
 @functools.cache
 def end_of(text: str) -> End:
-    """Parse the end of a clause, such as "5-4", or "5-4!" for a clause that is omitted."""
+    """Parse the end of a clause: "5-4", or "5-4!" for a clause that part "clauses" omits."""
     i, j = text.removesuffix("!").split("-")
     return int(i), int(j), not text.endswith("!")
 
@@ -105,8 +105,8 @@ def load_bible_en(split: str = "train") -> list[list[list[str]]]:
 def read_shipped(corpus: str, split: str) -> str:
     """Return the text of a shipped file, after checking that its SHA-256 is correct.
 
-    Raises FileNotFoundError if the file is missing, and ValueError if it is damaged or the split is
-    unknown.
+    Raises FileNotFoundError if the file is missing, and ValueError if the file is damaged or the
+    split is unknown.
     """
     check_name("split", split, SPLITS)
     name = f"{corpus}.{split}.txt.xz"
@@ -147,9 +147,8 @@ def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[
     """Return the clauses of a line as pairs, if they have low to high tokens on both sides.
 
     linked: the links of the line, ordered by source position; no link crosses the end of a clause.
-    Each clause takes the links that follow those of the clause before, with positions counted from
-    the start of the clause. In the code, a clause is source[a:c] and target[b:d], and k counts the
-    links.
+    The links of a clause have positions that are counted from the start of the clause. In the code,
+    a clause is source[a:c] and target[b:d], and k is the number of links before it.
     """
     pairs = []
     a = b = k = 0

@@ -83,7 +83,7 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
 
 
 def find_corpus(name: str, kind: str | None = None) -> Corpus:
-    """Return the `Corpus` of a name. kind: "parallel" or "text", if it must be of that kind.
+    """Return the `Corpus` of a name. kind: the kind it must have, "parallel" or "text".
 
     Raises ValueError for an unknown name or a corpus of the other kind, and lists the known names.
     """

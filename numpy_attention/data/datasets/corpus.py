@@ -22,13 +22,12 @@ AnyCorpus = TypeVar("AnyCorpus", bound="Corpus")
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """A corpus. `CORPORA[entry.name] = entry` adds it to the table.
+    """An entry in the table of corpora. `CORPORA[entry.name] = entry` adds a corpus.
 
-    origin: "shipped" with the package, "generated" on demand, or "downloaded".
-    read: the function that reads it; each kind of corpus documents its arguments.
-    tokenizer, lowercase: how its raw text became tokens, as in a TextForm.
-    files: the files of a downloaded corpus.
-    parts: {name: the fields in which this part differs from the corpus}.
+    origin: "shipped" with the package, "generated" on demand, or "downloaded". read: the function
+    that reads the corpus; each kind of corpus documents the arguments. tokenizer, lowercase: how
+    its raw text became tokens, as in a TextForm. files: the files of a downloaded corpus. parts:
+    {name: the fields in which this part differs from the corpus}.
     """
 
     kind: ClassVar[str]
@@ -85,8 +84,9 @@ class TextCorpus(Corpus):
 class ParallelCorpus(Corpus):
     """A corpus of sentence pairs.
 
-    read(split) returns a list of Pairs. If read has parameters min_length and max_length, they are
-    passed to it. None means the limits of the corpus. split_aliases: {another name: a split}.
+    read(split) returns a list of Pairs. If `read` has parameters min_length and max_length, these
+    limits are passed to `read`, where None means the default limits of the corpus. split_aliases:
+    {another name: a split}.
     """
 
     kind: ClassVar[str] = "parallel"

@@ -83,9 +83,9 @@ def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
 
     The links are sure and sorted; a list may be empty. "swapped adjective" has a link for an
     adjective and a link for its noun, if French puts the noun first. "negation" has the links of
-    "not" to "ne" and "pas". "moved adverb" has the links of an adverb and of the verb that French
-    puts before it. "object pronoun" has the links of him, her or them, and of the verb that French
-    puts after it. "elision" has the links to l', d', n' and j'.
+    "not" to "ne" and "pas". "moved adverb" has the links of an adverb, and of its verb, which
+    precedes the adverb in French. "object pronoun" has the links of him, her or them, and of the
+    verb, which follows the pronoun in French. "elision" has the links to l', d', n' and j'.
     """
     check_kind("pair", pair, Pair, "a Pair")
     names = ("swapped adjective", "negation", "moved adverb", "object pronoun", "elision")

@@ -22,7 +22,7 @@ GITHUB = "https://raw.githubusercontent.com"
 
 
 def _files(folder: str, address: str, lines: str) -> dict[str, RemoteFile]:
-    """Return {name: RemoteFile}. lines: one `name sha256` for each file."""
+    """Return {name: RemoteFile} for files on GitHub. lines: a line `name sha256` for each file."""
     rows = [line.split() for line in lines.strip().splitlines()]
     return {name: RemoteFile(f"{folder}/{name}", f"{GITHUB}/{address}/{name}", sha256)
             for name, sha256 in rows}

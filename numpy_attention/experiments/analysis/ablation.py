@@ -1,4 +1,4 @@
-"""Evaluate a trained model with other attention weights, to see whether it uses its attention."""
+"""Evaluate a trained model with other attention weights, to see whether attention is used."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def hard(scores: Array, visible: Array) -> Array:
 
 
 def sampled(rng: np.random.Generator) -> Weigh:
-    """Return a function that samples one position by its weight, and gives it weight 1."""
+    """Return a function that gives weight 1 to one position, sampled by the attention weights."""
     def attention_weights(scores: Array, visible: Array) -> Array:
         totals = masked_softmax(scores, visible).cumsum(-1)
         drawn = rng.random(totals.shape[:-1] + (1,)) * totals[..., -1:]
@@ -48,7 +48,7 @@ def sampled(rng: np.random.Generator) -> Weigh:
 
 
 def _one_hot(chosen: Array, scores: Array, visible: Array) -> Array:
-    """Return weight 1 at the chosen position, or 0 everywhere if no position is visible."""
+    """Return weight 1 at each row's chosen position, or 0 for a row without visible positions."""
     weights = np.zeros_like(scores)
     some = visible.any(-1, keepdims=True).astype(scores.dtype)
     np.put_along_axis(weights, chosen[..., None], some, -1)
@@ -160,7 +160,7 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether equal weights cost at least USED nats per token, at the interval's lower end."""
+        """Whether equal weights cost USED nats per token or more, by the interval's lower end."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1
@@ -186,8 +186,8 @@ def ablate(model: Any, batches: Any, rng: np.random.Generator,
     """Evaluate a model on batches with its attention unchanged, and with each change.
 
     The differences in loss are paired by sentence or, for a language model, by row of each batch;
-    `mean_interval` computes their intervals. The words of a language model are also grouped by how
-    many tokens ago the same word last occurred in the row. Raises the errors of `changed`.
+    `mean_interval` computes their intervals. For a language model, the losses are also grouped by
+    how many tokens ago the same word last occurred in the row. Raises the errors of `changed`.
     """
     check_methods("model", model, "a model", "losses", "copy")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

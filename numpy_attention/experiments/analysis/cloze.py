@@ -37,8 +37,8 @@ class Cloze:
     """A model's answers to cloze questions.
 
     log_p: for each question, log p of the query with each candidate. right: for each question, 1 if
-    the model's answer is correct, else 0. If k candidates have the same best score, as unknown
-    words have, and the correct word is among them, it is 1 / k. Accuracies are means of `right`.
+    the model's answer is correct, else 0, or 1 / k if the correct word is one of k candidates with
+    the same best score, as unknown words have. Accuracies are means of `right`.
 
     others: {name of a baseline: interval of its accuracy}. The baselines are the model without the
     context, the candidate most frequent in the context, and the candidate most frequent overall.
@@ -128,7 +128,7 @@ def counts(question: Question) -> Array:
 
 
 def ranks(vocabulary: Vocabulary, question: Question) -> Array:
-    """Return the rank of each candidate by frequency. All unknown candidates have the last rank."""
+    """Return the rank of each candidate by frequency, where all unknown candidates come last."""
     ids = np.array(vocabulary.encode(question.candidates))
     return np.where(ids < len(SPECIAL_TOKENS), len(vocabulary), ids)
 
@@ -163,9 +163,9 @@ def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings
 def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
     """Return log p of each question's query with each candidate, in float64.
 
-    The context is read once for all candidates, up to the window of `steps` tokens in which the
-    query begins. This window is read again for each candidate. Questions with the same number of
-    windows before the query are read side by side.
+    The text is read in windows of `steps` tokens. The windows before the query are read once for
+    all candidates. The window in which the query begins is read for each candidate. Questions with
+    the same number of windows before the query are read side by side.
     """
     windows = [(len(one.past) - 1) // steps for one in questions]
     found: list[Array] = [np.empty(0)] * len(questions)

@@ -15,9 +15,9 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 class Distances:
     """The loss of a language model on each group of words.
 
-    Each field is {name of a group: value}, with the group "all" first. loss: nats per token.
-    tokens: the number of tokens. totals, counts: the sum of the losses, and the number of tokens,
-    in each unit. A unit is a row of a batch.
+    Each field is {name of a group: value}; the first group is "all". loss: nats per token. tokens:
+    the number of tokens. totals, counts: the sum of the losses, and the number of tokens, in each
+    unit. A unit is a row of a batch.
     """
 
     loss: dict[str, Interval]
@@ -26,10 +26,10 @@ class Distances:
     counts: dict[str, Array]
 
     def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
-        """Return how much each group's loss exceeds that of another model, in nats per token.
+        """Return how much the loss on each group exceeds another model's, in nats per token.
 
-        The differences are paired by unit. Raises ValueError if `first` was measured on another
-        text or with other batches.
+        first: the Distances of the other model. The differences are paired by unit. Raises
+        ValueError if `first` was measured on another text or with other batches.
         """
         check_kind("first", first, Distances, "Distances, as returned by loss_by_distance()")
         if self.counts.keys() != first.counts.keys() or not all(

@@ -47,7 +47,7 @@ def losses_of(model: Any, batches: Any) -> list[Array]:
 
 
 def sums(arrays: Sequence[Array]) -> Array:
-    """Sum each batch's array (T, B) over its steps. Return one sum for each row of all batches."""
+    """Sum each batch's array (T, B) over steps. Return one array with the sums of all rows."""
     return np.concatenate([array.sum(0, dtype=float) for array in arrays])
 
 

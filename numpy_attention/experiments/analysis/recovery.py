@@ -50,8 +50,8 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     A text that is read in windows of some steps is cut into passages of past + following tokens.
     Passages do not overlap, and stay within a stream or document. The last `words` of the first
     `past` tokens are replaced. Documents that are read at once, such as sentences, are passages
-    themselves. Their replaced words end at a random position, at least words + 1 tokens after their
-    start.
+    themselves. In a document, the replaced words end at a random position, at least words + 1
+    tokens after the start of the document.
 
     A passage is one chunk, so an attentive model has the whole passage in memory, up to its window.
     The new words are drawn by their frequency in this text, without special tokens. A new word may
@@ -120,9 +120,10 @@ class Recovery:
 
     def more_than(self, first: "Recovery",
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-        """Return `excess` and `mean` minus those of another model, paired by passage.
+        """Return the differences of `excess` and `mean` from another model's, paired by passage.
 
-        Raises ValueError if `first` was measured on other passages.
+        Raises ValueError if `first`, the Recovery of the other model, was measured on other
+        passages.
         """
         check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
@@ -163,7 +164,7 @@ def _after(passages: Passages, losses: list[Array]) -> Array:
 
 
 def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-    """Return {distance: mean increase, with interval}, and the same over all distances.
+    """Return {distance: mean increase, with interval}, and the mean over all distances.
 
     rows (N, following): the increases, NaN beyond a passage's end. Distances that no passage
     reaches are left out.

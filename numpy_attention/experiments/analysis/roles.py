@@ -1,4 +1,4 @@
-"""Measure whether the roles of a state pull it in different directions.
+"""Measure whether the roles of a state pull the state in different directions.
 
 A state of an attentive language model may be used as query, key, value and for the prediction.
 Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) use separate vectors for key, value and
@@ -26,7 +26,7 @@ PAIRS = tuple(combinations(ROLES, 2))
 
 @dataclass
 class Roles:
-    """Sizes and directions of the gradients of a state through each of its roles.
+    """Sizes and directions of the gradients ∂L/∂h_t of a state through each of its roles.
 
     norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t}. It is None
     for a role that the state does not have, such as the query of `single`. cosines: {pair of roles:
@@ -77,7 +77,7 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def _terms(model: Any, batches: Any) -> Any:
-    """Yield {role: ∂L/∂h through it (T, B, n)}, and the mask of words (T, B), for each batch."""
+    """Yield ({role: ∂L/∂h (T, B, n) through this role}, the mask of words (T, B)) per batch."""
     grads = model.zeros_like()
     state = None
     for batch, carried in in_order(batches):
@@ -100,7 +100,7 @@ def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
 
 def _root(squares: list[Array], positions: list[Array],
           rng: np.random.Generator) -> Interval | None:
-    """Return the root mean square over the positions, with its interval; None without squares."""
+    """Return √(Σ squares / Σ positions) with its interval, or None if `squares` is empty."""
     if not squares:
         return None
     return Interval(*np.sqrt(mean_interval(sums(squares), sums(positions), rng)).tolist())

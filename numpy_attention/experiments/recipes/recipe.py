@@ -73,7 +73,7 @@ class Recipe:
         return selected(self.corpus).load(split)[0]
 
     def create(self, train: Any, seed: int = 0) -> Any:
-        """Create the untrained Translator or LanguageModelRun for this text."""
+        """Create an untrained Translator or LanguageModelRun for the training text `train`."""
         training = replace(self.training, seed=seed)
         return self.trains.create(train, self.model, self.settings, training, self.corpus)
 

@@ -48,7 +48,7 @@ Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
 
 
 def check(line: Any) -> Line:
-    """Return a line. Raises ValueError unless it has exactly FIELDS, or all but low and high."""
+    """Check a recorded line and return it. Raises ValueError for wrong fields or values."""
     if not isinstance(line, dict):
         raise ValueError(f"a result is {typed_repr(line)}; expected a JSON object")
     if line.keys() not in (FIELDS.keys(), OLDER):
@@ -80,10 +80,10 @@ def read(folder: str | Path) -> list[Line]:
 
 
 def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Return the lines that a file contains, before new lines are appended.
+    """Check that new lines can be appended to a file; return the lines that it contains.
 
-    lines: the new lines, of which only recipe and settings are needed. Raises ValueError for a
-    malformed line in the file, and if a recipe would have two different settings.
+    lines: the new lines, of which only recipe and settings are needed. Raises ValueError if a line
+    in the file is malformed, or if a recipe would have lines with two different settings.
     """
     known = read_file(path) if exists(path) else []
     settings: dict[str, str] = {}

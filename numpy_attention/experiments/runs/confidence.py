@@ -55,9 +55,9 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
     """Return the metrics of translations by beam search (`found`) and by greedy search.
 
-    For the beam they are BLEU and chrF, for greedy search BLEU and exact matches. `bleu_empty` is 1
-    if BLEU measures nothing because no sentence has four tokens. Then `empty` is 1 if every
-    translation is empty.
+    For the beam they are BLEU and chrF, for greedy search BLEU and exact matches. If no
+    translation, or no reference, has four tokens, BLEU measures nothing. Then `bleu_empty` is 1,
+    and `empty` is 1 if every translation is empty, otherwise 0.
     """
     references = [pair.target for pair in pairs]
     scores = {
@@ -105,9 +105,10 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
 
 def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
           rng: Generator | None) -> Figures:
-    """Return {name: a fraction over the whole text}, with the ends of its interval.
+    """Return {name: a fraction over the whole text} and, with rng, the ends of its interval.
 
-    whole: this fraction. shares, counts: the fraction in each sentence, and its denominator.
+    whole: the fraction. shares, counts: the fraction in each sentence, and the denominator of this
+    fraction.
     """
     if rng is None or len(counts) == 1:
         return {name: whole}

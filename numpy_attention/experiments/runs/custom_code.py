@@ -85,8 +85,8 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
     """Load the classes of a run from the code that the user passes.
 
     known: {name of a class: digest of its file}. code: files or classes, or None. folder: the
-    folder of the run, for messages. A file runs only if it has the same digest. Raises ValueError
-    if a file was not passed or has changed.
+    folder of the run, for messages. A file runs only if its digest is the one in `known`. Raises
+    ValueError if a file was not passed or has changed.
     """
     if not known:
         return {}
@@ -120,7 +120,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:
-    """Copy the files of the classes, as they were in training, into the checkpoint's folder."""
+    """Copy the files of user-defined classes, as they were in training, to the run's folder."""
     for code in {one.code.name: one.code for one in own.values()}.values():
         path = folder / code.name
         if path.exists() and path.resolve() == code.path.resolve():

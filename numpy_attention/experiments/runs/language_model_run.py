@@ -122,8 +122,9 @@ class LanguageModelRun(Trained):
 
         Metrics: loss (nats per token), perplexity, tokens, and for characters bits_per_character.
         Every token is predicted, including ends of sentences. If the state is carried, the whole
-        text is read in one stream. If the state is reset at every sentence, perplexity_skip_first
-        counts first words without predicting them, as Salton et al. 2017 do.
+        text is read in one stream. If the state is reset at every sentence, there is also
+        perplexity_skip_first, in which the first word of a sentence counts as a token but its loss
+        is left out, as in Salton et al. 2017.
 
         rng: if given, add the ends of each perplexity's interval, `…_low` and `…_high`. The
         intervals are over sentences or windows.

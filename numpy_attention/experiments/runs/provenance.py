@@ -27,11 +27,11 @@ SHOWN = 8           # letters of a digest
 
 
 def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
-    """Return what the figures of a Translator or LanguageModelRun on a text depend on, as a dict.
+    """Return a dict of all that the figures of a Translator or LanguageModelRun depend on.
 
-    text: sentences of tokens. In the dict, "parameters" and "text" are digests (SHA-256) of the
-    parameters in use and of the tokens. docs/reproducibility.md explains which entries change a
-    figure, and how much.
+    text: the sentences of tokens on which the figures are measured. In the dict, "parameters" and
+    "text" are digests (SHA-256) of the parameters in use and of the tokens. docs/reproducibility.md
+    explains which entries change a figure, and how much.
     """
     return {
         "parameters": digest(trained.model.vector.tobytes()),

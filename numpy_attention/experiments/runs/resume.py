@@ -1,4 +1,4 @@
-"""Check whether the run in a folder can be resumed: it needs the same kind and settings."""
+"""Check whether the run in a folder can be resumed, which requires the same kind and settings."""
 
 import dataclasses
 import json

@@ -33,7 +33,7 @@ RENAMED = {
 
 
 def is_vocabulary(value: Any) -> bool:
-    """Return whether a value is a saved vocabulary: a list of words, or a string (of subwords)."""
+    """Return whether a value is a saved vocabulary: a list of words, or a string for Subwords."""
     return isinstance(value, str) or (
         isinstance(value, list) and all(isinstance(word, str) for word in value))
 
@@ -115,8 +115,8 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
     """Raise ValueError for a setting that does not fit the model.
 
-    A setting does not fit if it is unknown, if its type differs from that of its default, or if it
-    is a size larger than the number of saved parameters.
+    A setting does not fit if it is unknown, if its type is not that of the default, or if it is a
+    size that exceeds the number of saved parameters.
     """
     defaults = settings_of(name)
     sizes = signature(model_of(name).create).parameters
@@ -138,7 +138,7 @@ def kind_like(default: Any, most: int) -> Schema:
 
 
 class Limited(np.random.Generator):
-    """A generator that raises ValueError when it draws far more numbers than were saved.
+    """A random generator that raises ValueError if it has to draw far more numbers than were saved.
 
     This detects settings of a model that is larger than the saved arrays, before memory is
     allocated for the model.

@@ -54,8 +54,8 @@ class Trained:
     """Base class of `Translator` and `LanguageModelRun`: training, saving, loading.
 
     A subclass is a dataclass with the fields below. After the model, it has a field for each name
-    in VOCABULARIES. The class variables in capitals describe it, and its method `batches` encodes a
-    text.
+    in VOCABULARIES. The subclass sets the class variables in capitals, and defines the methods
+    `batches`, which encodes a text, and `sentences`.
     """
 
     KIND: ClassVar[str]
@@ -152,7 +152,7 @@ class Trained:
         return trainer
 
     def frozen(self) -> tuple[str, ...]:
-        """The names of the parameters that are not trained."""
+        """The names of the parameters that training does not change."""
         return tuple(f"{part}.E" for part in self.vectors) if self.training.freeze_vectors else ()
 
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
@@ -306,7 +306,7 @@ def run_kind(folder: str | Path) -> str:
 
 
 def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
-    """Build the learning rate schedule of a training. steps_of: converts epochs to steps."""
+    """Return the Schedule that the settings `how` describe. steps_of: converts epochs to steps."""
     if how.schedule == "decay":
         return Decay(how.full_epochs, how.divisor)
     if how.schedule == "linear":

@@ -53,7 +53,7 @@ class Translation:
 
 
 def check_sentence(sentence: Sentence, name: str) -> None:
-    """Raise TypeError unless a sentence is a list of tokens, and ValueError if it is empty."""
+    """Raise TypeError unless a sentence is a list of tokens, ValueError if there are no tokens."""
     check_tokens(name, sentence)
     if not len(sentence):
         raise ValueError(f"{name} is empty; expected at least one token")

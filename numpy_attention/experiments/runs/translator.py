@@ -302,7 +302,8 @@ class Translator(Trained):
         """Evaluate on the Pairs that have no unknown words, and translate without <unk>.
 
         The metric `pairs` is the number of these Pairs. This is the column "No UNK" of Bahdanau et
-        al. 2015, table 1. Raises ValueError if all Pairs have unknown words.
+        al. 2015, table 1. The other arguments are those of `measure`. Raises ValueError if all
+        Pairs have unknown words.
         """
         check_pairs(pairs)
         at_least(1, threads=threads)

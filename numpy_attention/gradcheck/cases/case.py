@@ -22,7 +22,7 @@ SEED = 7            # of the dropout inside a case: every call draws the same ma
 
 @dataclass
 class Case:
-    """One gradient check: a Module, its inputs, and forward and backward as gradcheck takes them.
+    """One gradient check: the arguments of `gradcheck`, which are a Module, inputs and two passes.
 
     causal: which axis of the first input and of the outputs is time. No output may depend on a
     later step of the input.

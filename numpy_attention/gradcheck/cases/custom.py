@@ -110,7 +110,7 @@ def cases_of(one):
 
 
 def attentions(one):
-    """Return {title: build} for an attention. One item for each window of a SoftmaxAttention."""
+    """Return {title: build} for an attention, with an item per window for a SoftmaxAttention."""
     windows = WINDOWS if issubclass(one, SoftmaxAttention) else ["global"]
     return {one.__name__ if window == "global" else f"{one.__name__} {window}":
             partial(attention.chosen, one, window) for window in windows}

@@ -19,10 +19,10 @@ NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a st
 class Alternatives:
     """Base class of mixins that yield alternatives to the statements of a function.
 
-    names: {name or dotted path: shapes} of the function's float arrays. masks: the same for boolean
-    arrays. numbers: the names of the function's scalar numbers. written: the Written of all edited
-    functions. statement: the statement that is being edited. Raises Declined if the source of the
-    function is unknown.
+    names: {name or dotted path: set of shapes} of the function's float arrays. masks: the same for
+    boolean arrays. numbers: the names of the function's scalar numbers. written: the Written of all
+    edited functions. statement: the statement that is being edited. Raises Declined if the source
+    of the function is unknown.
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -72,7 +72,7 @@ class Alternatives:
     def shapes_of_value(self, value):
         """Return the known shapes of an expression.
 
-        An arithmetic operation is assumed to have the shapes of a gradient in it.
+        If an arithmetic operation contains a gradient, its shapes are assumed for the result.
         """
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
             for path in sorted(filter(is_gradient, reads_of(value))):
@@ -90,7 +90,7 @@ class Alternatives:
     def may_be_meant(self, path, other):
         """Return whether two paths name parameters with the same number of axes.
 
-        If so, the user may have confused the two parameters.
+        If so, the user may have mistaken one parameter for the other.
         """
         both = path.startswith("self.") and other.startswith("self.")
         return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}

@@ -56,7 +56,7 @@ class Written:
 
 
 def keys_of(node):
-    """Return {key: None} for each key of a dict written as dict(c=c) or {"c": c}, else {}."""
+    """Return {key: None} for the constant keys in code dict(c=c) or {"c": c}, else {}."""
     if isinstance(node, ast.Call) and path_of(node.func) == "dict":
         return {one.arg: None for one in node.keywords if one.arg}
     if isinstance(node, ast.Dict):

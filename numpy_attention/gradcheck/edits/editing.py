@@ -25,8 +25,8 @@ class Edit:
     """One edit of a function, which replaces the syntax tree `before` by `after`.
 
     place: the statement. kind: the kind of mistake that the edit repairs. function, tree: the
-    edited function and its syntax tree. nodes: the nodes that `slot` (a place in the tree) holds
-    after the edit.
+    edited function and its syntax tree. slot: where in the tree the edit is made. nodes: the nodes
+    in this slot after the edit.
     """
 
     place: Place
@@ -63,7 +63,8 @@ class Edit:
     def is_apart(self):
         """Whether the edit may affect gradients that do not depend on the edited statement.
 
-        This is so if the edit adds a statement, or changes a call with `grads` among its arguments.
+        This is true if the edit adds a statement, or changes a call with `grads` among its
+        arguments.
         """
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
@@ -106,7 +107,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add the edits that move an addition out of a loop, so that the addition happens once."""
+        """Add the edits that move an addition out of a loop, so that it runs only once."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -158,7 +159,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add the edits of the subexpressions of `node`, then the edits of `node`, then `more`."""
+        """Add the edits of the subexpressions of `node`, then of `node` itself, then `more`."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -168,7 +169,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
             self.add(self.statement, kind, node, variant, slot, variant)
 
     def add(self, statement, kind, old, new, slot, *nodes):
-        """Add one Edit, which replaces `old` by `new`, to the list; `statement` contains `old`."""
+        """Add to the list an Edit that replaces `old` by `new` somewhere in `statement`."""
         if self.at is None or self.at.line != statement.lineno:
             qualname = self.function.__qualname__.replace("<locals>.", "")
             self.at = Place(qualname, self.function.__code__.co_filename, statement.lineno, "edit",
@@ -178,10 +179,10 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 
 
 def swappable(node, other):
-    """Return whether two statements may exchange their values.
+    """Return whether the values of two statements may be exchanged, as a possible repair.
 
-    Both statements must assign to an element, both to a name, or both must use the same operator,
-    such as +=.
+    Both statements must assign to an element (x[i] = …), both to a name, or both must use the same
+    operator, such as +=.
     """
     if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return type(node.op) is type(other.op)

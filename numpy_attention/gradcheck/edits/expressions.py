@@ -112,8 +112,8 @@ class ExpressionEdits(Alternatives):
     def parameter_variants(self, node):
         """Yield (kind, call) with gradients of other parameters.
 
-        Either one argument is replaced, or the names of all gradients get another ending, such as
-        _b.
+        Either one argument becomes the gradient of another parameter, or the names of all gradients
+        get another ending, such as _b.
         """
         handed = [path_of(one) for one in node.args if is_of_parameter(path_of(one))]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
@@ -195,7 +195,7 @@ class ExpressionEdits(Alternatives):
 
 
 def stepped(node):
-    """Return {"t"} for the index t, t + 1 or t − 1, and an empty set for other kinds of index."""
+    """Return {"t"} for an index t, t + 1 or t - 1 of any name t, and set() for another index."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name):

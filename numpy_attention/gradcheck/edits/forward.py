@@ -98,7 +98,7 @@ class EditingForward(Editing):
         """Return whether a variant removes a call, or changes the order of a list made by append.
 
         For example, replacing x.sum(0) or np.where(mask, x, 0) by x removes a call. The order of
-        the list matters, because the backward pass uses it, too.
+        the list matters, because the backward pass reads the same list.
         """
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
@@ -188,8 +188,8 @@ class ForwardRepairs(Repairs):
         """Return the first Edit of these kinds that makes all gradients correct, or None.
 
         If laws are broken, an edit that also repairs the laws is preferred. With keep_laws, the
-        edit must repair the laws. Edits that add a new mask are tried last, and edits of masks
-        begin with the last line.
+        edit must repair the laws. Edits that add a new mask are tried last. Edits of existing masks
+        are tried from the last line to the first.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))
@@ -212,7 +212,7 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def is_new_mask(self, edit):
-        """Return a sort key that puts new masks last, and edits of later masks first."""
+        """Return a sort key by which edits adding a mask come last, and later masks come first."""
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
@@ -240,8 +240,9 @@ class ForwardRepairs(Repairs):
     def off(self):
         """Return the relative errors of the gradients along some random directions.
 
-        Return [] if the gradient of a variable has the wrong shape or is all 0. If an edit removes
-        a variable from the forward, the correct gradient is 0, but such an edit repairs nothing.
+        Return [] if the gradient of a variable has the wrong shape or is 0 everywhere. A gradient
+        of 0 would be correct if an edit removed the variable from the forward, but such an edit
+        repairs nothing.
         """
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)

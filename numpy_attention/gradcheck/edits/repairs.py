@@ -133,16 +133,16 @@ class Repairs:
         return {line: changed for line, changed in found.items() if changed}
 
     def within(self, places):
-        """Return the edits of the statements at these places, the most likely edits first."""
+        """Return the edits of the statements at the given places, the most likely edits first."""
         lines = {(one.file, one.line) for one in places}
         return self.sorted(edit for edit in self.edits if line_of(edit) in lines)
 
     def elsewhere(self, innocent, wrong, reach):
-        """Return all edits that may make the gradients in `wrong` correct.
+        """Return all edits that may correct the gradients in `wrong`, in the order to try them.
 
         Edits of statements on which exactly these gradients depend come first. innocent: {(file,
         line)} of correct lines. The edits of correct lines are left out, except edits that may
-        affect gradients computed in other lines. reach: the result of reach().
+        affect gradients computed in other lines. reach: the dict that `reach()` returns.
         """
         first, then = [], []
         for edit in self.edits:
@@ -189,7 +189,7 @@ def line_of(edit):
 
 @dataclass
 class Copying:
-    """Listener that replaces the values of one place of a forward by copies of these values."""
+    """Listener that replaces the values of one place of a forward by copies."""
 
     number: int
 

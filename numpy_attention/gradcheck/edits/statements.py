@@ -47,9 +47,10 @@ class StatementEdits(Alternatives):
                     yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
-        """Yield (kind, statements): the statement that computes dY, then dX += dY @ W.T.
+        """Yield (kind, [statement, dX += dY @ W.T]) to replace a statement that computes dY.
 
-        Also yield dW += dY.T @ A. dX and dW must exist before the statement.
+        The second statement may also be dW += dY.T @ A, for other names. Only gradients dX and dW
+        that exist before the statement are used.
         """
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:

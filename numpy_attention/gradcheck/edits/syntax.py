@@ -46,7 +46,7 @@ class Slot(NamedTuple):
 
 
 def children(parent: ast.AST) -> Iterator[tuple[Slot, Any]]:
-    """Yield (Slot, node) for every child of a node."""
+    """Yield (Slot, child) for each child node of a node."""
     for field, value in ast.iter_fields(parent):
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(child, ast.AST):
@@ -70,12 +70,12 @@ def changed(node: Any, **fields: Any) -> Any:
 
 
 def with_item(values: list[Any], i: int, *new: Any) -> list[Any]:
-    """Return a copy of a list with an item replaced by others."""
+    """Return a copy of a list in which the items `new` replace item i."""
     return [*values[:i], *new, *values[i + 1:]]
 
 
 def exchanged(values: list[Any], i: int, k: int) -> list[Any]:
-    """Return a copy of a list with two items exchanged."""
+    """Return a copy of a list with the items i and k exchanged."""
     return with_item(with_item(values, i, values[k]), k, values[i])
 
 
@@ -103,7 +103,7 @@ def function_name(call: Any) -> str:
 
 
 def calling(call: Any, name: str) -> Any:
-    """Return a copy of a call that calls another function or method with the same arguments."""
+    """Return a copy of a call with another function or method: `name` instead of the last name."""
     part = "attr" if isinstance(call.func, ast.Attribute) else "id"
     return changed(call, func=changed(call.func, **{part: name}))
 

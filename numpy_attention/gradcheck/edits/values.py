@@ -65,11 +65,11 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """Yield (kind, expression): a gradient plus a term or times a factor.
+        """Yield (kind, expression) to replace the gradient `text`, with a further term or factor.
 
         The term is another gradient, or a negative weighted sum as in the gradient of a softmax.
-        The factor is a local derivative. text: the code of the gradient. reads: the names in that
-        code.
+        The factor is a local derivative, such as 1 − y². text: the code of the gradient. alike: the
+        names of arrays of the same shape. reads: the names in `text`.
         """
         for name in alike:
             if is_gradient(name):
@@ -96,7 +96,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield (kind, value) in which another array replaces one that occurs more than once."""
+        """Yield (kind, value): one name that occurs more than once is replaced by another array."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):

@@ -164,7 +164,7 @@ def with_argument(call, i, value):
 
 
 def target_of(statement):
-    """Return the first target of an assignment, or a `pass` node for other statements."""
+    """Return the first target of an assignment, or a new `pass` node for another statement."""
     targets = getattr(statement, "targets", [ast.Pass()])
     return getattr(statement, "target", None) or targets[0]
 

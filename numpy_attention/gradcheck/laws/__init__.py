@@ -74,7 +74,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """Return a Broken for each parameter whose gradient is assigned instead of added."""
+    """Return a Broken for each of these parameters whose gradient is assigned instead of added."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -126,7 +126,7 @@ FORWARD_LAWS = (masked_values_unused, padding_ignored, future_unused)
 
 
 def broken_conditions(check):
-    """Return [Broken], the reasons why central differences cannot be computed."""
+    """Return a list of Broken: the reasons why central differences cannot be computed."""
     found = first_broken(CONDITIONS, check)
     if found and found[0].kind == "random":
         return judged(all_initialized, check) or found
@@ -146,7 +146,7 @@ def broken_laws(check):
 
 
 def first_broken(laws, given):
-    """Return [Broken] of the first law that is broken, or []. given: the argument of each law."""
+    """Return [Broken] for the first law that law(given) finds broken, or [] if all laws hold."""
     for law in laws:
         found = judged(law, given)
         if found:

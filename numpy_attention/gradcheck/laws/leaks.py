@@ -13,7 +13,7 @@ SAME = 1e-9             # relative to the largest
 
 
 def leak(run, other, mask):
-    """Return the Place where a mask is missing, or None if it is unknown.
+    """Return the Place (a line) where a mask is missing, or None if the line is unknown.
 
     run, other: functions that run the forward with inputs that differ only in hidden words. The
     Place is in the function that has the mask. It is the line that computes the unmasked array or,
@@ -60,10 +60,11 @@ def first_leak(records, others, mask):
 
 
 def places_of(array, other, shape):
-    """Return a boolean array: where two arrays differ. Return None if the two arrays agree.
+    """Return a boolean array: where two arrays differ. Return None if they do not differ.
 
-    shape: the shape (B, S) of the mask. The result has this shape if the arrays have the axes B and
-    S. If the arrays lack those axes, the result is the scalar True.
+    Arrays of different shapes, or not of floats, are not compared, and the result is None. shape:
+    the shape (B, S) of the mask. The result has this shape if the arrays have the axes B and S. If
+    the arrays lack those axes, the result is the scalar True.
     """
     if array.shape != other.shape or array.dtype.kind != "f":
         return None

@@ -18,7 +18,7 @@ LARGE, SMALL = 100.0, -1e-3
 
 
 def linear_in_upstream(first):
-    """Check that backward(a u + b v) = a backward(u) + b backward(v)."""
+    """Check that backward is linear: backward(a u + b v) = a backward(u) + b backward(v)."""
     check = first.check
     u = check.upstream
     v = combined(lambda array: np.array(np.flip(array)), u)
@@ -47,7 +47,7 @@ def linear_in_upstream(first):
 
 
 def integers_in(check):
-    """Return the first Place after which a gradient holds integers, or None if there is none.
+    """Return the first line (a Place) after which a gradient holds integers, or None.
 
     A gradient is an array whose name starts with `d`.
     """

@@ -59,7 +59,7 @@ def padding_ignored(check):
 
 
 def is_padded(mask, axis):
-    """Return whether hidden positions come last along an axis, with a visible one in every row."""
+    """Return whether hidden positions come last along an axis, and no row is hidden entirely."""
     hidden = ~mask if axis == 1 else ~mask.T
     comes_last = (np.diff(hidden.astype(int)) >= 0).all()
     return bool(hidden.any() and not hidden.all(1).any() and comes_last)
@@ -105,16 +105,16 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return descriptions of how outputs depend on masked values, or [] if no output does."""
+    """Return descriptions of how outputs depend on masked values, or [] if they do not."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
 def claims(mask):
     """Return up to two arrays of booleans: the hidden positions whose weights must be 0.
 
-    The first array leaves out rows that are hidden entirely, the second leaves out columns that are
-    hidden entirely, because the weights there may be anything. An array without any position is
-    dropped.
+    The weights of a row that is hidden entirely may be anything, so the first array leaves out such
+    rows. The second array leaves out columns that are hidden entirely. An array without any
+    position is dropped.
     """
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]
@@ -164,7 +164,7 @@ def at_mask(array, mask):
 
 
 def move(array, where, shape):
-    """Change an input in place where `where` is True; return whether it can be changed.
+    """Change an input in place where `where` is True; return whether that is possible.
 
     Only arrays whose first two axes are `shape` can be changed. An integer may be an id, so it is
     replaced by another integer that occurs in the array.
@@ -182,7 +182,7 @@ def move(array, where, shape):
 def hidden_weights(name, array, mask, hidden):
     """Return [text], a description of the largest weight of a hidden word, or [].
 
-    An output holds weights if it sums to 1 along its last axis.
+    An output holds weights if the sums along its last axis are 1.
     """
     if array.ndim < 2 or array.dtype.kind != "f":
         return []

@@ -94,7 +94,7 @@ def changes(what, names, held, run):
 
 
 def repeatable(check):
-    """Check that forward returns the same outputs for the same inputs."""
+    """Check that two calls of forward with the same inputs return the same outputs."""
     first = copy_arrays(forward_of(check, copy_arrays(check.inputs))[0])
     second, _ = forward_of(check, copy_arrays(check.inputs))
     once = dict(arrays_within(first, "output"))
@@ -112,7 +112,7 @@ def repeatable(check):
 
 
 def first_nan(check):
-    """Return the Place in the forward after which an array first holds NaN, or None."""
+    """Return the first line (a Place) in the forward after which an array holds NaN, or None."""
     with np.errstate(all="ignore"):
         return first_line_with(lambda: forward_of(check, copy_arrays(check.inputs)),
                                lambda _, array: array.dtype.kind == "f" and np.isnan(array).any())

@@ -4,7 +4,8 @@
 
 Only an incorrect de is checked, because correct gradients satisfy the law. The check measures
 whether the forward has a softmax of e, and whether adding c leaves the loss unchanged. So the law
-is not applied where it does not hold: to scores that are also an output, or to Gaussian weights.
+is not applied to scores for which it does not hold, such as scores that are also an output, or
+scores of Gaussian weights.
 """
 
 import numpy as np
@@ -38,9 +39,9 @@ def unbalanced(derivatives, compared):
 
 
 def last_assignments(compared):
-    """Return the groups of gradients whose names are not assigned again later.
+    """Return the groups of gradients whose names are not assigned again after the group.
 
-    The arrays of a returned group all have one shape.
+    All arrays of a returned group have the same shape.
     """
     last = {}
     for group in compared.groups:
@@ -99,7 +100,7 @@ def may_be_shifted(derivatives, number, axis):
 
 
 def largest_sum(arrays, axis):
-    """Return the largest absolute sum along an axis, or 0 if all sums are 0 up to rounding."""
+    """Return the largest |sum| along an axis, or 0 if all sums are 0 up to rounding."""
     sums = np.array([np.abs(one.sum(axis)).max() for one in arrays])
     sizes = np.array([np.abs(one).sum(axis).max() for one in arrays])
     return float(np.where(sums > NOTHING * sizes, sums, 0).max())

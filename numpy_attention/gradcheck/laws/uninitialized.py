@@ -36,9 +36,10 @@ def all_initialized(check):
 
 
 def not_finite(check, fill, places):
-    """Return the names of outputs and gradients that are not finite.
+    """Return the names of outputs and gradients that are not finite if np.empty is filled.
 
-    np.empty fills its memory with fill(place). places: a dict that gets each place of such a call.
+    np.empty fills its memory with fill(place), where `place` is the line of the call. places: a
+    dict, to which each such place is added as a key.
     """
     inputs, upstream = copy_arrays(check.inputs), copy_arrays(check.upstream)
     grads = new_grads(check)
@@ -54,7 +55,7 @@ def not_finite(check, fill, places):
 def emptied(fill, places):
     """Make np.empty and np.empty_like fill float arrays with fill(place) inside this context.
 
-    place: the line that calls np.empty. places: a dict that gets each place as a key.
+    place: the line that calls np.empty. places: a dict, to which each place is added as a key.
     """
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 

@@ -17,7 +17,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 
 class BackwardRewriter(Rewriter):
-    """Rewriter that sends names, attributes, terms of += and returned values to the listener."""
+    """Rewriter that passes named values, attributes, += terms and return values to the listener."""
 
     def visit_FunctionDef(self, node):
         if self.depth:
@@ -90,7 +90,7 @@ class BackwardRewriter(Rewriter):
         return node
 
     def visit_Expr(self, node):
-        """Report dx after np.matmul(a, b, out=dx), which sets dx, or np.add.at(dx, ids, dy)."""
+        """Report dx after np.matmul(a, b, out=dx), or after np.add.at(dx, ids, dy)."""
         if isinstance(node.value, ast.Call):
             first, *rest = node.value.args or [None]
             if rest and path_of(node.value.func).endswith(".at"):
@@ -115,10 +115,10 @@ class Value:
     """What a name holds from one assignment to the next, or an attribute in the whole run.
 
     places: the statements that assigned or changed the contents. values: copies of the contents
-    after each of these statements, and at the end. base: the object that has the attribute. call:
-    the number of the function call. order, done: the numbers of the first and last change. held:
-    the contents. terms: [(place, array)] of what += added. source: for an argument, the Value that
-    the caller passed.
+    after each of these statements, and at the end. base: for an attribute, the object that has it.
+    call: the number of the function call. order, done: the numbers of the first and last change.
+    held: the object that the name holds. terms: [(place, array)] for each array that a += added.
+    source: for an argument, the Value that the caller passed.
     """
 
     name: str
@@ -184,7 +184,7 @@ class Kept:
         return value
 
     def source(self, value):
-        """Return the Value that holds the array `value`, or shares its memory, or None."""
+        """Return the last Value whose array is `value` or shares memory with it, or None."""
         if not isinstance(value, np.ndarray):
             return None
         for one in reversed(self.values):
@@ -194,7 +194,7 @@ class Kept:
         return None
 
     def changed(self, one, place, value):
-        """Record the contents of the Value `one` after a statement.
+        """Record the contents of the Value `one` after the statement `place`.
 
         If the statement changed an argument in place, also record the contents of the Value that
         the caller passed.
@@ -207,7 +207,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Record the contents of each array at the end, since a kernel may have written to it."""
+        """Record the contents of each array at the end, since a kernel may have changed them."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))
@@ -226,7 +226,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """Return the array `right`, written into `value` if the statement changed `value` in place."""
+    """Return `right`, copied into the array `value` if the statement changed `value` in place."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

@@ -1,4 +1,4 @@
-"""Limits of a search. The number of trials is limited, so that every machine finds the same."""
+"""Limits of a search. The number of trials is limited, so results are equal on all machines."""
 
 import time
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ share = ContextVar("share", default=1.0)        # of the usual number of trials
 
 @contextmanager
 def limited_search(part):
-    """Limit searches in this context to `part` of their usual trials, a fraction such as 0.5."""
+    """Reduce the number of trials of every search in this context to the fraction `part`."""
     token = share.set(part)
     try:
         yield

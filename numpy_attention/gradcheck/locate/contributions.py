@@ -34,9 +34,9 @@ class Contributions:
     def parts(self):
         """Return the parts, their derivatives along random directions, and the directions.
 
-        A part of the gradient flows through a use, a place that reads the value. It is written
-        (use, executions), with one execution or, if there are too many, all executions. The part
-        (None, ()) is the rest of the gradient, which flows through no known use.
+        A part of the gradient flows through a use, a place that reads the value. The part is
+        written (use, executions), with one execution or, if there are too many, all executions. The
+        part (None, ()) is the rest of the gradient, which flows through no known use.
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -74,8 +74,8 @@ class Contributions:
     def coefficients(self, value, later=()):
         """Return the parts, and how often the gradient `value` contains each part.
 
-        Return None if `value` is not a sum of parts, or if it is a single number, which is a
-        multiple of any other number.
+        Return None if `value` is not a sum of parts. Also return None for a single number, because
+        a number is a multiple of any other number.
 
         later: arrays that were added to the gradient afterwards. A part that equals one of these
         arrays counts once.
@@ -101,10 +101,10 @@ class Contributions:
 
 
 def independent(parts):
-    """Return the indices of the parts that are not 0 and are not the sum of other parts.
+    """Return the indices of the parts of a gradient that are not 0 and not the sum of other parts.
 
-    If a value is passed to a function, the function reads the value again. The part of the call is
-    then the sum of the parts inside the function.
+    A part is the gradient through one use of a value. If the value is passed to a function, the
+    function reads it again. The part of the call is then the sum of the parts inside the function.
     """
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
@@ -155,7 +155,11 @@ class ReadListener:
 
 
 class MovingUse(Moving):
-    """Listener that moves a value only where the place `use` reads it, in certain executions."""
+    """Listener that changes a value only where the place `use` reads it.
+
+    times: the numbers of the reads to which `step` is added, counted from 0. array: the parameter
+    or input that is changed, or None for a value that the forward computes.
+    """
 
     def __init__(self, number, n, step, use, times, array):
         super().__init__(number, n, step, use)
@@ -238,7 +242,7 @@ def use_kind(ks, text, line):
 
 
 def statement(derivatives, place):
-    """Return the source of the statement in the forward that contains a use."""
+    """Return the source of the forward statement that contains `place`, where a value is read."""
     same = [one for one in derivatives.places if one.line == place.line and one.name
             and one.file == place.file and one.kind in ("assign", "update", "part")]
     text = linecache.getline(place.file, place.line).split("#")[0].strip()

@@ -44,15 +44,16 @@ class Derivatives:
         return self.budget.is_spent
 
     def times(self, number):
-        """Return the shape of each X of a place, or [] if an X is not an array of floats."""
+        """Return the shapes of all X that a place computes, or [] if one is not a float array."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
     def along(self, number, n, step, use=None):
-        """Return (L(X + step) − L(X − step)) / 2 for the n-th X of a place, or None.
+        """Return (L(X + step) − L(X − step)) / 2 for one value X of the forward, or None.
 
-        use: if given, X is moved only where this place reads X. The result None means that X cannot
-        be moved.
+        number, n: X is the n-th value that the place `number` computes. step: an array. use: if
+        given, X is moved only where the place `use` reads X. The result is None if X cannot be
+        moved.
         """
         self.budget.take()
         with self.rewritten.reporting_to(listener := Moving(number, n, step, use)):
@@ -84,7 +85,7 @@ class Derivatives:
         return np.array(found) / STEP, directions
 
     def whole(self, number, n):
-        """Return the array ∂L/∂X for the n-th X of a place, computed element by element."""
+        """Return ∂L/∂X for the n-th X of a place as an array, computed element by element."""
         if (number, n) not in self.wholes:
             self.wholes[number, n] = self._whole(number, n)
         return self.wholes[number, n].copy()

@@ -45,10 +45,11 @@ class Flow:
 
 
 def carrying(values, of_forward):
-    """Return the names that hold gradients, as (function, name), and the functions that return one.
+    """Return a set of the (function, name) that hold gradients, and of functions that return one.
 
     A name dX holds a gradient unless the forward also has the name dX. A name that is computed from
-    a gradient also holds a gradient.
+    a gradient also holds a gradient. values: the Values of the backward. of_forward: the names of
+    the forward.
     """
     found: set = set()
     for value in values:

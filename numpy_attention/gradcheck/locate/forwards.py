@@ -20,7 +20,7 @@ class Forward(Rewriter):
                                  for one in self.arguments_of(node)])
 
     def name_again(self, target, kind):
-        """Return the statement `x = listener.moved(x, number)`, to follow an assignment of x."""
+        """Return the statement `x = listener.moved(x, number)`, to put after an assignment of x."""
         number = self.place(target, kind, path_of(target))
         value = self.through("moved", loaded(target), number)
         made = ast.Assign([target], value, lineno=target.lineno)
@@ -110,7 +110,7 @@ class Forward(Rewriter):
 
 
 def filled_by(loop):
-    """Return the names whose elements a loop assigns, each as the node of its last assignment."""
+    """Return a Name node for each array whose elements a loop assigns, at its last assignment."""
     found = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(
@@ -174,7 +174,7 @@ class Naming:
     used = moved
 
     def names_of(self, function):
-        """Return {name: shapes} of a function. `self.` paths are from all methods of its class."""
+        """Return {name: shapes} of a function, with `self.` names from all methods of its class."""
         found = dict(self.names.get(function, {}))
         for other, names in self.names.items():
             if other.rpartition(".")[0] == function.rpartition(".")[0]:

@@ -14,11 +14,11 @@ MOST_TRIED = 8          # places of the forward that one may be meant to be the 
 
 
 class Hypotheses:
-    """Replaces values of the backward by correct values, to find which values make gradients wrong.
+    """Tests groups: replaces their values by correct ones, to see which gradients become correct.
 
-    run(instead) returns the gradients with these replacements. wrong(gradients) returns the names
-    of the wrong gradients. instead: {(statement, its execution): value}, the replacements found so
-    far.
+    A group is the gradients that one statement computes. run(instead) returns the gradients with
+    the replacements `instead`. wrong(gradients) returns the names of the wrong gradients. instead:
+    {(statement, its execution): value}, the replacements found so far.
     """
 
     def __init__(self, derivatives, run, wrong):
@@ -28,7 +28,7 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """Return a Finding if correct values of this group make a gradient correct, or None."""
+        """Return a Finding if correct values for this group make a gradient correct, or None."""
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
         return compared.tried[id(group)]
@@ -75,7 +75,7 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """Return a Finding for a group if correct values computed from the group help, or None."""
+        """Test values computed from a group. Return a Finding if correcting them helps, or None."""
         if group.state == "part":
             return None
         for one in compared.wrong_consumers(group):
@@ -90,7 +90,11 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return which run of its last statement completed value j of a group, counted from 0."""
+        """Return the number n of the execution of a statement that completed a value of a group.
+
+        The value is group.values[j], and the statement is the last one that changed it. n is
+        counted from 0, over all values of the group.
+        """
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
@@ -117,10 +121,10 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the places in `others` whose values have the shapes of a group, the nearest first.
+        """Return the places in `others` whose values have a group's shapes, the nearest first.
 
-        The distance is the number of lines from a place to the first X whose gradient the group
-        reads.
+        others: numbers of places. The distance is the number of lines between a place and the first
+        X whose gradient the group reads.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
@@ -136,7 +140,7 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """Return [∂L/∂X] for the X of a place at these times, or None if ∂L/∂X is not available."""
+        """Return [∂L/∂X] for the X that a place computes at `times`, or None if not measurable."""
         made = self.derivatives.times(number)
         shapes = [made[n] for n in times]
         if shapes != [np.shape(one.values[-1]) for one in group.values]:
@@ -149,9 +153,10 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding with its first wrong statement, if several build up its value.
+        """Return the Finding with its first wrong statement, if several statements form the value.
 
-        The array that each statement adds should be the gradient through some of the uses of X.
+        What each statement adds should be the gradient through some of the uses of X. The first
+        statement that adds anything else is the wrong one.
         """
         if not finding.others:
             return finding
@@ -175,7 +180,7 @@ class Hypotheses:
         return finding
 
     def recomputed(self, compared, wrong):
-        """Return a Finding if the backward recomputes a forward value incorrectly, or None."""
+        """Return a Finding if the backward computes a forward value again, but wrongly, or None."""
         for values in compared.recomputed_values:
             place = values[0].place
             for number, one in enumerate(self.derivatives.places):
@@ -212,7 +217,7 @@ class Hypotheses:
 
 
 def at(finding, place):
-    """Return the Finding with another statement of its group as the place of the mistake."""
+    """Return a copy of the Finding in which `place`, a statement of its group, is the mistake."""
     return replace(finding, place=place,
                    others=[one for one in finding.group.places if one != place])
 

@@ -27,9 +27,9 @@ class Group:
     dX. state: "right"; "part" for the gradient through one use of X instead of all; "wrong";
     "unknown" if no X of the forward has this gradient; "given" by the caller. number: the place of
     X in the forward. fits: for each value, whether the value is right. times: for each value, the
-    number of the X to which the value belongs. other: (number, fits, times) of an X of another name
-    that fits better. renamed: whether the user means that other X. is_named: whether the forward
-    has an X of this name.
+    number n of its X, from 0. other: (number, fits, times) of an X of another name that fits
+    better. renamed: whether the gradient belongs to that X, despite its name. is_named: whether the
+    forward has an X of this name.
     """
 
     values: list[Value]
@@ -130,7 +130,10 @@ class Comparison:
             group.state, group.number = "wrong", own[0]
 
     def judge_again(self, group):
-        """Accept values from which right values are computed; the values belong to another X."""
+        """Accept the values of a wrong group if right values are computed from them.
+
+        The values then belong to another X than their name says.
+        """
         if group.state not in ("wrong", "unknown") or any(group.fits):
             return
         fits = [any(map(self.is_found_right, self.flow.consumers(value)))
@@ -147,11 +150,11 @@ class Comparison:
                    or path.rpartition(".")[2] in self.carrying for path in place.reads)
 
     def accused(self, group):
-        """Return the statement to report for a group: the first statement that reads gradients."""
+        """Return the statement to report for a group: its first statement that reads gradients."""
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return the places that compute the group's X, and other places that run equally often."""
+        """Return two lists: places that compute the group's X, and others that run as often."""
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):
@@ -170,11 +173,12 @@ class Comparison:
         return own, others + expressions + uses
 
     def fits(self, group, number):
-        """Return which values of a group equal ∂L/∂X, and the time of X for each value.
+        """Return (which values of a group equal ∂L/∂X, the number n of the X for each value).
 
-        number: the place of X. A loop of the backward goes through the times of X in reverse, or in
-        the forward's order. If X is computed more often than the values, the consecutive times that
-        fit best are returned. Single numbers may be computed in nested loops.
+        number: the number of the place that computes X. A loop of the backward may go through its
+        executions in reverse or in the same order. If X is computed more often than there are
+        values, the consecutive executions that fit best are returned. Single numbers may be
+        computed in nested loops.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -191,12 +195,11 @@ class Comparison:
         return best, at
 
     def suspects(self):
-        """Return two lists of groups that may contain the first mistake: suspects and parts.
+        """Return (suspects, parts), two lists of groups that may contain the first mistake.
 
-        A suspect is not right and is computed from right gradients. No right gradient is computed
-        from it. Suspects are in the order of their first wrong values.
-
-        A part is the gradient through some of the uses of its X.
+        A suspect is a group that is not right and is computed from right gradients. No right
+        gradient is computed from it. Suspects are in the order of their first wrong values. A group
+        in `parts` holds the gradient through only some of the uses of its X.
         """
         wrong = []
         for group in self.groups:
@@ -213,7 +216,7 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether some values of a group are right and all others have wrong operands."""
+        """Return whether some values of a group are right, and all others have wrong operands."""
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
@@ -243,10 +246,10 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return the number of its X for each value of a group, or None if the order is unknown.
+        """Return, for each value of a group, the number n of its X; None if the order is unknown.
 
-        If no value is right, the order is that of a loop in the same function whose gradient is
-        right.
+        If no value of the group is right, the order is taken from a loop in the same function, in
+        which the gradient of another X is right.
         """
         m, count = len(group.values), len(self.derivatives.times(group.number))
         if any(group.fits) or m == count == 1:
@@ -266,7 +269,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return whether a value is not known to be wrong. An argument is judged by its source."""
+        """Return False if a value, or the value passed for an argument, is known to be wrong."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]
@@ -279,7 +282,7 @@ class Comparison:
         return group.fits[j] and group.state in ("right", "wrong") and not group.renamed
 
     def source_groups(self, group):
-        """Return the groups from which the first wrong value of this group was computed."""
+        """Return the groups from which the first wrong value of `group` was computed."""
         values = self.flow.sources(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values]
 
@@ -290,9 +293,10 @@ class Comparison:
 
 
 def rows(count, m):
-    """Yield lists of m consecutive times of an X that is computed `count` times.
+    """Yield lists of `m` consecutive execution numbers of a place that runs `count` times.
 
-    Each list is an order in which m executions may go through the times. Reverse orders come first.
+    Each list is a possible order of the X of this place in a loop of the backward. The lists in
+    reverse order come first.
     """
     for last in range(count, m - 1, -1):
         yield list(range(last - 1, last - m - 1, -1))
@@ -302,10 +306,10 @@ def rows(count, m):
 
 
 def nested(count, m):
-    """Yield lists of m times of an X, in the possible orders of two nested loops.
+    """Yield lists of `m` execution numbers, in the possible orders of two nested loops.
 
-    If X is computed more often than m times, in a third loop inside the two, the last time of each
-    such loop counts. count: how often X is computed.
+    The numbers are those of the `count` executions of a place in the forward. If count is larger
+    than m, a third, inner loop is assumed, and only its last execution counts.
     """
     if count % m:
         return

@@ -1,8 +1,8 @@
 """Repeat the check with less: one output, a full mask, or one position along an axis.
 
-A smaller check that passes narrows the search. If the check passes with one step, the mistake is in
-what is passed from step to step, or in a sum over steps. If it passes with a full mask, the mistake
-is in the mask. If it passes with one output, the mistake is in the other outputs.
+A smaller check that passes narrows the search. If one step passes, the mistake is in what is passed
+from step to step, or in a sum over steps. If a full mask passes, the mistake is in the use of the
+mask. If one output passes, the mistake is in the other outputs.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ def rerun_outputs(check, wrong):
 
 
 def rerun_masks(check, wrong):
-    """Yield a line if a mask that hides nothing makes all gradients correct."""
+    """Yield a line of the report if a mask that hides nothing makes all gradients correct."""
     for flags in check.flags:
         if flags.all():
             continue
@@ -79,7 +79,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the sizes above 1 that occur in inputs once per array, and in no parameter."""
+    """Return the sizes above 1 that no parameter has, and that no input has on two axes."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -99,7 +99,7 @@ def cut(value, size):
 def has_ones(check):
     """Return whether the forward computes weights that are all 1, by a softmax over one position.
 
-    No gradient flows through such weights, so that no mistake can be seen there.
+    No gradient flows through such weights, so a mistake in their gradient cannot be seen.
     """
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).all()

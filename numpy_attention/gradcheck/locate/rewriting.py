@@ -1,8 +1,8 @@
 """Rewrite functions through their syntax trees, so that a listener gets every value they compute.
 
-A rewritten function computes what it did before. Each value is passed to a method of the listener,
-which returns the value or a replacement. Only `__code__` is exchanged, so methods, closures and
-other references to the function stay valid.
+A rewritten function computes the same as before, but each value is passed to a method of the
+listener, which returns the value or a replacement. Only `__code__` is exchanged, so methods,
+closures and other references to the function stay valid.
 """
 
 import ast
@@ -34,7 +34,7 @@ LIBRARIES = tuple({sysconfig.get_path(name)
 
 
 class Declined(Exception):
-    """Exception: a function cannot be rewritten. The message says why."""
+    """Raised if a function cannot be rewritten. The message says why."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ def called_functions(work):
     """Return the functions that work() calls, in order of first call, and the result of work().
 
     Functions of NumPy, of the standard library and of gradient checks, and functions without a
-    name, are left out. A function that is defined inside another may occur several times, with the
-    same code.
+    name, are left out. A function that is defined inside another may occur several times in the
+    list, with the same code.
     """
     codes = {}
 
@@ -115,7 +115,7 @@ def is_user_code(code):
 
 
 def is_of_package(file):
-    """Return whether a file belongs to this package, so that its errors are not a user's errors."""
+    """Return whether a file is part of this package, so that its errors are not a user's errors."""
     return PACKAGE in Path(file).parents
 
 
@@ -253,7 +253,7 @@ class Rewriter(ast.NodeTransformer):
         self.depth = 0
 
     def place(self, node, kind, name, reads=frozenset()):
-        """Add a Place and return its number."""
+        """Add a Place for a statement or expression to the list of places; return its number."""
         text = " ".join(ast.unparse(node).split()) if kind != "argument" else name
         self.places.append(Place(self.qualname, self.file, node.lineno, kind, name, text,
                                  getattr(node, "col_offset", 0), frozenset(reads)))
@@ -273,7 +273,7 @@ class Rewriter(ast.NodeTransformer):
                 if one.arg not in ("self", "cls")]
 
     def block(self, statements):
-        """Return the rewritten statements. One statement may become several."""
+        """Return a list with the rewritten statements. One statement may become several."""
         made = []
         for statement in statements:
             changed = self.visit(statement)
@@ -319,7 +319,7 @@ def is_gradient(path):
 
 
 def is_of_parameter(path):
-    """Return whether a path is that of the gradient of a parameter, such as `grads.W`."""
+    """Return whether a path names the gradient of a parameter, such as `grads.W`."""
     return path.startswith(tuple(f"{root}." for root in GRADS))
 
 
@@ -342,7 +342,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """Return the last Place in user code of an exception's traceback, or None."""
+    """Return the last line (a Place) in user code of an exception's traceback, or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:

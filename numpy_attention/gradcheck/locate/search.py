@@ -23,11 +23,11 @@ MOST_ELEMENTS = 300      # of a value whose derivative is computed for the repor
 
 
 class Search:
-    """The search for the wrong lines of a failed check, which has loss() and gradients().
+    """The search for the wrong lines of a failed check.
 
-    wrong(gradients) returns the names of the wrong gradients. wrong_elements(name, array) returns a
-    boolean array: which elements are wrong. unbalanced: [Broken] for gradients of scores that do
-    not sum to 0. `findings` sets it.
+    check: an object with the methods loss() and gradients(). wrong(gradients) returns the names of
+    the wrong gradients. wrong_elements(name, array) returns a boolean array: which elements are
+    wrong. unbalanced: [Broken] for gradients of scores that do not sum to 0, set by `findings`.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -54,7 +54,7 @@ class Search:
             return {}
 
     def kept(self, instead):
-        """Run the backward with the replacements `instead`; return the gradients and all Values."""
+        """Run the backward with the replacements `instead`; return (gradients, list of Values)."""
         kept = Kept(self.rewritten.places, instead)
         with self.rewritten.reporting_to(kept):
             gradients = self.gradients()
@@ -120,7 +120,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """Return the Finding of an edit. If `group` is given, add the correct value if possible."""
+        """Return the Finding of an edit, with a correct value of `group` if it can be computed."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -159,10 +159,11 @@ class Search:
         return None
 
     def first(self, compared, wrong, acquitted):
-        """Return the Finding that corrects most gradients, or None.
+        """Return the Finding that makes the most wrong gradients correct, or None.
 
-        The correct values of the Finding are used from then on. acquitted: the statements and
-        parameters of earlier Findings.
+        The correct values of this Finding are used in the rest of the search. compared: the
+        Comparison of the gradients. wrong: the names of the wrong gradients. acquitted: the
+        statements and parameters of earlier Findings, which are skipped.
         """
         best = None
         for group in compared.in_order():
@@ -187,7 +188,7 @@ class Search:
         return None
 
     def parameter_finding(self, name, compared):
-        """Return the Finding of a parameter's gradient that no other Finding explains, or None."""
+        """Return the Finding for a parameter's wrong gradient, or None if its line is unknown."""
         events = [event for value in compared.parameter_gradients.get(name, ())
                   for event in zip(value.places, value.values)]
         if events:
@@ -209,7 +210,7 @@ class ForwardEditSearch:
         self.wrong = wrong
 
     def first(self, *kinds):
-        """Return the Finding of an edit of these kinds, by default of any kind, or None."""
+        """Return the Finding of an edit of one of these kinds (without kinds: of any), or None."""
         # if no gradient is wrong, an edit can only repair laws
         edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
@@ -219,8 +220,8 @@ class ForwardEditSearch:
 def find_broken_law(check, laws, place):
     """Return the Finding of an edit with which laws hold and gradients are correct, or None.
 
-    place: the line that a broken law names, or None. Edits of this line are tried first, and the
-    edit must then concern a mask or a step.
+    place: the line that a broken law names, or None. If it is given, only edits of masks and of
+    time steps are tried, those of this line first.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():

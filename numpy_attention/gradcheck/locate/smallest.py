@@ -1,4 +1,4 @@
-"""Find the smallest input with which a check still fails, and the first wrong gradient for it."""
+"""Find the smallest input with which a check still fails, and the gradient that is then wrong."""
 
 import contextlib
 from dataclasses import dataclass, replace

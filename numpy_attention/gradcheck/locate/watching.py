@@ -21,8 +21,8 @@ OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 def arrays_within(value, name, seen=None):
     """Yield (name, array) for all arrays in lists, tuples, dicts and objects, each array once.
 
-    seen: {id: object} of the objects already visited. Pass the same dict to several calls to get
-    each array once in all.
+    seen: {id: object} of the objects already visited. If several calls get the same dict, each
+    array is yielded by only one of them.
     """
     seen = {} if seen is None else seen
     if id(value) in seen:
@@ -96,7 +96,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Functions for sys.settrace that separate the effect of a line from that of its calls."""
+    """Trace functions for sys.settrace, which separate a line's effect from that of its calls."""
 
     def __init__(self, happened):
         self.happened = happened
@@ -127,7 +127,7 @@ class Tracer:
 
 
 def first_line_with(work, is_it):
-    """Return the first Place in work() after which is_it(name, array) is true, or None.
+    """Return the first line (a Place) in work() after which is_it(name, array) is true, or None.
 
     is_it is called for the local variables that are arrays, after each line.
     """
@@ -148,7 +148,7 @@ def frames_of(frame):
 
 
 def calls_of_package(work):
-    """Return {(file, line) of this package: the Place in user code that called it, or None}."""
+    """Return {(file, line) in this package: the Place in user code that called it, or None}."""
     found = {}
     outer = frames_of(sys._getframe())
 
@@ -168,7 +168,7 @@ def calls_of_package(work):
 
 
 def nearest(frame):
-    """Return the first frame that runs user code among a frame and its callers, or None."""
+    """Return the innermost frame that runs user code: `frame`, one of its callers, or None."""
     while frame is not None and not is_user_code(frame.f_code):
         frame = frame.f_back
     return frame
@@ -179,6 +179,6 @@ def place_of(frame, line):
 
 
 def with_text(place):
-    """Return the same Place, with the source of its line as the text."""
+    """Return a copy of a Place whose text is the source of its line."""
     text = linecache.getline(place.file, place.line).split("#")[0].strip()
     return replace(place, text=text)

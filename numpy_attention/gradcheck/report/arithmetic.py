@@ -4,8 +4,8 @@
     dx = de @ W             0.31 * 0.52 + 0.2 * -1.3 + … (7 products); einsum likewise
     db = da.sum(axis=0)     0.31 + 0.2 + … (6 terms)
 
-The statement must fit on one line and consist of one operation. Its operands are computed a second
-time, so the operands must not contain calls, except calls of NumPy functions.
+This only works for a statement of one operation that fits on one line. Its operands are computed a
+second time, so the operands must not contain calls, except calls of NumPy functions.
 """
 
 import ast
@@ -107,8 +107,8 @@ def terms_of(node, at, shape, evaluate):
     """Return (terms, operator): the terms that add up to one element, and the operator.
 
     A term is a pair of numbers, joined by the operator, such as "*". In a plain sum, a term is
-    (number, None). at: the index of the element. shape: the shape of the whole array. evaluate: as
-    for `Taken`. Raises if the expression is not supported.
+    (number, None). at: the index of the element. shape: the shape of the whole array.
+    evaluate(node) returns the value of an expression. Raises if the expression is not supported.
     """
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         both = (np.broadcast_to(evaluate(part), shape)[at] for part in (node.left, node.right))

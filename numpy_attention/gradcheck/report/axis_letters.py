@@ -1,4 +1,4 @@
-"""Find the letters of axes in user code: in comments such as # (B, A), or in a docstring."""
+"""Find the names of axes in user code: letters in comments such as # (B, A), or docstrings."""
 
 import inspect
 import linecache

@@ -18,15 +18,15 @@ class Finding:
     """A statement that computes a wrong value from correct operands.
 
     place: the statement. name: the name of the value. others: statements that contribute to the
-    same value. of: the Place in the forward whose gradient the value should be, or None for the
-    gradient of a parameter. number: the number of this Place. found, right: the first wrong value,
-    and the correct value. group: the Group of the values. fits, times: as in a Group. follows: the
-    names of the gradients that become correct with the replacements `instead` or with `edit`, an
-    edit of the statement. compared: the statement of a later value that was compared instead, if
-    the forward has no X for this value. copied: the place in the forward whose value must be
-    copied. recomputed: the place in the forward whose value must be used. is_forward: whether the
-    statement is in the forward. arithmetic: how the element with the largest error was computed, or
-    "".
+    same value. of: the Place in the forward whose value X has the gradient that should be computed
+    here, or None for the gradient of a parameter. number: the number of this Place. found, right:
+    the first wrong value, and the correct value. group: the Group that contains the value. fits,
+    times: as in a Group. follows: the names of the gradients that become correct with the
+    replacements `instead` or with `edit`, an edit of the statement. compared: the statement of a
+    later value that was compared instead, if the forward has no X for this value. copied: the place
+    in the forward whose value must be copied. recomputed: the place in the forward whose value must
+    be used. is_forward: whether the statement is in the forward. arithmetic: how the element with
+    the largest error was computed, or "".
     """
 
     place: Place
@@ -59,12 +59,12 @@ class Finding:
 
     @property
     def time(self):
-        """The number, from 0, of the X to which the first wrong value belongs."""
+        """The number n, from 0, of the X whose gradient is the first wrong value."""
         return self.times[self.first_wrong]
 
     @property
     def is_recurrent(self):
-        """Whether only the last time step, with which the backward begins, is correct."""
+        """Whether every time step is wrong except the last, with which the backward begins."""
         back = len(self.times) > 1 and self.times[0] > self.times[-1]
         return back and self.fits[0] and not any(self.fits[1:])
 
@@ -107,7 +107,7 @@ def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxy
 
 
 def edit_kind(edit):
-    """Return the Kind of mistake that an Edit repairs."""
+    """Return the Kind of mistake that an Edit corrects."""
     if edit.behind is None:
         return Kind(edit.kind, f"`{edit.old}`", f"right with `{edit.new}`")
     return Kind(edit.kind, f"of {written(target_of(edit.behind))}, after this line",
@@ -132,7 +132,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls):
 
 
 def at_the_same_time(derivatives, finding):
-    """Return {name: array} of the forward, for the time step of the first wrong value."""
+    """Return {name: array} of the forward's values in the time step of the first wrong value."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

@@ -101,7 +101,7 @@ def array_kinds(found, right, flags=()):
 
 
 def by_rows(found, right, size):
-    """Return whether each row of `found` is the same row of `right` times a positive factor."""
+    """Return whether each row of `found` is a positive multiple of the same row of `right`."""
     found, right = (one.reshape(len(one), -1) for one in (found, right))
     ratios = (found * right).sum(1) / np.maximum((right**2).sum(1), 1e-300)
     fits = np.abs(found - ratios[:, None] * right).max(initial=0) <= CLOSE * size
@@ -109,7 +109,7 @@ def by_rows(found, right, size):
 
 
 def exchanged(found, right, same):
-    """Return [Kind] if blocks of columns, as of gates, are exchanged or only one is wrong."""
+    """Return [Kind] if blocks of columns (gates) are exchanged or only one is wrong, or []."""
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
             continue

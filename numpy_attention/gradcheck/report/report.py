@@ -38,13 +38,13 @@ class Report:
     """The gradients of a check by name, their largest relative errors, and the findings.
 
     analytic: {name: gradient} of the backward. numeric: {name: gradient} by central differences.
-    noise: the rounding error of a difference. kinds: the Kinds of mistake of each finding. stops:
-    the message of the exception that ended a pass. laws: the broken laws, which differences cannot
-    test. declined: {function: why it could not be traced}. reruns: lines about smaller checks that
-    pass. kinks: {name: {index: Kink}} of the elements that were not checked. letters: {input:
-    letters of its axes}. users_class: the name of the user's class, if any. calls: {(file, line) of
-    this package: the Place in the user's code that calls it}. smallest: a wrong gradient for the
-    smallest input that still fails.
+    noise: the rounding error of a central difference. kinds: the Kinds of mistake of each finding.
+    stops: the message of the exception that ended a pass. laws: the broken laws, which differences
+    cannot test. declined: {function: why the function could not be traced}. reruns: lines about
+    smaller checks that pass. kinks: {name: {index: Kink}} of the elements that were not checked.
+    letters: {input: letters of its axes}. users_class: the name of the user's class, if any. calls:
+    {(file, line) of this package: the Place in the user's code that called this line}. smallest: a
+    wrong gradient for the smallest input that still fails.
     """
 
     title: str
@@ -66,7 +66,7 @@ class Report:
     calls: dict[tuple, Place | None] = field(default_factory=dict)
 
     def add(self, name, analytic, numeric):
-        """Compare the gradient `analytic`, or None, with `numeric`, and add both gradients."""
+        """Compare and record two gradients: `analytic` (None if it is missing) and `numeric`."""
         self.analytic[name] = analytic
         self.numeric[name] = numeric
         self.errors[name] = np.inf
@@ -93,7 +93,7 @@ class Report:
 
     @property
     def left_out(self):
-        """A list with a line for each kind of kink at which gradients were not compared."""
+        """A list with a line of text for each kind of kink at which gradients were not compared."""
         return list(lines_of_kinks(self.kinks, self.numeric))
 
     def check_measured(self):
@@ -308,7 +308,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
 
 
 def subject_of(finding):
-    """Return the name of the value that was compared: the statement's value, or a later value."""
+    """Return the name of the value that was compared: of the statement itself, or a later value."""
     if finding.compared is None:
         return finding.name
     made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
@@ -316,7 +316,7 @@ def subject_of(finding):
 
 
 def shapes_of(finding):
-    """Yield a line with both shapes, if they differ and the forward has letters for the axes."""
+    """Yield a line with the actual and the expected shape, if they differ and axes have letters."""
     letters = letters_of_line(finding.of)
     if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
         return
@@ -326,13 +326,13 @@ def shapes_of(finding):
 
 
 def is_unexplained(finding, kinds):
-    """Return whether a Finding has the first wrong value, but no reason why it is wrong."""
+    """Return whether a Finding is neither proven nor explained by one of its likely `kinds`."""
     explained = any(kind.line and kind.name not in SIZE_KINDS for kind in kinds[:MOST_KINDS])
     return not finding.is_proven and not explained
 
 
 def element_of(found, right):
-    """Describe the element with the largest error; found, right: wrong and correct array."""
+    """Describe the element with the largest error. found, right: the wrong and correct arrays."""
     at = furthest(found, right)
     where = f"element {list(at)} of {found.shape}: " if at else ""
     return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"

@@ -55,7 +55,10 @@ def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
 
 def collect(ranks: Ranks, jobs: Sequence[Job],
             report: Callable[[int, Job, Any], None]) -> list[Any]:
-    """Send each job to the first free rank. Return the results in the order of the jobs."""
+    """Send each job to the first free rank; return the results in the order of the jobs.
+
+    report(number done, job, result) is called after each result.
+    """
     others = range(1, ranks.count)
     free = list(others)
     places = list(range(len(jobs)))

@@ -44,7 +44,7 @@ class SingleProcess:
         return value
 
     def first(self, do: Callable[[], Value]) -> Value:
-        """Call do() on rank 0. Every rank returns its result or raises its error."""
+        """Call do() on rank 0. Every rank returns the result of this call, or raises its error."""
         return do()
 
     def add(self, vector: Array) -> None:
@@ -57,7 +57,7 @@ class SingleProcess:
     def ended_alike(self) -> bool:
         """Return whether all ranks call this method within a few seconds.
 
-        A rank calls it when it fails, so the result says whether all ranks failed.
+        A failing rank calls this method, so the result says whether all ranks failed.
         """
         return True
 
@@ -135,7 +135,7 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
 
 
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Return whether sums over the ranks have the same bits as on one rank with all threads.
+    """Return whether sums over ranks are bit-identical to those of one rank with all threads.
 
     ranks: the number of ranks. threads: the number of threads of each rank.
     """

@@ -20,7 +20,7 @@ Span = tuple[int, int]          # begin and end in the flat vector
 
 
 def add(ranks: SingleProcess, grads: Any) -> None:
-    """Replace the gradient of a model by its sum over all ranks, as `ranks.add` does."""
+    """Replace the gradient of a model by its sum over all ranks, bit-identical to `ranks.add`."""
     vector = grads.vector
     known = tables(grads)
     found = ranks.allgather([touched(table) for _, table in known])
@@ -41,7 +41,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return a list of ((start, end) in the flat vector, array) for each table."""
+    """Return [((start, end), array)]: each table, and where it is in the flat vector."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():

@@ -11,10 +11,10 @@ MOST = 12           # hypotheses that are compared
 
 
 def beam(next_log_p, end, width, longest):
-    """next_log_p(words) → log p (V,) of the word after a tuple of words → [(words, log p)].
+    """Return at most `width` finished hypotheses [(words, log p)], the most probable first.
 
-    The hypotheses that have ended, with the word `end` or with `longest` words, the most probable
-    first; at most `width` in all.
+    next_log_p(words) returns log p (V,) of the word after a tuple of words. A hypothesis is
+    finished if its last word is `end`, or if it has `longest` words.
     """
     running = [((), 0.0)]
     ended = []

@@ -15,7 +15,7 @@ def cross_entropy(z, y):
 
 
 def cross_entropy_backward(dloss, cache, grads):
-    """∂(what comes after)/∂L → ∂/∂z (N, V), and None for the classes."""
+    """dloss, the gradient of the loss → ∂/∂z (N, V), and None for the classes."""
     shifted, log_sum, y = cache
     dz = np.exp(shifted - log_sum[:, None])                 # p
     rows = np.arange(len(y))

@@ -6,8 +6,9 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def pointing(weights, links):
-    """Weights (T, S), links: the set of (s, t) that are sure → the share of links whose target word
-    has its largest weight on their source word.
+    """Return the share of links (s, t) whose target word t has its largest weight on source word s.
+
+    weights (T, S). links: the set of the sure links.
     """
     right = [int(weights[t].argmax()) == s for s, t in links]
     return sum(right) / len(links)

@@ -52,7 +52,7 @@ def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
 
 
 def place_of(statement: ast.stmt) -> str:
-    """Describe what a statement computes, such as "the computation of `da`". A call gives ""."""
+    """Describe what a statement computes, such as "the computation of `da`", or "" for a call."""
     target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])),
                                                         None)
     if isinstance(statement, ast.For):

@@ -101,7 +101,7 @@ def is_part(node: ast.AST) -> bool:
 
 
 def of_statement(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
-    """Yield (description, replacement) for each change of a whole statement."""
+    """Yield (description, changed statement) for each change of a whole statement."""
     if isinstance(node, ast.AugAssign):
         if isinstance(node.op, ast.Add):
             yield "assigned instead of added", assigned(node)

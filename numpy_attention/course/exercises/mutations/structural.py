@@ -63,7 +63,7 @@ def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_loops(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield Changes that drop the first or last turn of a loop, or reverse the loop."""
+    """Yield Changes that drop the first or last iteration of a loop, or reverse the loop."""
     for node in ast.walk(function):
         if isinstance(node, ast.For):
             where, text = place_of(node), ast.unparse(node.iter)
@@ -73,7 +73,7 @@ def of_loops(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_order(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield Changes that swap two statements, or move a statement into a loop or out of it."""
+    """Yield Changes that swap two statements, or that move a statement into or out of a loop."""
     for node in ast.walk(function):
         for field in ("body", "orelse"):
             block = getattr(node, field, None)
@@ -110,7 +110,7 @@ def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_root(node: ast.AST, where: str) -> Iterator[Change]:
-    """Yield the Change from √x + ε to √(x + ε), or the reverse, if a node has such a form."""
+    """Yield the Change from √x + ε to √(x + ε), or the reverse, if a node has this form."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_root(node.left):
         inside = ast.unparse(node.left.args[0])     # type: ignore[attr-defined]
         yield replaced(node, "added under the root instead of after it", where,
