@@ -59,7 +59,7 @@ class Score(_Score):
 
 
 class LengthBucket(NamedTuple):
-    """BLEU of the `count` sentences with low ≤ length < high. It is None if count is 0.
+    """BLEU of the `count` sentences with low ≤ length < high. If count is 0, bleu is None.
 
     bleu_low, bleu_high: the 95 % confidence interval as in `Score`, if it was requested.
     """
@@ -154,7 +154,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
 
 
 def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequence[Any]]) -> float:
-    """Return the share of hypotheses that are equal to their reference.
+    """Return the fraction of hypotheses that are equal to their reference.
 
     A sentence is a list of tokens or ids, or a string. A string must have a string as reference.
     """

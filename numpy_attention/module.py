@@ -69,7 +69,10 @@ class Module:
                     yield full, value
 
     def ties(self):
-        """Return [(other name, first name)], with a pair for each further name of a shared part."""
+        """Return [(other name, first name)] for the modules that have several names.
+
+        Every name of such a module except the first has a pair.
+        """
         first = {}
         ties = []
         for name, module in self._visits(""):
@@ -258,9 +261,9 @@ def _kind(value):
 
 
 def _closed(value):
-    """Return the value of a field with tuples instead of lists.
+    """Return the value of a field, with lists replaced by tuples.
 
-    A part that was appended to a list later would not be in the vector.
+    A part that is appended to a list after packing would not be in the model's vector.
     """
     if isinstance(value, list) or type(value) is tuple:
         return tuple(map(_closed, value))

@@ -82,7 +82,7 @@ class Panels:
     """A matrix W (K, N) as panels of WIDTH columns, for products x @ W with few rows x (B, K).
 
     x @ Panels(W, B) is x @ W up to rounding. If a panel of K rows is too large for a small product,
-    its rows are split too, and the products of these smaller blocks are added.
+    the panel is also split into blocks of fewer rows, and the products of these blocks are added.
     """
 
     __array_ufunc__ = None      # so that x @ panels calls __rmatmul__

@@ -1,4 +1,4 @@
-"""Baseline without attention: one vector for the whole sentence, in the class of an attention."""
+"""Baseline without attention: a class with the methods of an attention, but one fixed vector."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -21,8 +21,7 @@ class GeneralAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    W_a multiplies the query, not the values, which takes one product per step instead of one per
-    position.
+    W_a multiplies the query, one row per step, rather than the values at all positions.
     """
 
     W_a: Array  # (Q, D)

@@ -16,10 +16,11 @@ SOFT_STEP = 2**31       # no target word has this number
 
 @dataclass
 class SampledMemory(Memory):
-    """A memory for training that samples positions from a hash of key, row and step.
+    """A memory for training that samples positions by hashing a key, the row's id and the step.
 
-    A row therefore samples the same position however a batch is split. Decoding calls `take`, which
-    returns a Memory that does not sample.
+    A row therefore samples the same positions however a batch is split. key: an integer, such as a
+    random seed. row_ids: the ids of the rows. Decoding calls `take`, which returns a plain Memory
+    that does not sample.
     """
 
     key: int = 0

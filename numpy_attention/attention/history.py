@@ -45,11 +45,13 @@ class HistoryAttention(Module):
     Shapes: queries (T, B, Q), keys (B, S, K), where K is the size of a key, values (B, S, D),
     visible (T, B, S) → r (T, B, D), α (T, B, S). A step that sees nothing has α = 0 and r = 0.
 
-    A subclass defines create(rng, query_size, key_size, size, init, dtype) and two methods:
+    A subclass defines create(rng, query_size, key_size, size, init, dtype), where `size` is that of
+    the score's hidden layer, and two methods:
 
         scores, cache   = score(queries, keys, visible)                     e (T, B, S)
-        dqueries, dkeys = score_backward(dscores, visible, cache, grads)     dqueries None: e does
-                                                                            not use the queries
+        dqueries, dkeys = score_backward(dscores, visible, cache, grads)
+
+    dqueries is None if the score does not use the queries.
     """
 
     def attention_weights(self, scores, visible):

@@ -70,9 +70,10 @@ class KeyValueReadout(HistoryReadout):
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
         """Build a readout from states (T, B, hidden) to (T, B, outputs).
 
-        The hidden layer of the score has the size of one role, hidden / roles. Raises ValueError if
-        roles does not divide hidden, if score or activation is unknown, or if window or carried is
-        out of range.
+        roles, window, carried and activation are described in the class. score: a name of
+        `registry.HISTORY_SCORES`. The hidden layer of the score has the size of one role, hidden /
+        roles. bias: whether there is a b. Raises ValueError if roles does not divide hidden, if
+        score or activation is unknown, or if window or carried is out of range.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -136,7 +137,7 @@ class KeyValueReadout(HistoryReadout):
         return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grads):
-        """Return the gradient of h, summed over the roles.
+        """Return the gradient of h, a sum over the roles (key, value, query and prediction).
 
         dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H). No gradient reaches the memory.
         """

@@ -119,8 +119,7 @@ class LocalPredictive(Window):
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):
-        """Draw the weights. size: P (default query_size). Raises ValueError if a size is below 1.
-        """
+        """Draw the weights. size: P (default query_size). Raises ValueError for sizes below 1."""
         check_sizes(query_size=query_size)
         at_least(1, size=size)
         check_initial(rng, dtype, init)

@@ -44,7 +44,7 @@ class NGramReadout(HistoryReadout):
     @classmethod
     def create(cls, rng, hidden, outputs, order=4, carried=False, activation="tanh", init=glorot,
                dtype=np.float32):
-        """Draw the weights. order: N.
+        """Draw the weights. order: N. carried and activation are described in the class.
 
         Raises ValueError if order is below 2, if N − 1 does not divide hidden, or if activation is
         unknown.
@@ -111,6 +111,9 @@ class NGramReadout(HistoryReadout):
         return parts
 
     def _columns(self):
-        """Return a list of (steps until the part is read, slice of its columns), part by part."""
+        """Return [(steps, columns)], with an item for each part of a state.
+
+        steps: the number of steps after which the part is read. columns: the slice of the part.
+        """
         n = len(self.W) // (self.order - 1)
         return [(i, slice(i * n, (i + 1) * n)) for i in range(self.order - 1)]

@@ -50,8 +50,8 @@ def activate_backward(dy, y, activation):
 
 
 def last(states, known, keep):
-    """Return a memory of the last `keep` states, or None if keep is 0.
+    """Return (last `keep` states, last `keep` of known) as a memory, or None if keep is 0.
 
-    If there are fewer than `keep` states, the memory has all of them.
+    states, known: from `remember`. If there are fewer than `keep` states, the memory has them all.
     """
     return (states[:, -keep:], known[:, -keep:]) if keep else None

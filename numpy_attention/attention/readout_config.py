@@ -27,8 +27,8 @@ class ReadoutConfig:
 
     attention: "single" or "combined" (Salton et al. 2017); "attention", "key-value",
     "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection"; or a user-defined
-    HistoryAttention, which is used like "attention", with one role and no bias. "projection" is a
-    2-gram: one layer between state and words that reads no past. window: the number of earlier
+    HistoryAttention, used like "attention" with unsplit states and without a bias. "projection" is
+    a 2-gram: one layer between state and words that reads no past. window: the number of earlier
     states that may be read. carried: the number of states kept from the previous batch. In an
     N-gram model, order − 2 states are kept unless carried is 0. order: N of the N-gram model.
     activation: "tanh", or "linear" for no activation.

@@ -35,13 +35,13 @@ class Steps:
 
     @property
     def U(self):
-        """U, laid out for the product h U, in cells that multiply by the whole U at once."""
+        """The whole U, laid out for the product h U. Only for cells that multiply by U at once."""
         return self.Us[0]
 
     def is_guarded(self, t, dy, dh, dc=None):
         """Return whether the kernel of a backward step should check its arguments.
 
-        It should at the last step, which comes first, and if dy, dh or dc is not (B, H).
+        The check is needed once, at the last time step, and whenever dy, dh or dc is not (B, H).
         """
         alike = dy.shape == dh.shape == (dh if dc is None else dc).shape == self.hs.shape[1:]
         return t == len(self.a) - 1 or not alike

@@ -48,7 +48,7 @@ class LSTM(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, forget_bias=1.0,
                dtype=np.float32):
-        """Draw the weights; biases are 0, but forget_bias in the forget gate.
+        """Draw the weights. Biases are 0, except for `forget_bias` in the forget gate.
 
         Raises ValueError if a size is below 1.
         """

@@ -51,7 +51,7 @@ class RecurrentCell(Protocol):
     A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
     In rows where mask (T, B) is False, a step keeps the state and passes the gradient of the state
     on. The pre-activations have G = gates · H columns. In a stack, xs, a and G are those of the
-    first cell; H, hs and ys are those of the last.
+    first cell, while H, ys and the `hs` of the steps are those of the last.
     """
 
     @property
@@ -66,7 +66,7 @@ class RecurrentCell(Protocol):
         """Return zeros as the initial state of B sequences."""
 
     def project(self, xs: Array) -> Array:
-        """Return the input's part of the pre-activations of all steps."""
+        """Return the terms of the pre-activations that depend on the inputs, for all steps."""
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:

@@ -14,7 +14,7 @@ from numpy_attention.validation.messages import typed_repr
 
 @dataclass
 class StackedSteps:
-    """The steps of all layers, and the inputs that layers receive from the layers below."""
+    """The Steps of each layer, and the inputs that a layer receives from the layer below."""
 
     layers: list[Steps]
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first

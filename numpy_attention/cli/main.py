@@ -150,7 +150,7 @@ def short_warnings() -> Iterator[None]:
 
 
 def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
-    """Run one command, and return its exit status, also if an error or a signal ends it."""
+    """Run one command, and return its exit status, even after an error or a signal."""
     options: list[Option] = []
     values: dict[str, Any] = {}
     try:

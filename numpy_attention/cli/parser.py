@@ -72,7 +72,7 @@ class Option:
         return ""
 
     def help_text(self) -> str:
-        """Return the help, followed by the rules and the default."""
+        """Return the help, followed by the rules for combining options, and the default."""
         notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()]
         notes += [f"not with {with_values(flag_of(other), some)}"
                   for other, some in self.excludes.items() if other != "sentences"]  # positional
@@ -183,7 +183,7 @@ def flag_of(name: str) -> str:
 
 
 def with_values(flag: str, values: Iterable[Any]) -> str:
-    """Join a flag with its values, as in --window local-m or local-p. Leave out the value True."""
+    """Return a flag with its values (except True), such as "--window local-m or local-p"."""
     words = [written(value) for value in values if value is not True]
     return f"{flag} {joined(words, 'or')}".rstrip()
 

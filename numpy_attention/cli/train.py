@@ -224,7 +224,8 @@ def print_findings(options: Namespace, findings: Iterator[str]) -> None:
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
     """Train, plot the learning curves, and print how long the training took.
 
-    then: how the validation text is read, for the printed line.
+    learn, valid: the training and the validation text. then: a description of the measurements that
+    follow, for the printed line.
     """
     trained.fit(learn, valid, folder, threads, ranks=world())
     world().first(lambda: save_curves(trained.history, folder))

@@ -1,4 +1,4 @@
-"""User-defined mechanisms: classes in a Python file, which runs only when its user names it.
+"""User-defined mechanisms: classes in a Python file, which runs only if the user names the file.
 
     bilinear = custom_class("mine.py:Bilinear")         runs mine.py
     Translator.create(pairs, "luong", {"attention": bilinear})

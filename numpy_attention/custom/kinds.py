@@ -146,7 +146,10 @@ def custom_class(text: str, wanted: str | None = None) -> type:
 
 
 def class_in(code: Code, name: str, wanted: str | None = None) -> type:
-    """Return a class as `custom_class` does, from a file that has already been read."""
+    """Return a class from a file that has already been read, as `custom_class` does.
+
+    name: the class, or "" for the only suitable one. wanted: the expected kind, or None for any.
+    """
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
         raise ValueError(f"{code.name}:{name} is not a class; {classes(code)}")

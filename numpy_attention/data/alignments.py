@@ -105,7 +105,10 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
 
 
 def _start(links: Sequence[Link], pairs: Sequence[Pair], naacl: bool) -> int:
-    """Return the number, 0 or 1, that a file gives to the first word of a sentence."""
+    """Return the number, 0 or 1, that a file gives to the first word of a sentence.
+
+    naacl: whether the file is in NAACL format. Otherwise it is in Pharaoh format.
+    """
     from_zero = any(0 in (link.source, link.target) for link in links)
     if naacl:
         return 0 if from_zero and _fits(links, pairs, 0) else 1

@@ -255,9 +255,9 @@ def word_at(row: bytes, place: int) -> bytes:
 
 
 def candidates(sample: bytes, word: bytes) -> dict[str, str]:
-    """Return {encoding: the word in this encoding} for the most likely encodings, at most three.
+    """Return {encoding: the decoded word} for the most likely encodings, at most three.
 
-    sample: bytes from which the encoding is guessed. word: a word among these bytes.
+    sample: bytes from which the encodings are guessed. word: a word among these bytes.
     """
     from charset_normalizer import from_bytes  # only where it is needed
     matches = from_bytes(sample, cp_isolation=list(ENCODINGS), threshold=0.5)

@@ -50,4 +50,7 @@ class Batches(Protocol):
         """Return the batch at a place, which is an element of `order()`."""
 
     def carried(self, place: Any) -> bool:
-        """Return whether the batch continues the previous batch, so that the state is carried."""
+        """Return whether the batch at a place continues the previous batch.
+
+        If so, the state is carried to it. place: an element of `order()`.
+        """

@@ -1,4 +1,4 @@
-"""Convert raw text into tokens, as the text of a corpus was converted, and tokens into text."""
+"""Convert raw text into tokens, in the same way as for a corpus, and tokens back into text."""
 
 import re
 import unicodedata

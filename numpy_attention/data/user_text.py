@@ -76,8 +76,8 @@ class UserFiles:
     def load(self, *splits: str) -> list:
         """Return a list of Pairs, or a Text, for each split.
 
-        Raises FileNotFoundError if a file is not near the run, and ValueError for an unknown split,
-        or files that have changed or hold no text.
+        Raises FileNotFoundError if a file is found neither at its path nor in the folders around
+        the run. Raises ValueError for an unknown split, or files that have changed or hold no text.
         """
         for split in splits:
             if split not in self.splits:
@@ -104,7 +104,7 @@ class UserFiles:
     def _found(self) -> dict[str, Path]:
         """Return {field: path} for the files with the run's digest, at their paths or near the run.
 
-        Two files may have exchanged their places. Raises FileNotFoundError if a file is missing,
+        The files may also have swapped their names. Raises FileNotFoundError if a file is missing,
         and ValueError if a file has changed.
         """
         saved = self._paths()
@@ -126,7 +126,7 @@ class UserFiles:
         raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
-        """Return the files that may be the file that had this path, without repetition.
+        """Return the existing files, each once, that may be the file formerly at this path.
 
         The path itself comes first. The search combines the folder of the run, and each folder
         above this folder, with each end of the path. This finds a file whose path relative to the
@@ -179,7 +179,7 @@ def _pure(path: Path) -> PurePath:
 
 
 def _absolute(path: Path) -> str:
-    """Return the absolute path. Symbolic links are kept, except before a .. in the path."""
+    """Return the absolute path, with symbolic links resolved only if a .. requires it."""
     plain = os.path.abspath(path)
     same = os.path.exists(plain) and os.path.samefile(plain, path)
     return plain if same else str(path.resolve())
@@ -225,7 +225,8 @@ class UserPairs(UserFiles):
     def load(self, *splits: str) -> list:
         """Return one list of Pairs for each split.
 
-        Raises ValueError for an unknown split, files that have changed, or if no pair is left.
+        Raises FileNotFoundError if a file is not near the run, and ValueError for an unknown split,
+        files that have changed, or if no pair is left.
         """
         first = None if self.drawn else self.count
         parts = [limited(pairs, f"{self.label} ({split})", None, self.max_length, first)

@@ -62,7 +62,7 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The metrics of a training and, if its job is drawn, what the plots show.
+    """The metrics of a training and, if the plots show the training, the data to plot.
 
     figures: {metric: value}. weights: the attention weights of the example pair. words: the
     translation of each test sentence.
@@ -186,7 +186,7 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
 
 
 def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """Format the figures of recipes as a Markdown table, with – for a missing figure.
+    """Format the metrics of recipes as a Markdown table. A missing metric is –.
 
     lines: {name of a recipe: [{metric: value} for each seed]}.
     """
@@ -202,7 +202,7 @@ def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
 
 
 def cell(key: str, values: Sequence[float]) -> str:
-    """Format the mean of a figure over seeds, ± the standard deviation except for COSTS."""
+    """Format a figure's mean over seeds, ± the standard deviation unless its column is in COSTS."""
     if not values:
         return "–"
     form = COLUMNS[key][1]

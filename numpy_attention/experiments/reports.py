@@ -206,7 +206,7 @@ def lines_of_question(question: Question, log_p: Array) -> Iterator[str]:
 
 
 def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
-    """Format what figures depend on, as returned by `provenance`."""
+    """Format the result of `provenance`: the data, seed, versions and machine behind figures."""
     yield (f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
            f"{known['seed']}, {plural(known['threads'], 'thread')};")
     yield (f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "

@@ -215,9 +215,9 @@ def is_number(value):
 
 
 def moves(check, module, name):
-    """Return whether the loss depends smoothly on a number in a field of a module.
+    """Return whether the loss depends smoothly on the number in the field `name` of a module.
 
-    Twice the step must change the loss twice as much.
+    The test: if the number changes by twice as much, the loss must change by twice as much.
     """
     kept = getattr(module, name)
     losses = []

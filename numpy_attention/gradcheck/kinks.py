@@ -84,12 +84,14 @@ def doubtful(report, name, bends):
 
 
 def measured(check, flat, i, analytic, middle, wrong):
-    """Measure one element again with smaller steps; return (gradient, Kink or None).
+    """Measure one element again with smaller steps. Return (gradient, Kink) at a kink.
 
-    flat: the variable without axes. i: the index of the element. analytic: its gradient from
+    Without a kink, return (gradient, None), or None if the first difference remains valid. At a
+    kink, the gradient is the number between the slopes that is closest to `analytic`.
+
+    flat: the variable as a flat array. i: the index of the element. analytic: its gradient from
     backward. middle: the loss without a step. wrong: whether the first difference disagrees with
-    `analytic`. At a kink, the returned gradient is the number between the slopes that is closest to
-    `analytic`. Returns None if the first difference remains valid.
+    `analytic`.
     """
     found = []
     for factor in FACTORS:
@@ -109,8 +111,8 @@ def measured(check, flat, i, analytic, middle, wrong):
 def at_kink(found, analytic, middle):
     """Return (gradient, Kink) if a kink remains with smaller steps, or None if there is no kink.
 
-    found: [(step, `losses_around`, `bend`)] for decreasing steps. analytic: the gradient from
-    backward. middle: the loss without a step.
+    found: [(step, losses, bend)] for decreasing steps, where the losses are from `losses_around`.
+    analytic: the gradient from backward. middle: the loss without a step.
     """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
@@ -179,7 +181,10 @@ def among_kinks(check, flat, i, analytic, middle):
 
 
 def one_sided(losses, middle, step):
-    """Return the slopes on the left and on the right, each computed from three losses."""
+    """Return the slopes on the left and on the right of an element.
+
+    losses: from `losses_around`. middle: the loss at the element itself. step: their distance.
+    """
     return ((3 * middle - 4 * losses[-1] + losses[-2]) / (2 * step),
             (4 * losses[1] - 3 * middle - losses[2]) / (2 * step))
 

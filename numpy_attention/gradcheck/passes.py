@@ -105,7 +105,10 @@ class First:
         return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
-        """Run the backward again, with this upstream and cache, and return all gradients."""
+        """Set grads to 0 and run the backward again; return {name: gradient} of weights and inputs.
+
+        upstream: the gradients of the outputs. cache: the cache of a forward.
+        """
         if self.grad is not None:
             self.grad.vector[...] = 0
         input_gradients = backward_of(self.check, copy_arrays(upstream), cache, self.grad)

@@ -97,9 +97,9 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 
 
 def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
-    """Check the user's code in this process; return the exit status.
+    """Check `name` (FILE.py:CLASS) in this process; return the exit status.
 
-    place: the path of a file for error messages.
+    place: the path of a file for error messages. full: not empty for the full report.
     """
     from numpy_attention.gradcheck.cases.custom import checks_of
     with open(place, "w", encoding="utf-8", errors="replace") as file:

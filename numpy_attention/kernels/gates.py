@@ -1,4 +1,4 @@
-"""One step of a recurrent cell with all its gates, forward and backward; masked rows.
+"""Kernels for one step of a recurrent cell, forward and backward, and for masked rows.
 
 Shapes: batch B, hidden size H, G = gates · H. a (B, G) is the input's part of the pre-activations,
 and u (B, G) is the recurrent part, with one block of H columns per gate. x' is x after the step.
@@ -54,7 +54,7 @@ def thirds(row):
 
 @kernel
 def quarters(row):
-    """Split a row into the blocks of four gates."""
+    """Split a row into four blocks of equal size, one for each gate."""
     H = row.shape[0] // 4
     return row[:H], row[H:2 * H], row[2 * H:3 * H], row[3 * H:]
 
@@ -230,7 +230,10 @@ def gru_reset(a, u, h, gates, s):
 @guarded(a="B 3H", u_n="B H", h="B H", gates="B 3H", h_next="B H")
 @kernel
 def gru_update(a, u_n, h, new, gates, h_next):
-    """Compute the second half of a step from u_n = s U_n: n = tanh(a_n + u_n), h' as in `gru`."""
+    """Compute the second half of a step: n = tanh(a_n + u_n), then h' as in `gru`.
+
+    u_n = s U_n, where `gru_reset` has computed s.
+    """
     one = h.dtype.type(1)
     for b in range(h.shape[0]):
         _, _, an = thirds(a[b])

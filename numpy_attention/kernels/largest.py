@@ -23,8 +23,9 @@ def largest(so_far, log_p, rows, tokens, totals):
     """Find the K largest sums so_far_n + log p_nv, largest first. Equal sums keep their order.
 
     so_far (N,), log_p (N, V). rows, tokens and totals (K,) receive n, v and the sums. Returns the
-    number of sums found, which is less than K if fewer than K sums are finite. Only a few blocks
-    hold a sum above the smallest of the K sums found so far; all other blocks are skipped.
+    number of sums found, which is less than K if fewer than K sums are finite. Each row is searched
+    in blocks of BLOCK sums. A block is skipped unless it has a sum above the smallest of the K sums
+    found so far, which few blocks have.
     """
     K = totals.shape[0]
     if K == 0:

@@ -1,6 +1,6 @@
 """The additive score, forward and backward.
 
-NumPy would have to store all values of tanh, which are T · B · S · A numbers.
+A NumPy implementation would have to store all values of tanh, T · B · S · A numbers.
 """
 
 from numpy_attention.kernels.elementary import kernel, row_dot, tanh

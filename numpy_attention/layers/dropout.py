@@ -28,9 +28,9 @@ class Dropout(Module):
     Each m_nj is 0 with probability `rate`, otherwise 1.
 
     This is inverted dropout (Srivastava et al. 2014). Each call draws one 32-bit key from the
-    generator. m_nj is a hash of the key, the id of row n, and j. A part of a batch therefore has
-    the same mask as in the whole batch, for any padding, and the backward pass is the forward pass
-    applied to dy.
+    generator. m_nj depends only on a hash of the key, the id of row n, and j. Rows therefore have
+    the same mask in a whole batch and in a part of it, whatever the padding. The backward pass
+    applies the same mask and scale to dy.
     """
 
     rate: float = 0.0
@@ -51,7 +51,7 @@ class Dropout(Module):
     def forward(self, x, rng, row_ids=None):
         """Return y and a cache. Without rng, y is x.
 
-        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, …
+        row_ids (x.shape[:-1]): integers that determine each row's mask, by default 0, 1, 2, …
         """
         return self.apply(x, self.draw(rng), row_ids)
 

@@ -60,9 +60,9 @@ class Residual(Module):
         return dsum, self.dropout.backward(dsum, dropped)
 
     def pre_backward(self, dinput, dx, cache, grads):
-        """Return ∂L/∂x, the sum of both paths. dinput: the gradient of the input of f.
+        """Return ∂L/∂x, the sum of the gradients through f and through the residual connection.
 
-        dx: the first result of `post_backward`.
+        dinput: the gradient of the input of f. dx: the first result of `post_backward`.
         """
         if self.pre_norm:
             # input = LayerNorm(x)

@@ -53,7 +53,7 @@ def exported(
     learned: Mapping[str, Any] | None = None,
     script: str = "",
 ) -> dict[str, Any]:
-    """Export a Translator or LanguageModelRun for a page, as the dict described above.
+    """Export a Translator or LanguageModelRun for a page, as the dict in the module docstring.
 
     form: how raw text becomes tokens. examples: Pairs, or sentences for a language model.
     checkpoints: {label: the arrays of an earlier checkpoint, by name}. learned: facts about the
@@ -92,9 +92,10 @@ def exported(
 
 
 def vocabularies_of(trained: Any) -> dict[str, Any]:
-    """Return {side: vocabulary}. Raises ValueError for other kinds of vocabularies.
+    """Return {side: vocabulary}, where side is "source", "target" or, in a language model, "words".
 
-    A vocabulary is a list of words by id, or {"pieces": [pieces]} for subwords.
+    A vocabulary is a list of words by id, or {"pieces": [pieces]} for subwords. Raises ValueError
+    for other kinds of vocabularies.
     """
     found: dict[str, Any] = {}
     for name in trained.VOCABULARIES:
@@ -123,9 +124,9 @@ def example_of(example: Any) -> dict[str, Any]:
 def recorded(trained: Any, example: Any) -> dict[str, Any]:
     """Return a model's words and attention weights for an example, as {name: table}.
 
-    A table is {words, rows, columns, weights}; NaN becomes None. "own" is a translator's
-    translation, and "reference" the target of the Pair. For a language model, "own" is the sentence
-    that it reads.
+    A table is {words, rows, columns, weights}, where rows and columns are the labels of the
+    weights; NaN becomes None. "own" is a translator's translation, and "reference" the target of
+    the Pair. For a language model, "own" is the sentence that it reads.
     """
     def table(words: Sequence[str], rows: list[str], columns: list[str],
               weights: Array) -> dict[str, Any]:
@@ -150,8 +151,9 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
 def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     """Return {dotted name: {"kind": class, "fields": …}} of a model and of each module in it.
 
-    A module that is used twice occurs once. Raises ValueError for a class that neither the engine
-    nor the script has, or that both have.
+    A module that is used twice occurs once. script: the user's JavaScript, which may add classes to
+    those of the page's engine. Raises ValueError for a class that neither the engine nor the script
+    has, or that both have.
     """
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
@@ -192,7 +194,7 @@ def kinds() -> set[str]:
 
 
 def kinds_in(script: str) -> set[str]:
-    """Return the names of the classes of parts that a script adds."""
+    """Return the names of the module classes that a user's JavaScript adds to the page."""
     return {name for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", script)
             for name in re.findall(r"\w+", names)}
 

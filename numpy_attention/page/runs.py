@@ -88,7 +88,8 @@ def script_in(path: str | Path) -> str:
 def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
     """Load the run of a folder. Raises ValueError if its kind is not `wanted`.
 
-    first: the folder of the first run, which has the kind `wanted`, for the message.
+    first: the folder of the first run, which has the kind `wanted`, for the message. code: files or
+    classes with the user-defined code of the run.
     """
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
@@ -147,9 +148,10 @@ def text_facts(trained: Any) -> dict[str, Any]:
 
 def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
                 longest: int = LONGEST) -> list[Any]:
-    """Return pairs or sentences spaced evenly over a split, `count` at most.
+    """Return at most `count` examples, pairs or sentences, spaced evenly over a split.
 
-    The first example is the one that the page shows first (see `opening`). Examples have SHORTEST
+    runs: the trained models of the page. The first example is the one that it shows first (see
+    `opening`). Examples have SHORTEST
     to `longest` words if the split has such sentences. If the text cannot be loaded, warn and
     return [].
     """

@@ -158,7 +158,7 @@ def curve_style(n: int) -> dict[str, Any]:
 
 
 def as_written(*texts: str) -> dict[str, Any]:
-    """Return settings for texts in any script, in which $, _ and \\ are ordinary characters."""
+    """Return matplotlib text settings: fonts for any script, and literal $, _ and \\."""
     return {"fontfamily": font_families("".join(texts)), "parse_math": False, "usetex": False}
 
 

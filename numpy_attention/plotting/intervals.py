@@ -67,7 +67,8 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
     """Plot a line for each curve, with a band for the interval around each point.
 
     curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step. A curve
-    without points is not drawn but keeps its colour, so panels with the same names match.
+    without points is not drawn but keeps its colour, so that two plots of curves with the same
+    names use the same colours.
 
     Raises the errors of `costs`, and ValueError for an x that is not a number.
     """

@@ -21,7 +21,7 @@ REASON = 105        # characters of the reason why a checkpoint is not understoo
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
-    """Write the arrays, the dict `about`, and the version to a checkpoint, atomically.
+    """Write arrays, the dict `about`, and the version of this package to a checkpoint, atomically.
 
     arrays: {name: array}. about: a dict that JSON can hold. Raises OSError with the name of the
     file, for instance if the disk is full.

@@ -55,7 +55,7 @@ class Interrupt:
         self.warned = True
 
     def awaited(self) -> int:
-        """Wait for the signal that the warning announced. Return `asked`, or 0 without a signal."""
+        """Wait up to WARNED seconds for the signal that a SIGCONT announced. Return `asked`."""
         end = time.monotonic() + WARNED
         while not self.asked and time.monotonic() < end:
             time.sleep(0.01)

@@ -37,7 +37,7 @@ class Decay:
 
 @dataclass(frozen=True)
 class LinearDecay:
-    """Linear decay from 1 at the first step to `last` after step `steps`, and then constant."""
+    """Learning-rate factor that decays from 1 at step 1 to `last` after `steps` steps, linearly."""
 
     steps: int
     last: float = 0.0

@@ -5,8 +5,11 @@ A schema is made of
     Values                       the values that satisfy a test: texts, numbers, choices
     Maybe(schema)                a value that fits the schema, or None
     Every(schema)                a list of values that fit the schema
-    Fields({name: schema}, …)    a dict with these names, and perhaps the optional ones; others:
-                                 the schema of all other entries, None: anything
+    Fields({name: schema}, …)    a dict that has these names
+
+The arguments `optional` and `others` of Fields are schemas for names that a dict may have: a dict
+{name: schema}, and one schema for all other names. If `others` is None, their values may be
+anything.
 
 HEADER is the schema of every checkpoint. TRAINING is the schema of the part that a trainer writes.
 `runs.saved` has the schema of the parts that a run adds.

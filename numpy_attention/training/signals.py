@@ -41,7 +41,7 @@ class Signals:
             raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
 
     def _repeat(self, ignored: Any) -> None:
-        """Send the signal of an ignored Stopped again, and do not print `Exception ignored in …`.
+        """Send a signal again if Python has ignored its exception Stopped, without a message.
 
         ignored: the argument of sys.unraisablehook. Other exceptions are printed as usual.
         """

@@ -246,7 +246,10 @@ class Trainer:
 
     def train_step(self, batch: Batch, pool: Threads,
                    grads: Sequence[Model]) -> tuple[float, int]:
-        """Update the model from one batch; return (loss, tokens)."""
+        """Update the model from one batch; return (the loss, the number of tokens).
+
+        grads: for each thread of `pool`, a model of zeros that collects the gradients.
+        """
         # known before the rows are shared out
         scale = 1 / (batch.tokens if self.average == "token" else batch.size)
 
@@ -314,7 +317,7 @@ class Trainer:
     def _compare(self, valid_loss: float) -> None:
         """Keep a copy of the parameters if valid_loss is the lowest so far.
 
-        Otherwise stop if `patience` epochs have passed without a lower valid_loss.
+        Otherwise set `stopped` if `patience` epochs have passed without a lower valid_loss.
         """
         if valid_loss < self.best_loss:
             self.best_loss = valid_loss

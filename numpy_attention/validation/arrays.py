@@ -55,8 +55,7 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
 def check_array(name, array):
     """Raise TypeError unless a value is a plain array.
 
-    For a masked array, a matrix or a subclass of another library, the operators mean something
-    else.
+    Operators may mean something else for a masked array, a matrix or a subclass of another library.
     """
     if type(array) not in (np.ndarray, np.memmap):
         raise TypeError(f"{name} is {type_name(array)}, expected a NumPy array; "
@@ -149,7 +148,7 @@ def check_parameters(layer, **axes):
 
 
 def describe_array(thing):
-    """Return a text: the dtype and shape of an array, the length of a list, or another type."""
+    """Describe a value: an array by dtype and shape, a list by length, any other by type."""
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype} {thing.shape}"
     if isinstance(thing, (list, tuple)):
@@ -158,7 +157,10 @@ def describe_array(thing):
 
 
 def check_like(name, array, like, whose):
-    """Raise TypeError or ValueError unless an array has the shape and dtype of `like`."""
+    """Raise TypeError or ValueError unless an array has the shape and dtype of `like`.
+
+    whose: a description of `like`, for the message.
+    """
     check_array(name, array)
     if array.shape != like.shape:
         raise ValueError(f"{name} has shape {array.shape}, expected {like.shape}, that of {whose}; "

@@ -256,9 +256,10 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return {"output": the call}, such as "turn(-2, 8)", in which … stands for an array.
+    """Return {"output": the call that a case makes}, such as {"output": "turn(-2, 8)"}.
 
-    Return {} if the case does not call a function of the solution directly.
+    Arrays are written as "…". Return {} if the case does not call a function of the solution
+    directly.
     """
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
@@ -369,9 +370,9 @@ def is_proven(report: Any) -> bool:
 
 
 def check_no_stop(case: Case, seed: int) -> None:
-    """Raise Failed if the backward pass raises in a line of the user's code.
+    """Raise Failed if the backward pass raises an exception in a line of the user's code.
 
-    The message has the line and the shapes of its arrays.
+    The message contains the line and the shapes of its arrays. seed: for the upstream gradients.
     """
     try:
         with warnings.catch_warnings():

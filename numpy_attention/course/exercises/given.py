@@ -57,7 +57,7 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def with_given(message: str, its: Given) -> str:
-    """Return a message with notes about provided functions.
+    """Return a message with notes about the provided functions `its`.
 
     A line that was provided, or that may be correct, is not called wrong. One note marks a provided
     line; another note lists the provided functions that were changed.

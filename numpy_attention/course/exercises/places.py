@@ -20,9 +20,9 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
     The place is a line number, or the name of a function from which a line is missing. If the file
     contains the wrong line of a curated mistake, only this mistake is returned. Its line is the
-    place, and is certain. Otherwise all mistakes are returned. The place is then probably the only
-    line that computes the variable of the mistaken line, or the only line that differs from the
-    solution.
+    place, and is certain. Otherwise all mistakes are returned. The place is then only probable:
+    the only line that computes the variable of the mistaken line, or the only line that differs
+    from the solution.
 
     The place is None if it is unknown. It is also None if first_wrong, the line of the first wrong
     gradient, is another line that differs from the solution.
@@ -59,19 +59,19 @@ def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
 
 
 def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
-    """Return whether a curated mistake removes a line from the function `blank`."""
+    """Return whether a curated mistake lacks a statement that the solution has in `blank`."""
     return any(added(changed, exercise.solution, [blank])
                for changed in changed_texts(exercise, mistake))
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """Return [the solution with a curated mistake], or [] if `mistake` does not describe one."""
+    """Return [the solution with the mistake of this description], or [] if there is none."""
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 
 
 def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
-    """Return the statements of the text `after` that the text `before` does not have."""
+    """Return the statements in the functions `blanks` that `after` has and `before` lacks."""
     old = Counter(map(text_of, statements(ast.parse(before), blanks)))
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old

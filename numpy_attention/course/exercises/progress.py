@@ -87,9 +87,9 @@ def reset(exercise: Exercise, folder: Folder) -> Path | None:
 
 
 def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
-    """Return the hints up to the next one, which is recorded as read.
+    """Reveal one more hint. Return ({title: text} of all hints so far, the titles of the others).
 
-    Return ({title: text} of these hints, the titles of the hints that are left).
+    The new hint is recorded as read.
     """
     code = exercise.planted[0] if exercise.planted else "\n" + "\n\n".join(
         f"# {blank}\n{exercise.source.body(blank)}" for blank in exercise.blanks)

@@ -17,8 +17,8 @@ MOST_ROWS = 12      # places that are reported
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
     """Yield lines that describe an output with wrong values.
 
-    name: the name of the output. one, other: the user's values and the correct values. differs:
-    booleans, which values are wrong.
+    name: the name of the output. one, other: the user's values and the correct values. differs: a
+    boolean array, True where a value is wrong.
     """
     infinite = ~np.isfinite(one)
     if infinite.any() and np.isfinite(other).all():

@@ -17,8 +17,8 @@ __all__ = ["Row", "Trace", "trace", "traced"]
 def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None) -> Trace:
     """Run a model forward and backward over a sentence; return the Trace of its named arrays.
 
-    model, sentence: a Translator with a sentence and optionally a translation (by default, that of
-    the Translator); a LanguageModelRun with a sentence; a model of the package with ids or a batch;
+    model, sentence: a Translator with a sentence and optionally a translation (by default, its
+    own); a LanguageModelRun with a sentence; a model of the package with ids or a batch;
     or any object with `forward` and `backward`, as for `gradcheck`, with the arguments of its
     `forward`. forward, backward: functions to use instead of the object's methods.
 

@@ -86,7 +86,7 @@ class Call:
     turns: dict[int, Step] = field(default_factory=dict)
 
     def steps(self, loops):
-        """Return the current Steps of some loops. loops: the first line of each loop."""
+        """Return the current Steps of the loops that have begun. loops: their first lines."""
         return tuple(self.turns[head] for head in loops if head in self.turns)
 
     @property
@@ -152,7 +152,7 @@ def is_of_interest(code):
 
 
 def is_validation(name):
-    """Return whether a function validates, judging by its name: check_shape, _check_mask."""
+    """Return whether a function checks arguments, judging by a name such as check_shape."""
     return name.lstrip("_").startswith(("check_", "expect"))
 
 
@@ -249,7 +249,10 @@ class Lines(Backward):
         return [entered, node]
 
     def visit_Expr(self, node):
-        """Report the arrays that a call such as kernel(a, out) fills, and the x of xs.append(x)."""
+        """Add reports of the arrays that a call such as kernel(a, out) fills.
+
+        After xs.append(x), add a report of the new last item.
+        """
         if not isinstance(node.value, ast.Call):
             return node
         function = node.value.func
@@ -267,9 +270,10 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """Return a statement between reports of the arrays that the statement may fill.
+        """Return a list: a statement, with reports of the arrays that it may fill around it.
 
-        paths: the arrays, as code. Each array is compared before and after the statement.
+        paths: the arrays, as code. One report before the statement and one after it show whether
+        an array has changed.
         """
         if not paths:
             return [node]

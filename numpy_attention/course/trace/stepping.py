@@ -20,7 +20,7 @@ PROMPT = "Enter: on, q: end "
 
 
 class Stage(NamedTuple):
-    """One step. title: the name of the step. entries: the values that it computes, in order."""
+    """One step. title: its name. entries: the values that the step computes, in order."""
 
     title: str
     entries: list[Entry]
@@ -113,9 +113,9 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """Return the line of a value in the function of `root`, the outermost Call.
+    """Return the line at which the function of `root`, the outermost Call, computes a value.
 
-    If a called function computed the value, return the line that called the function.
+    If a called function computes the value, this is the line of the call. entry: the value.
     """
     if entry.call is root:
         return entry.place.line

@@ -84,7 +84,7 @@ class Row:
                    self.layer, [self.steps[n] for n in chosen], [self.norms[n] for n in chosen])
 
     def labels(self) -> set[int]:
-        """Return the step numbers of the longest enclosing loop."""
+        """Return the step numbers of the enclosing loop with the most steps."""
         longest = self.longest()
         return set() if longest is None else {steps[longest].label for steps in self.steps}
 

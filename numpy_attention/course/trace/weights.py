@@ -94,7 +94,10 @@ def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
 
 
 def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
-    """Return ∂L/∂α (T, S) from the part of the model (such as a layer) that computed `weights`."""
+    """Return ∂L/∂α (T, S) from the part of the model (such as a layer) that computed `weights`.
+
+    sentence: (source, target) for a translator, (tokens,) for a language model.
+    """
     subject = subject_of(run, sentence)
     entries = recorded(subject.work, np.array, subject.model).entries
     known = by_owner(entries, GRADIENTS[:1]) or by_owner(entries, GRADIENTS[1:])

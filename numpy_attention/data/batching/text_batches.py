@@ -76,7 +76,7 @@ class TextBatches:
         return -(-len(self.inputs) // self.steps)
 
     def order(self, rng: np.random.Generator | None = None) -> list[int]:
-        """Return the start of each window, in the order of the text. The text is never shuffled."""
+        """Return the start of each window, in the order of the text, which is never shuffled."""
         if rng is not None:
             check_generator(rng)
         return list(range(0, len(self.inputs), self.steps))

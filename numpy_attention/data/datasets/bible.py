@@ -89,8 +89,8 @@ def load_both(split: str = "train", min_length: int | None = None,
               max_length: int | None = None) -> list[Pair]:
     """Return the clauses and then the verses of bible-en-es, each as in `load_bible_en_es`.
 
-    The result has text of all lengths. Each verse therefore occurs twice: once whole and once split
-    into clauses.
+    Each verse occurs twice, once split into clauses and once whole. The result therefore has
+    sentences of all lengths.
     """
     parts = [load_bible_en_es(part, split, min_length, max_length) for part in LENGTHS]
     return [pair for part in parts for pair in part]

@@ -115,8 +115,9 @@ class ParallelCorpus(Corpus):
 class GeneratedCorpus(ParallelCorpus):
     """A corpus of randomly generated sentence pairs.
 
-    read(rng, count, …, keep) is a function as in `generators`. Its other parameters are the options
-    of the corpus. split_by: the side, "source" or "target", whose words determine the split.
+    read(rng, count, …, keep) is one of the functions in `generators`, or a similar function. The
+    parameters in place of … are the options of the corpus. split_by: the side, "source" or
+    "target", whose words determine the split.
     """
 
     licence: str = "none needed: made up on the spot"

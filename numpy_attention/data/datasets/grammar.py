@@ -188,7 +188,7 @@ def _sentence(rng: np.random.Generator) -> Pair:
 
 
 def _around(verb: str, negated: bool, clitic: Words | None = None) -> Words:
-    """Put a pronoun before a French verb, and "ne" and "pas" around both."""
+    """Put the pronoun `clitic` before a French verb; if negated, put "ne" and "pas" around both."""
     words = [*(clitic or []), (verb, "verb")]
     return [("ne", "not"), *words, ("pas", "not")] if negated else words
 

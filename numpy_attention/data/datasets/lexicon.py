@@ -27,7 +27,10 @@ class Adjective(NamedTuple):
 
 
 class Determiner(NamedTuple):
-    """A determiner in singular and plural, each (English, French masculine, feminine), or ()."""
+    """The singular and plural forms of a determiner.
+
+    Each is (English, French masculine, French feminine), or () if the determiner has no such form.
+    """
 
     singular: tuple[str, ...]
     plural: tuple[str, ...]

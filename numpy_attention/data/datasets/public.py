@@ -1,4 +1,4 @@
-"""Public corpora that cannot ship with the package: their files, their readers, their entries.
+"""Public corpora that the package cannot ship: their files, and how the files are read.
 
 `downloads` fetches and checks the files. The layout of the data folder:
 
@@ -70,7 +70,7 @@ LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 
 
 def penn_treebank(split: str) -> list[list[list[str]]]:
-    """Return the sentences of a split as one article."""
+    """Return a list with one article: the list of all sentences of a split."""
     return [read_text(fetch_file(PTB[f"ptb.{split}.txt"]))]
 
 

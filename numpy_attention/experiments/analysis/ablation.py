@@ -67,9 +67,9 @@ FORMER = {"another's memory": "shuffled", "largest alone": "hard"}      # names 
 
 
 def known_change(change: str) -> str:
-    """Return the current name of a change.
+    """Return the current name of an ablation (a change of the attention).
 
-    change: its current name, or its name before version 1.1. Raises ValueError for other names.
+    change: the current name, or the name before version 1.1. Raises ValueError for other names.
     """
     if isinstance(change, str):
         change = FORMER.get(change, change)

@@ -181,9 +181,9 @@ def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]
 
 def scores_of_group(model: Any, group: Sequence[Readings], read: int,
                     steps: int) -> list[Array]:
-    """Return `scores` of questions whose queries begin in the same window.
+    """Return the result of `scores` for questions whose queries begin in the same window.
 
-    read: the number of ids in the windows before that window.
+    read: the number of ids before this window. steps: the length of a window.
     """
     inputs = np.array([one.past[:read] for one in group], np.int64).T
     _, state = losses_in_windows(model, inputs, np.full_like(inputs, PAD), None, steps)
@@ -203,7 +203,10 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
 
 def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
                       steps: int) -> tuple[Array, Any]:
-    """Return sums (B,) of −log p over the steps of inputs, targets (T, B), and the last state."""
+    """Return the sum (B,) of −log p(target) over all steps, and the last state.
+
+    inputs, targets (T, B) are read in windows of `steps` tokens.
+    """
     T, B = inputs.shape
     total = np.zeros(B)
     for start in range(0, T, steps):

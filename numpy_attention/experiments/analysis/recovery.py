@@ -106,10 +106,10 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 class Recovery:
     """The increase of the loss after a disturbance, in nats per token.
 
-    loss: the loss of the measured tokens without the disturbance. tokens: their number. excess:
-    {distance: increase}, where distance 1 is the first token after the disturbance. mean: the mean
-    increase over all distances. rows: the increase by passage and distance, NaN beyond a passage's
-    end.
+    loss: the loss of the measured tokens without the disturbance. tokens: the number of
+    these tokens. excess: {distance: increase}, where distance 1 is the first token after the
+    disturbance. mean: the mean increase over all distances. rows: the increase by passage and
+    distance, NaN beyond a passage's end.
     """
 
     loss: float
@@ -149,7 +149,7 @@ def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recover
 
 
 def _after(passages: Passages, losses: list[Array]) -> Array:
-    """Return the losses after the disturbance (N, following), NaN beyond a passage's end.
+    """Return the losses (N, following) after the replaced words, NaN beyond a passage's end.
 
     losses: for each batch of passages, the losses of all targets.
     """

@@ -39,7 +39,7 @@ class Roles:
 
 
 def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
-    """Measure how much each role of a state contributes to its gradient ∂L/∂h_t.
+    """Measure how much each role of a state h_t contributes to the gradient ∂L/∂h_t.
 
     L = Σ −log p, without dropout. batches: TextBatches or DocumentBatches. The gradient stays
     within a batch, as in training, so the last state of a batch is never a key or a value. The

@@ -63,15 +63,15 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
-    """Build {name: Recipe} from the tables in `own` that have a description.
+    """Return {name: Recipe} for each table in `own` that has a description.
 
-    tables: the tables, including those of `own`, on which a recipe may be based.
+    tables: all tables on which a recipe may be based, including those of `own`.
     """
     return {name: recipe_of(name, tables) for name, table in own.items() if "description" in table}
 
 
 def recipe_of(name: str, tables: Tables) -> Recipe:
-    """Build the recipe of a table. Raises ValueError if an entry is missing or unknown."""
+    """Build a Recipe from its TOML table. Raises ValueError if an entry is missing or unknown."""
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:

@@ -38,7 +38,7 @@ def metric_of(low: float, high: float) -> str:
 
 
 def length_edges(names: Iterable[str]) -> list[int]:
-    """Return the edges of the length ranges in names of metrics, for `metrics.bleu_by_length`."""
+    """Return the edges of the length ranges in names of metrics, such as "bleu_of_1_to_10"."""
     found = [tuple(map(int, match.groups())) for match in map(LENGTHS.fullmatch, names) if match]
     return sorted({edge for low, high in found for edge in (low, high + 1)})
 
@@ -71,5 +71,5 @@ def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, f
 
 
 def only(pairs: Sequence[Pair], name: str) -> list[Pair]:
-    """Return copies of the pairs that keep only the sure links of one phenomenon."""
+    """Return copies of the pairs that keep only the sure links of one phenomenon of the grammar."""
     return [replace(pair, sure=frozenset(phenomena(pair)[name])) for pair in pairs]

@@ -5,9 +5,10 @@
      "minutes": 12.5, "threads": 2}
 
 settings: the digest of the recipe; all figures of a recipe in a file have the same digest. low,
-high: the 95 % confidence interval over texts of the kind; figures recorded before 0.3.0 have no
-interval. minutes: the time of the training without the measurements. If a figure is recorded again
-for the same recipe, seed, metric and split, the tables show the last value.
+high: the 95 % confidence interval of the value over texts like the one measured; figures recorded
+before 0.3.0 have no interval. minutes: the time of the training without the measurements. If a
+figure is recorded again for the same recipe, seed, metric and split, the tables show the last
+value.
 """
 
 import json
@@ -131,7 +132,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
 
 def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> str:
-    """Format figures as Markdown tables. Recipes with the same figures share a table.
+    """Format recorded metrics as Markdown tables. Recipes with the same metrics share a table.
 
     A table shows the mean over seeds, ± the standard deviation. Brackets contain the confidence
     interval, whose ends are averaged over seeds. recipes: {name: Recipe}. Rows are in the order of

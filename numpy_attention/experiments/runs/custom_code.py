@@ -70,7 +70,7 @@ def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) ->
 
 
 def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
-    """Return {name of a class: SHA-256 of its file}, for the checkpoint."""
+    """Return {"mine.py:Bilinear": SHA-256 of mine.py, …} for the user-defined classes."""
     return {name: one.code.digest for name, one in own.items()}
 
 
@@ -97,7 +97,11 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
 
 def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomClass],
           folder: str | Path) -> CustomClass:
-    """Return the class of this name from `candidates`, if its file has the digest in `known`."""
+    """Return the class of this name from `candidates`.
+
+    known: {name of a class: the digest of its file at training}. folder: the folder of the run.
+    Raises ValueError if there is no such class, or if its file has another digest.
+    """
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates
              if one.name in (file, name)]

@@ -103,7 +103,7 @@ class LanguageModelRun(Trained):
         return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
 
     def batches_to_learn(self, text: Text) -> TextBatches | DocumentBatches:
-        """Return the training batches of a Text. Long sentences may be cut."""
+        """Return the training batches of a Text. The setting `cut` limits the sentence length."""
         return self.batches(text, cut=self.training.cut)
 
     def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:

@@ -25,7 +25,7 @@ COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 
 
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
-    """Return whether `folder` holds a run that can be resumed, or False if it holds no run.
+    """Return whether `folder` holds a run, after checking that this run can be resumed.
 
     trained: the Translator or LanguageModelRun to train. Raises ValueError if the run in the folder
     is of another kind, has other settings, or is from a version that this version cannot read.

@@ -77,7 +77,7 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
     """Return the configuration in a checkpoint, with the current names of its settings.
 
     vocabularies: names of entries that must contain a vocabulary. Raises ValueError if one is
-    missing, or if the configuration does not match RUN.
+    missing, or if the configuration does not match the schema RUN.
     """
     known = about.get("about", {})
     check(known, RUN, "about")

@@ -276,7 +276,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
 
 
 def how_shared(trainer: Trainer) -> str:
-    """Describe over how many ranks a run is resumed, or return "" if the number is unchanged."""
+    """Describe the changed number of ranks of a resumed run, or return "" if it is unchanged."""
     ranks, before = trainer.ranks.count, trainer.ranks_before
     if ranks == before:
         return ""

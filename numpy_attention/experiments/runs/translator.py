@@ -164,9 +164,9 @@ class Translator(Trained):
     ) -> list[Translation]:
         """Translate sentences, which are lists of tokens. Return a Translation for each.
 
-        beam: the beam size; 1 is greedy search. threads: the number for each rank. ranks: they
-        divide the sentences, and each rank returns all translations. unknown: whether <unk> may be
-        generated. Raises the errors of `check_sentence`.
+        beam: the beam size; 1 is greedy search. threads: the number of threads of each rank. ranks:
+        the processes among which the sentences are divided. Each rank returns all translations.
+        unknown: whether <unk> may be generated. Raises the errors of `check_sentence`.
         """
         check_whole("beam", beam, 1, WIDEST)
         check_penalty(length_penalty)

@@ -97,7 +97,11 @@ def score_cases():
 
 
 def title(score, window):
-    """Return the title of a case. "steps" marks a class that also has `forward` for all queries."""
+    """Return the title of the gradient check of an attention's methods `read` and `step`.
+
+    The name of a class that also has `forward`, which takes all queries at once, is followed by
+    "steps".
+    """
     kind = resolve("attention", score, SCORES)
     if window != "global":
         return f"{resolve('window', window, WINDOWS).__name__} {score}"
@@ -105,7 +109,7 @@ def title(score, window):
 
 
 def chosen(score, window, rng, dtype, queries=None):
-    """Return the Case of a score with a window.
+    """Return the Case (one gradient check) of an attention with this score and this window.
 
     queries: the size of the queries. The default is the result of `size_of_queries`.
     """
@@ -132,7 +136,7 @@ def size_of_queries(create):
 
 
 def multi_head_at_once(rng, dtype):
-    """Return a Case of four queries over six positions. One query sees no position."""
+    """Return the Case of multi-head attention, all queries at once. One query sees nothing."""
     layer = randomize(multi_head(rng, dtype, scaled=False), rng)
     visible = rng.random((B, T, S)) < 0.6
     visible[0, 0] = False

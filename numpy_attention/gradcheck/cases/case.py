@@ -46,7 +46,7 @@ def array(rng, dtype, *shape):
 
 
 def plain(target, *inputs):
-    """Return the Case of a layer whose forward takes only the inputs."""
+    """Return the Case of a layer (`target`) whose forward takes only the inputs."""
     return Case(target, inputs, target.forward, target.backward)
 
 

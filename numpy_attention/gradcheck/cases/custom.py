@@ -31,7 +31,9 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 
 
 def checks_of(one):
-    """Return {title: check} for a class, or for a function case(rng). check(rng) returns a Report.
+    """Return {title: check} for a user's class, or for a function case(rng).
+
+    Each check is a function check(rng) that returns a Report.
 
     Raises ValueError if the kind of the class, or an argument for building an object, is unknown.
     """
@@ -59,7 +61,7 @@ def check(title, build, rng):
 
 
 def check_score(title, build, rng):
-    """Run `check` on a score.
+    """Run `check` on an attention or a score, for which build(rng, dtype) returns the Case.
 
     If the score raises an exception only for unequal sizes, add advice about sizes to the report.
     """
@@ -117,7 +119,7 @@ def attentions(one):
 
 
 def layer(one, rng, dtype):
-    """Return the Case of a layer that reads x (T, B, D). D is the first size of the layer."""
+    """Return the Case of a layer class that reads x (T, B, D). Its first size argument is D."""
     create = getattr(one, "create", one)
     asked = required(create, first=int(create is not one))
     sizes = {name: D if name in INPUTS else OTHERS.get(name) for name in asked}
@@ -136,7 +138,7 @@ def layer(one, rng, dtype):
 
 
 def model(one, rng, dtype):
-    """Return the Case of a model's loss on a few sentences. The loss is computed as in training."""
+    """Return the Case of the training loss of `one`, a user-defined model, on few sentences."""
     create = getattr(one, "create", None)
     asked = ["create"] if create is None else required(create)
     unknown = [name for name in asked if name not in MODELS]

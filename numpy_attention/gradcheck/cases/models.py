@@ -39,7 +39,7 @@ def translator(rng, dtype, model, **settings):
 
 
 def with_decoder(rng, dtype, model, kind):
-    """Return RNNSearch with this kind of decoder. An LSTM's W_s has two blocks of columns."""
+    """Return a tiny RNNSearch with this kind of decoder. For an LSTM, W_s yields both h and c."""
     decoder = kind.create(rng, 2, 4, dtype=dtype)
     parts = {"decoder": decoder, "C": np.empty((8, decoder.gates_size), dtype)}
     if kind is LSTM:
@@ -91,7 +91,11 @@ def attentive(rng, dtype, hidden=6, layers=1, **settings):
 
 
 def translation(rng, dtype, model, create=translator, **settings):
-    """Return a Case of forward and backward. The loss also depends on the attention weights."""
+    """Return the Case of a translator's forward and backward, without its loss.
+
+    The attention weights also have an upstream gradient. model: a class of translators.
+    settings: options of its `create`.
+    """
     model = create(rng, dtype, model, **settings)
 
     def forward():
@@ -104,7 +108,7 @@ def translation(rng, dtype, model, create=translator, **settings):
 
 
 def text(rng, dtype):
-    """Return a Case of forward and backward of a language model.
+    """Return the Case that checks forward and backward of a language model, without its loss.
 
     The loss depends on the last state, and the gradient of the initial state is checked.
     """

@@ -36,7 +36,7 @@ class Alternatives:
         self.stored = None      # (line, name) of each name that the function stores
 
     def calls_known(self, node):
-        """Return whether a node calls one of the functions that are edited."""
+        """Return whether a node is a call of one of the functions that may be edited."""
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
@@ -48,9 +48,9 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """Return masks as code, indexed so that each mask broadcasts to one of the shapes `wholes`.
+        """Return code of masks, such as "mask[:, None]", that broadcast to one of some shapes.
 
-        If `wholes` is empty, return all masks with all indices.
+        wholes: these shapes. If it is empty, return all masks with all indices.
         """
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]

@@ -65,7 +65,7 @@ def keys_of(node):
 
 
 def fits(shape, cut, whole):
-    """Return whether a mask of this shape, indexed with `cut`, broadcasts to the shape `whole`."""
+    """Return whether a mask of this shape, cut by CUTS[cut], broadcasts to the shape `whole`."""
     try:
         found = CUTS[cut](np.broadcast_to(True, shape)).shape
         return np.broadcast_shapes(found, whole) == whole

@@ -28,7 +28,7 @@ class ExpressionEdits(Alternatives):
     """Mixin that yields alternatives to expressions."""
 
     def variants(self, node):
-        """Yield (kind, expression) for each alternative to an expression."""
+        """Yield (kind of mistake, expression) for each alternative to an expression."""
         if isinstance(node, ast.BinOp):
             yield from self.operation_variants(node)
         if path_of(node) and isinstance(getattr(node, "ctx", None), ast.Load):
@@ -85,7 +85,7 @@ class ExpressionEdits(Alternatives):
                 yield "wrong variable", parsed(entry)
 
     def argument_variants(self, node):
-        """Yield (kind, call) with another gradient as argument, or without copy or zeros_like."""
+        """Yield (kind, call) to replace a call: another gradient, or no copy or zeros_like."""
         yield from self.parameter_variants(node)
         name = path_of(node.func)
         last = function_name(node)
@@ -134,7 +134,7 @@ class ExpressionEdits(Alternatives):
                 yield "exchanged", with_argument(node, i, parsed(f"{root}.{other}"))
 
     def mask_variants(self, node):
-        """Yield (kind, node): np.where(mask, …), x[mask] or mask * x with an inverted mask."""
+        """Yield (kind, node) with the mask inverted in np.where(mask, …), x[mask] or mask * x."""
         if isinstance(node, ast.Call) and path_of(node.func) == "np.where":
             name, at = "args", node.args[0]
         elif isinstance(node, ast.Subscript):
@@ -151,7 +151,7 @@ class ExpressionEdits(Alternatives):
         yield "mask backward", changed(node, **{name: whole})
 
     def weighted(self, node):
-        """Yield (kind, (x * dx).sum()) to replace dx.sum(), and the same for a mean."""
+        """Yield (kind, (x * dx).sum()) for each array x, to replace dx.sum() or dx.mean()."""
         base = path_of(getattr(node.func, "value", None))
         target = path_of(getattr(self.statement, "target", None))
         if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base) or (

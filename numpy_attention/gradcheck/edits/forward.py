@@ -166,7 +166,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return the result of `off` without an edit, or [] if this raises or is not finite."""
+        """Return the relative errors (see `off`) without an edit, or [] if a pass fails."""
         with quiet():
             try:
                 found = self.off()
@@ -217,7 +217,7 @@ class ForwardRepairs(Repairs):
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
     def tried(self, edit):
-        """Return whether an edit makes the gradients correct, and whether the laws hold as well."""
+        """Return (whether an edit makes the gradients correct, whether the laws hold as well)."""
         with quiet():
             try:
                 with self.edited(edit):

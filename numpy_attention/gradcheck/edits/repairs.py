@@ -118,7 +118,7 @@ class Repairs:
     def reach(self):
         """Return {(file, line): names of the gradients that depend on this line}.
 
-        The dict is empty if the backward raises without an edit.
+        The dict is empty if the unedited backward raises.
         """
         before = self.gradients_with()
         if not before:                  # the backward raises without an edit

@@ -24,7 +24,7 @@ class StatementEdits(Alternatives):
     """Mixin that yields alternatives to statements."""
 
     def statement_variants(self, node):
-        """Yield (kind, statements) for each alternative to a statement."""
+        """Yield (kind of mistake, statements) for each alternative to a statement."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and type(node.op) in SIGN:
@@ -92,7 +92,10 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """Yield x[i] = y or x[i] += y with another i; also x[i] += y to replace x += y[:, None]."""
+        """Yield variants of x[i] = y and x[i] += y with another index i.
+
+        Also yield x[i] += y to replace x += y[:, None].
+        """
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         for number, part in enumerate(parts):

@@ -33,8 +33,8 @@ class Slot(NamedTuple):
     def holding(self, *nodes: Any) -> Iterator[None]:
         """Replace the node in this slot inside a `with` block.
 
-        If the slot is in a list, any number of nodes may replace the node; otherwise exactly one
-        may.
+        nodes: the replacement. If the slot is in a list, any number of nodes is allowed; otherwise
+        exactly one.
         """
         before = getattr(self.parent, self.field)
         after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)

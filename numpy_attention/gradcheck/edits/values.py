@@ -28,7 +28,7 @@ class ValueEdits(Alternatives):
         yield from self.value_variants(value, self.alike(statement), self.shapes_of(statement))
 
     def value_variants(self, value, alike, shapes=()):
-        """Yield (kind, expression) to replace a gradient.
+        """Yield (kind of mistake, expression) to replace the expression `value` of a gradient.
 
         alike: the names of arrays that have the shape of the gradient. shapes: its known shapes.
         """

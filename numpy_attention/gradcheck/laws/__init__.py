@@ -10,8 +10,8 @@
     the future              changes no earlier output, if one axis is time        `masking`
     float32                 parameters and inputs give float32 results            `precision`
 
-The last column names the module of a law. A central difference compares one call of backward, with
-zeroed gradients, so it cannot see any of these mistakes.
+The last column names the module of a law; laws without a name there are in this module. A central
+difference compares one call of backward, with zeroed gradients, so it cannot see these mistakes.
 """
 
 import numpy as np
@@ -155,7 +155,7 @@ def first_broken(laws, given):
 
 
 def judged(law, given):
-    """Return law(given), or [] if the law cannot be tested. NumPy warnings are suppressed."""
+    """Return the result of law(given), or [] if it raises Unjudged. Suppress NumPy warnings."""
     try:
         with np.errstate(all="ignore"):
             return law(given)

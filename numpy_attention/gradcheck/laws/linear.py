@@ -1,4 +1,4 @@
-"""Check that backward is linear in its upstream gradient, which must not be rounded or clipped."""
+"""Check that backward is linear in its upstream gradient: nothing is rounded or clipped."""
 
 import numpy as np
 

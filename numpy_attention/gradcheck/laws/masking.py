@@ -154,7 +154,10 @@ def visible(outputs, mask):
 
 
 def at_mask(array, mask):
-    """Return the values of an array (B, S, …) or (B, …, S, S) at the mask's positions."""
+    """Return the values of an array (B, S, …) or (B, …, S, S) where the mask (B, S) is True.
+
+    In the second case, the mask selects along the last axis but one. Other arrays stay whole.
+    """
     if array.shape[:2] == mask.shape:
         return array[mask]
     S = mask.shape[1]

@@ -21,7 +21,8 @@ SEED = 13
 def unbalanced(derivatives, compared):
     """Return [Broken] for the first gradient that should sum to 0 but does not, or [].
 
-    compared: the Comparison, whose groups are the gradients of the backward.
+    derivatives: the numerical gradients of the forward's values. compared: the Comparison, whose
+    groups are the gradients of the backward.
     """
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
@@ -58,7 +59,8 @@ def last_assignments(compared):
 def axes_of_softmax(derivatives, numbers, shape):
     """Return the axes along which the forward computes a softmax of some values.
 
-    numbers: the numbers of the places that compute the values. shape: the shape of the values.
+    numbers: the indices, in `derivatives.places`, of the places in the forward that compute the
+    values. shape: the shape of the values.
     """
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
         return []
@@ -80,8 +82,8 @@ def is_softmax(alpha, e, axis):
 def may_be_shifted(derivatives, number, axis):
     """Return whether adding one number to all values along an axis leaves the loss unchanged.
 
-    Other changes of the values must change the loss. number: the number of the place that computes
-    the values.
+    Other changes of the values must change the loss. number: the index of their Place in the
+    Derivatives.
     """
     shapes = derivatives.times(number)
     if len(shapes) > MOST_TIMES:

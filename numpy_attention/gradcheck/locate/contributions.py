@@ -16,8 +16,8 @@ MOST_PARTS = 16         # uses of a name, or executions of one, that are disting
 class Contributions:
     """The places where a value of the forward is read, and the gradient through each place.
 
-    number, n: the value is the n-th one that the place `number` computes. array: the parameter or
-    input, if the value is not computed anywhere.
+    number: the number of the Place that computes the value. n: the value is the n-th that this
+    Place computes. array: the parameter or input itself, if the value is one of these.
     """
 
     def __init__(self, derivatives, number=None, n=0, array=None):
@@ -57,7 +57,10 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """Return the derivatives of the loss along the directions, through all uses at once."""
+        """Return the derivatives of the loss along some directions, through all uses at once.
+
+        directions: arrays of the shape of the value.
+        """
         return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
                          for one in directions])
 
@@ -215,10 +218,11 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """Return (name, text) of the Kind of mistake in a use, or None if the use is counted once.
+    """Return (name, text) of the Kind of mistake, or None if the backward is right about a use.
 
-    ks: how often each execution of the use is counted. text: the statement. line: the description
-    of its line.
+    A use is a statement of the forward that reads a value. ks: for each execution of the use, the
+    factor with which the backward counts its gradient (right is 1). text: the statement. line: a
+    description of its line.
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None

@@ -40,7 +40,7 @@ class Derivatives:
         return self.rewritten.places
 
     def is_late(self):
-        """Return whether the budget is used up, so that no more derivatives are computed."""
+        """Return whether the budget of time and loss evaluations is used up."""
         return self.budget.is_spent
 
     def times(self, number):
@@ -100,7 +100,7 @@ class Derivatives:
         return found
 
     def fits(self, value, number, n):
-        """Return whether an array equals the gradient ∂L/∂X of the n-th X computed at a place."""
+        """Return whether an array equals ∂L/∂X for the n-th X that place `number` computes."""
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
             return False
         known = self.directional(number, n)

@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient
 
 
 class Flow:
-    """Finds the operands of a Value (`sources`), and the Values computed from it (`consumers`)."""
+    """Finds the operands (`sources`) of a Value of the backward, and its results (`consumers`)."""
 
     def __init__(self, values):
         self.values = values

@@ -12,7 +12,10 @@ FLOATS = float, np.floating
 
 
 class Forward(Rewriter):
-    """Rewriter that sends expressions of a forward to listener.moved and names to listener.used."""
+    """Rewriter of a forward, which passes its values to a listener, so that they can be changed.
+
+    listener.moved gets each computed value, and listener.used gets a value when its name is read.
+    """
 
     def visit_FunctionDef(self, node):
         node.body = self.block(node.body)
@@ -129,8 +132,9 @@ def is_super(node):
 class Counting:
     """Listener that keeps copies of all values of a run.
 
-    values: {place number: [array or None]}. None stands for a value that does not hold floats. A
-    float becomes an array without axes, if it has a name or is put into an array.
+    values: {number of a Place: [array or None]}, with an item for each value computed there. None
+    stands for a value that does not hold floats. A float becomes an array without axes, if it has a
+    name or is put into an array.
     """
 
     def __init__(self, places):

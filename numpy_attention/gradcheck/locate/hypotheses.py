@@ -1,4 +1,4 @@
-"""Test a suspect: replace its values by correct values, and see which gradients become correct."""
+"""Find which wrong values make gradients wrong, by replacing them with correct values."""
 
 from dataclasses import replace
 
@@ -62,7 +62,10 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield (place number, times) of each forward value whose gradients the group may hold."""
+        """Yield (number, times) for each forward value X whose gradients the group may hold.
+
+        number: the number of X's place. times: for each value of the group, the number of its X.
+        """
         m = len(group.values)
         for number in self.meant(group, compared):
             count = len(self.derivatives.times(number))
@@ -195,10 +198,10 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Return a Finding if values of the forward make all gradients correct, or None.
+        """Return a Finding if all gradients become correct with values of the forward, or None.
 
-        values: the Values that the backward recomputed. made: arrays of the forward, which replace
-        the recomputed arrays.
+        values: the Values that the backward recomputed. made: the arrays of the forward with which
+        they are replaced. wrong: the names of the wrong gradients.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]

@@ -1,10 +1,10 @@
 """Find the first wrong line of a backward pass: compare every dX with the central difference of X.
 
-For each name dX that the backward assigns, ∂L/∂X is measured by moving X in the forward, each time
-that X is computed there. A loop of the backward, or a series of calls, goes through these times in
-reverse, or in the forward's order. If the forward has no X of this name, dX is compared with the
-gradient of every expression in the forward. The first wrong value that is computed from correct
-values is a suspect.
+For each name dX that the backward assigns, ∂L/∂X is measured by perturbing X in the forward. If the
+forward computes X several times, each of these X is perturbed separately. A loop of the backward,
+or a series of calls, goes through their gradients in reverse, or in the forward's order. If the
+forward has no X of this name, dX is compared with the gradient of every expression in the forward.
+The first wrong value that is computed from correct values is a suspect.
 """
 
 from dataclasses import dataclass, field
@@ -62,7 +62,10 @@ class Group:
 
 
 class Comparison:
-    """The groups of gradients of one backward, compared with central differences of the forward."""
+    """Comparison of the gradients of a backward pass with central differences of the loss.
+
+    `groups` holds a Group for each statement at which the computation of a gradient starts.
+    """
 
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
         self.derivatives = derivatives
@@ -236,7 +239,10 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Return two lists: the statements up to the last right value of a group, and the rest."""
+        """Return two lists of statements: those that compute the values of a group, and the rest.
+
+        The rest are statements that change a value after it was right.
+        """
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
             ends = [self.derivatives.fits(one, group.number, n) for one in value.values]
@@ -287,7 +293,7 @@ class Comparison:
         return [self.where[id(value)][0] for value in values]
 
     def wrong_consumers(self, group):
-        """Return the groups with a wrong value that uses the first wrong value of `group`."""
+        """Return the Groups with a wrong value computed from the first wrong value of `group`."""
         values = self.flow.consumers(group.values[group.first_wrong])
         return [self.where[id(value)][0] for value in values if not self.is_right(value)]
 

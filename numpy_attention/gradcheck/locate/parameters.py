@@ -24,7 +24,10 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """Return how well the elements that a statement changes match the wrong elements (0 to 1)."""
+    """Return a number from 0 to 1: how well the changes of a statement match the wrong elements.
+
+    events: as in `parameter_finding`. place: the statement.
+    """
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)
     for one, value in events:

@@ -199,10 +199,10 @@ def is_private(node):
 
 
 class Instrumented:
-    """Functions whose code is replaced, inside a context, by the output of a Rewriter.
+    """Functions that a Rewriter has rewritten. They run as rewritten inside `reporting_to`.
 
-    places: the Place for each number that a listener gets. declined: {function name: the reason why
-    the function is not rewritten}.
+    places: a list of Places; a listener gets the index of a Place with each value. declined:
+    {function name: the reason why the function is not rewritten}.
     """
 
     def __init__(self, functions, rewriter):
@@ -243,7 +243,7 @@ class Instrumented:
 
 
 class Rewriter(ast.NodeTransformer):
-    """Base class of transformers that pass values through methods of the listener."""
+    """Base class of transformers that rewrite a function to pass its values to a listener."""
 
     def __init__(self, function, places):
         self.places = places

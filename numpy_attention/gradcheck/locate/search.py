@@ -61,7 +61,7 @@ class Search:
         return gradients, kept.end()
 
     def compared(self):
-        """Return {name: gradient}, and a Comparison of the Values of the backward."""
+        """Run the backward; return {name: gradient} and the Comparison of its values."""
         gradients, values = self.kept(self.hypotheses.instead)
         return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
@@ -106,7 +106,8 @@ class Search:
     def repaired(self, compared, wrong):
         """Return the Finding of a statement whose edit makes every gradient correct, or None.
 
-        Suspects are tried first, then all statements on which the wrong gradients depend.
+        The suspects and parts of the Comparison are tried first, then all statements on which the
+        wrong gradients depend. wrong: the names of the wrong gradients.
         """
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
@@ -134,7 +135,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an edit that makes its gradients correct if one exists."""
+        """Return the Finding, with an edit that makes its gradients correct, if there is one."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -230,7 +231,10 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit with which the forward runs and is finite, or None."""
+    """Return the Finding of an edit that repairs a forward that raises or is not finite, or None.
+
+    With the edit, the forward runs and all gradients are correct.
+    """
     def run():
         try:
             check.forward(*check.inputs)

@@ -14,17 +14,18 @@ def matches_source(code: CodeType) -> bool:
 
 
 def fingerprint(code: CodeType) -> tuple:
-    """Return the instructions, names and constants of a code, without its inner functions."""
+    """Return the instructions, names and constants of a code object, without inner functions."""
     constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
     return code.co_code, code.co_names, code.co_varnames, constants
 
 
 @functools.lru_cache(8)
 def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
-    """Return {(name, first line): codes} of a file, or {} if the text is not valid Python.
+    """Return {(function's name, its first line): code objects}, or {} for invalid Python.
 
-    Each function is compiled twice: a notebook compiles its statements one by one, and np.tanh(a)
-    compiles differently without `import numpy`.
+    text: the contents of a file. Each function has two code objects, compiled with the whole file
+    and with one statement of the file, because a notebook compiles its statements one by one, and
+    np.tanh(a) compiles differently without `import numpy`.
     """
     try:
         statements = ast.parse(text).body

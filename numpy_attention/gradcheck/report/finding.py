@@ -70,15 +70,16 @@ class Finding:
 
     @property
     def is_proven(self):
-        """Whether one change made all gradients in `follows` correct."""
+        """Whether a change of the code is known that makes all gradients in `follows` correct."""
         return any(one is not None for one in (self.edit, self.copied, self.recomputed))
 
 
 def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
     """Return the likely Kinds of mistake of a Finding, the most likely first.
 
-    flags: boolean arrays that may be masks. variables: {name: array} of parameters and inputs.
-    numeric: {name: gradient by central differences}. calls: as in a Report.
+    derivatives: the numerical gradients of the forward's values. flags: boolean arrays that may be
+    masks. variables: {name: array} of parameters and inputs. numeric: {name: gradient by central
+    differences}. calls: as in a Report.
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]

@@ -131,7 +131,10 @@ def exchanged(found, right, same):
 
 
 def masked(found, right, size, flags):
-    """Return [Kind] if an array is wrong only where it should be 0, or where a mask is False."""
+    """Return [Kind] if an array is wrong only where it should be 0, or where a mask is False.
+
+    size: the largest absolute value of `right`, the correct array. flags: possible masks.
+    """
     wrong = np.abs(found - right) > CLOSE * size
     if not right.any():
         return [Kind("extra term", "all of it should be 0: no output depends on it")]
@@ -154,7 +157,7 @@ def masked(found, right, size, flags):
 def along(found, right, size):
     """Return [Kind] if an array is wrong only at some positions of an axis, or [].
 
-    Positions where both arrays are 0 do not count.
+    Positions where both arrays are 0 do not count. size: the largest absolute value of `right`.
     """
     wrong = np.abs(found - right) > CLOSE * size
     for axis in range(wrong.ndim):
@@ -168,9 +171,10 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """Return [Kind] if a local derivative is wrong, found = right · g(z) / f(z), or [].
+    """Return [Kind] if a wrong local derivative explains the wrong gradient `found`, or [].
 
-    values: {name: z}, the values of the forward that are tried as z.
+    This is the case if found = right · g(z) / f(z): the code has g(z) instead of f(z). values:
+    {name: z}, the values of the forward that are tried as z.
     """
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
@@ -185,7 +189,10 @@ def local_derivative(found, right, values):
 
 
 def factors(found, right, z):
-    """Return the keys of f and g in LOCAL for which found · f(z) = right · g(z), or None."""
+    """Return (f, g), two keys of LOCAL, if found · f(z) = right · g(z), or None.
+
+    f is the local derivative that should have been used, g the one that was used.
+    """
     made = {text: f(z) for text, f in LOCAL.items()}
     made = {text: one for text, one in made.items() if np.isfinite(one).all()}
     for wanted, f in made.items():

@@ -178,7 +178,10 @@ def explain(report, check):
 
 
 def explain_forward(report, check):
-    """Add the line of a forward that breaks a law to the Report, if an edit of this line helps."""
+    """Add a Finding to the Report if an edit of the forward repairs a law that the forward breaks.
+
+    A law is a property other than correct gradients, such as ignoring masked positions.
+    """
     unwritten = any(one.kind == "unwritten" for one in report.laws)
     if report.laws and not report.wrong and not unwritten:
         laws = [law for law in FORWARD_LAWS if judged(law, check)]

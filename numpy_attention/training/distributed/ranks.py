@@ -63,7 +63,7 @@ class SingleProcess:
 
 
 class Ranks(SingleProcess):
-    """This process as a rank of the MPI communicator comm. in_place: MPI.IN_PLACE of mpi4py."""
+    """One rank of an MPI communicator: this process. in_place: the MPI.IN_PLACE of mpi4py."""
 
     def __init__(self, comm: Any, in_place: Any) -> None:
         self._in_place = in_place

@@ -1,4 +1,4 @@
-"""Exercise beam: more than one way to go on."""
+"""Exercise beam: beam search, which extends several hypotheses at once."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Exercise causal-mask: what may be seen."""
+"""Exercise causal-mask: a softmax in which no word attends to later words."""
 
 import numpy as np
 

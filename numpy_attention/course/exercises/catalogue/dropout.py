@@ -1,4 +1,4 @@
-"""Exercise dropout: what is left out, and what is left."""
+"""Exercise dropout: drop random elements, and scale the others."""
 
 from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 

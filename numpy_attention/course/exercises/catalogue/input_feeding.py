@@ -1,4 +1,4 @@
-"""Exercises input-feeding and find-in-feeding: the next step reads what attention found."""
+"""Exercises input-feeding and find-in-feeding: h̃_t as an input of the decoder's next step."""
 
 import numpy as np
 

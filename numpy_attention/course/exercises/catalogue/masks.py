@@ -1,4 +1,4 @@
-"""Exercises masks and find-in-masks: a sequence that has ended."""
+"""Exercises masks and find-in-masks: sentences of a batch that differ in length."""
 
 from dataclasses import dataclass
 

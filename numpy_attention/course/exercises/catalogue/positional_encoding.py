@@ -1,4 +1,4 @@
-"""Exercise positional-encoding: a clock for each pair of columns."""
+"""Exercise positional-encoding: sines and cosines, with a frequency for each pair of columns."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Exercise softmax: weights from scores, and the way back."""
+"""Exercise softmax: attention weights from scores, forward and backward."""
 
 import numpy as np
 

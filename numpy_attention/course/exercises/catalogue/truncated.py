@@ -1,4 +1,4 @@
-"""Exercise truncated: the state goes on, the gradient does not."""
+"""Exercise truncated: truncated back-propagation, which carries a state but not its gradient."""
 
 import numpy as np
 

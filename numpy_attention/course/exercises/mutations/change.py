@@ -29,7 +29,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A mutation that is not yet applied: `other` replaces `node` in the function's syntax tree."""
+    """A mutation that is not applied yet: `other` replaces `node` in a function's syntax tree."""
 
     node: ast.AST
     what: str

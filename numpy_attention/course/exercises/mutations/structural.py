@@ -97,7 +97,7 @@ def of_order(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield Changes of a number, and Changes that move a term into or out of a square root."""
+    """Yield Changes that alter a number, or that move a term into or out of a square root."""
     for statement in statements(function):
         where = place_of(statement)
         whole = statement.iter if isinstance(statement, ast.For) else statement
