@@ -280,8 +280,8 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
                              "leave it out")
         if matrix.shape not in ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1)):
             raise ValueError(f"pair {n}: weights have shape {matrix.shape}, "
-                             f"expected (target, source) = ({T}, {S}), each with at most one more "
-                             "for </s>; cut off the padding, or transpose")
+                             f"expected (target, source) = ({T}, {S}), where each "
+                             "size may be larger by 1, for </s>; cut off the padding, or transpose")
         if not np.isfinite(matrix).all():
             raise ValueError(f"pair {n}: weights contain NaN or infinity; "
                              "check the model that computed them")

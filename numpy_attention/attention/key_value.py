@@ -80,7 +80,8 @@ class KeyValueReadout(HistoryReadout):
         check_sizes(0, carried=carried)
         check_initial(rng, dtype, init)
         if roles not in (1, 2, 3):
-            raise ValueError(f"roles must be 1, 2 or 3, got {roles}")
+            raise ValueError("roles must be 1 (attention), 2 (key-value) or 3 (key-value-predict), "
+                             f"got {roles}")
         if hidden % roles:
             raise ValueError(f"hidden ({hidden}) must be divisible by roles ({roles})")
         n = hidden // roles

@@ -63,8 +63,9 @@ class GRU(Cell):
         super().__post_init__()
         given = _check_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
-            needs = "requires the" if self.b_n is None else "has no"
-            raise ValueError(f"{given} {needs} bias b_n, which is used only in r ∘ (h U_n + b_n)")
+            problem = ("b_n is missing; pass it" if self.b_n is None else
+                       "b_n was given, but is not used; omit it")
+            raise ValueError(f"{given}: {problem} (b_n occurs only in r ∘ (h U_n + b_n))")
         check_parameters(self, U="HG", b_n="H")
 
     @classmethod

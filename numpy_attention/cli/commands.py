@@ -53,8 +53,8 @@ ROWS: list[Any] = [
      "Measure a trained model: perplexity, and for a translator also BLEU, chrF and alignment",
      f"{RUN} --split test", options.EVALUATE, BOTH, True),
     ("ablate", "evaluate:ablate",
-     "Evaluate a trained model without its attention: removed, uniform, shuffled, hard or sampled "
-     "weights", f"{RUN} --split valid", options.ABLATE, BOTH),
+     "Evaluate a trained model with its attention weights removed, uniform, shuffled, hard or "
+     "sampled", f"{RUN} --split valid", options.ABLATE, BOTH),
     ("cloze", "evaluate:cloze",
      "Ask a language model which of ten words is missing from a sentence, with and without the "
      "twenty sentences before it", "runs/bible-en-combined --show 3", options.CLOZE, ("writer",)),

@@ -31,8 +31,8 @@ ADVICE = {
     "leave them out with max_length": "leave them out with --max-length",
     "with a lower min_count": "with a lower --min-count",
     "train again in another folder": "train again in another folder with --run",
-    "tokenize splits text into words, and characters into":
-        "--tokenize splits text into words, and --characters into",
+    "tokenize (split the text into words) and characters (split":
+        "--tokenize (split the text into words) and --characters (split",
 }
 # options that make arrays smaller, those that help most first
 SMALLER = ("batch_size", "hidden", "embedding", "max_vocabulary", "max_length", "steps", "pairs",

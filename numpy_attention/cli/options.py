@@ -42,8 +42,8 @@ PART = Option("part", "part of the corpus, such as verses for bible-en-es, or ra
 LIMITS = (
     Option("max_length", "maximum sentence length in tokens, on both sides", whole(1),
            note="bible-en-es: 12 for clauses and 50 for verses"),
-    Option("pairs", "maximum number of sentence pairs per split; drawn at random from your own "
-           "text", whole(1)),
+    Option("pairs", "maximum number of sentence pairs per split; a random sample if the text is "
+           "your own", whole(1)),
 )
 OWN = {"corpus": ()}        # for your own text: not with --corpus
 SOURCE = file("source", "your own text, one sentence per line", excludes=OWN, again=BOTH_JOINED)
@@ -100,8 +100,8 @@ TRANSLATE: Groups = {"": (
     ENSEMBLE,
     CODE,
     replace(BEAM, excludes=SAMPLED),
-    Option("length_penalty", "a in the score log p / ((5 + length) / 6)^a; 0 favours short "
-           "translations", not_negative, 1.0, excludes={**SAMPLED, "beam": (1,)}),
+    Option("length_penalty", "exponent in the score log p / ((5 + length) / 6)^exponent; 0 "
+           "favours short translations", not_negative, 1.0, excludes={**SAMPLED, "beam": (1,)}),
     flag("all", "print every hypothesis: score, log p, length, translation", excludes=SAMPLED),
     WEIGHTS,
     flag("replace_unknown", "replace each <unk> with the source word that has the largest weight",

@@ -55,7 +55,7 @@ TRANSLATOR = (
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "number of layers of the encoder, and of the decoder", read=LAYERS),
     of_models("dropout", "fraction of values set to 0 in training", read=share),
-    of_models("init", "initial values: those of the paper, for its sizes, or Glorot and orthogonal",
+    of_models("init", "initial values: the paper's, which suit its sizes, or Glorot and orthogonal",
               choices=registry.INITIAL_VALUES),
     of_models("readout", "predict a word from the state before or after reading the context",
               choices=registry.READOUTS),
@@ -66,7 +66,7 @@ TRANSLATOR = (
               choices=registry.SCORES, aliases={"additive": "concat"}, custom=True),
     of_models("window", "visible source positions: all, those around the target position, or "
               "those around a predicted position", choices=registry.WINDOWS),
-    of_models("width", "number of positions on either side of the window's center", read=whole(1),
+    of_models("width", "number of positions on either side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
     of_models("heads", "number of heads of multi-head attention", read=whole(1),
               needs={"attention": ("multi-head",)}),
@@ -91,13 +91,13 @@ SIZED = {"parameters": ()}
 LANGUAGE_MODEL = (
     Option("attention", "attention over past states: single or combined (Salton et al.), "
            "attention, key-value or key-value-predict with one, two or three vectors per state "
-           "(Daniluk et al.), ngram without attention (Daniluk et al.), or projection: only the "
-           "layer between state and output that all of these add", default="none",
-           choices=["none", *registry.HISTORY_READOUTS], custom=True),
+           "(Daniluk et al.), ngram without attention (Daniluk et al.), or projection: the "
+           "control, with only the layer that all others add between state and output",
+           default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "number of states of the previous chunk (see --steps) that attention can "
-           "see; ngram keeps the order − 2 that it needs", whole(1), note="none",
+           "see; ngram always keeps as many as it needs, --order minus 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",
@@ -105,9 +105,9 @@ LANGUAGE_MODEL = (
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
     Option("layers", "number of stacked cells", LAYERS, 1),
     Option("hidden", "size of the state", whole(1), excludes=SIZED,
-           note="the embedding's, for each vector into which attention divides a state"),
+           note="--embedding times the number of vectors into which attention divides a state"),
     Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
-           note="200, or as --hidden allows"),
+           note="200, or the size that fits --hidden"),
     Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),
     Option("tied", "use the same word vectors for input and output", default=True, kind="switch"),
     Option("dropout", "fraction of values set to 0 in training", share, 0.2),

@@ -247,7 +247,10 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 
 
 def word_at(row: bytes, place: int) -> bytes:
-    """Return the word around a byte, or from the byte on if the word begins far before the byte."""
+    """Return the word that contains the byte at `place`.
+
+    If the word begins far before this byte, only the part that starts at the byte is returned.
+    """
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])
     assert before and after

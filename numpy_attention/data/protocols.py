@@ -44,7 +44,10 @@ class Batches(Protocol):
         """The number of batches in an epoch, if `order` is called without a generator."""
 
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
-        """Return the places of an epoch's batches. Without rng, their order is always the same."""
+        """Return a key for each batch of an epoch, in the order of training.
+
+        `batch` takes such a key as `place`. Without rng, the order is always the same.
+        """
 
     def batch(self, place: Any) -> Batch:
         """Return the batch at a place, which is an element of `order()`."""

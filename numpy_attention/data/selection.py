@@ -39,8 +39,8 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(f"{short_repr(name)} cannot be used to select a training corpus; "
-                                 "leave it out")
+                raise ValueError(f"{short_repr(name)} cannot be used to select a training corpus, "
+                                 "because it differs between splits; leave it out")
 
     @property
     def label(self) -> str:

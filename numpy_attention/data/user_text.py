@@ -70,7 +70,7 @@ class UserFiles:
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return how the files are tokenized. lowercase: None means as for the files."""
+        """Return how the files are tokenized. lowercase: by default as for the files."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
@@ -265,8 +265,8 @@ class UserText(UserFiles):
     def __post_init__(self) -> None:
         check_flags(characters=self.characters)
         if self.characters and self.tokenize:
-            raise ValueError("tokenize splits text into words, and characters into single "
-                             "characters; set only one of them")
+            raise ValueError("tokenize (split the text into words) and characters (split it into "
+                             "single characters) are both set; set only one of them")
         super().__post_init__()
 
     def _tokenizer(self) -> str:

@@ -127,8 +127,8 @@ def _size(path: Path, first: bytes) -> tuple[int, bool]:
     while size < len(parts) - 1 and NUMBER.fullmatch(parts[-1 - size]):
         size += 1
     if not size:
-        raise ValueError(f"{path}, line 1: {_shown(first)} is not followed by numbers, separated "
-                         "by spaces, as in the text files of GloVe, word2vec and fastText")
+        raise ValueError(f"{path}, line 1: expected numbers separated by spaces after "
+                         f"{_shown(first)}, as in the text files of GloVe, word2vec and fastText")
     return size, False
 
 

@@ -73,8 +73,9 @@ def translator_within_budget(parameters, source, target, name, **settings):
 
     n, size = largest(count, parameters)
     if not n:
-        raise ValueError(f"{parameters:,} parameters are too few for {source:,} and {target:,} "
-                         f"words: the smallest {name} has {size:,}")
+        raise ValueError(f"{parameters:,} parameters are too few for vocabularies of "
+                         f"{source:,} source and {target:,} target words: the smallest {name} has "
+                         f"{size:,} parameters")
     return sizes(n), size
 
 

@@ -27,7 +27,8 @@ def build(name, rng, *vocabularies, **settings):
                           "places")
     wanted = 2 if name in TRANSLATORS else 1
     if len(vocabularies) != wanted:
-        raise ValueError(f"got {len(vocabularies)} vocabularies for a {name}, expected {wanted}")
+        raise ValueError(f"{name} takes {wanted} vocabular{'ies' if wanted > 1 else 'y'}, "
+                         f"got {len(vocabularies)}")
     return model.create(rng, *map(len, vocabularies), **settings)
 
 

@@ -25,7 +25,7 @@ def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
 
 
 def print_epoch(line: dict[str, Any], seconds: float) -> None:
-    """Print the entry of an epoch in the history. seconds: how long the run has trained."""
+    """Print the history's entry for one epoch. seconds: how long the run has trained."""
     smoothed = " of the smoothed labels" if "smoothing" in line else ""
     valid = ""
     if "valid_perplexity" in line:

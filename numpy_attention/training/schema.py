@@ -48,7 +48,10 @@ Schema = Union[Values, Maybe, Every, Fields]
 
 
 def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
-    """Return the Values of any type that `holds` accepts. expected: a description for messages."""
+    """Return a Values that accepts each value of any type for which `holds` is true.
+
+    expected: a description of these values, for messages.
+    """
     return Values(object, expected, holds)
 
 

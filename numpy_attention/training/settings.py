@@ -103,7 +103,7 @@ class Training:
     learning_rate: float = option(1e-3, POSITIVE, "learning rate")
     schedule: str = option(
         "constant", choice(*SCHEDULES),
-        "learning rate schedule: decay divides the rate in every epoch after the full ones, linear "
+        "learning rate schedule: decay divides the rate in every epoch after --full-epochs, linear "
         "decreases it to 0 at the end, warmup increases it and then decreases it with 1 / √step")
     full_epochs: int = option(
         0, whole(0), "number of epochs at the full learning rate", schedule=("decay",))
@@ -123,15 +123,16 @@ class Training:
         "keep the parameters of the epoch with the best validation perplexity, or of the last",
         offered=False)
     save_steps: int | None = option(
-        None, whole(1), "save every this many steps, in addition to after each epoch")
-    min_count: int = option(1, whole(1), "replace words with fewer occurrences with <unk>")
+        None, whole(1), "number of steps between saves; each epoch also ends with one")
+    min_count: int = option(1, whole(1), "replace words that occur fewer times by <unk>")
     max_vocabulary: int | None = option(
         None, whole(5),
-        "maximum size of each language's vocabulary, including four special tokens; less frequent "
-        "words become <unk>")
+        "maximum size of a vocabulary, including four special tokens; less frequent words become "
+        "<unk>")
     freeze_vectors: bool = option(
-        False, FLAG, "do not train embeddings with pretrained vectors, nor an output tied to one")
-    seed: int = option(0, SEEDS, "random seed of the initial values, the order and dropout")
+        False, FLAG, "keep pretrained embeddings fixed, and an output tied to one")
+    seed: int = option(
+        0, SEEDS, "random seed of the initial values, the order of the text and dropout")
     order_seed: int | None = option(
         None, SEEDS, "separate random seed for the order and dropout")
 

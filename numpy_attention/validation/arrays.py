@@ -164,7 +164,7 @@ def check_like(name, array, like, whose):
     check_array(name, array)
     if array.shape != like.shape:
         raise ValueError(f"{name} has shape {array.shape}, expected {like.shape}, that of {whose}; "
-                         "pass one number for each")
+                         f"pass one number for each element of {whose}")
     if array.dtype != like.dtype:
         raise TypeError(f"{name} is {array.dtype}, expected {like.dtype}, that of {whose}; convert "
                         "it with astype")

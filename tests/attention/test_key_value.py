@@ -140,7 +140,7 @@ def test_the_part_of_a_state_that_a_role_reads(rng, roles, parts):
 def test_what_is_refused(rng):
     for settings, message in (
             (dict(hidden=5, roles=2), "hidden .5. must be divisible by roles .2."),
-            (dict(hidden=8, roles=4), "roles must be 1, 2 or 3, got 4"),
+            (dict(hidden=8, roles=4), r"must be 1 \(attention\), .* or 3 .*, got 4"),
             (dict(hidden=6, score="cosine"), "score 'cosine'; expected one of single, combined")):
         with pytest.raises(ValueError, match=message):
             KeyValueReadout.create(rng, outputs=3, **settings)

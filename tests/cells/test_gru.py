@@ -64,7 +64,7 @@ def test_unknown_conventions_and_a_misplaced_bias_are_refused(rng):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "later", "old")
     with pytest.raises(ValueError, match="update must be 'old' or 'new'"):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "after", "older")
-    with pytest.raises(ValueError, match="requires the bias b_n"):
+    with pytest.raises(ValueError, match="b_n is missing; pass it"):
         GRU(cell.W, cell.U, cell.b, None, "after", "old")
-    with pytest.raises(ValueError, match="has no bias b_n"):
+    with pytest.raises(ValueError, match="b_n was given, but is not used; omit it"):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "before", "old")

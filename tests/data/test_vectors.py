@@ -47,7 +47,7 @@ def test_gzipped_text_has_the_digest_of_the_text(write, tmp_path):
 
 @pytest.mark.parametrize("lines, message", [
     ([], "is empty"),
-    ([b"The cat sleeps ."], "line 1: 'The' is not followed by numbers"),
+    ([b"The cat sleeps ."], "line 1: expected numbers separated by spaces after 'The'"),
     ([b"the 1 2", b"cat 1"], "line 2 has 1 number after 'cat', expected 2"),
     ([b"the 1 2", b"cat 1 2 3"], "line 2 has 3 numbers after 'cat', expected 2"),
     ([b"2 3", b"the 1 2"], "line 2 has 2 numbers after 'the', expected 3"),

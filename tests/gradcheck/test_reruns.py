@@ -81,9 +81,9 @@ def of_one_row(dy, cache, grads):
 def test_a_sum_over_the_batch_that_is_missing(rng):
     lines = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
                            rng.standard_normal((3, 2))), WRONG)
-    assert lines == ["with size 1 in place of 4 along axis 0 of input[0] everything is right; look "
-                     "for a sum over that axis, an index, = in place of +=, a state that is passed "
-                     "from step to step, or a factor of 4"]
+    assert lines == ["everything is right with size 1 in place of 4 along axis 0 of input[0]; look "
+                     "for a sum over this size, an index, = in place of +=, a state that is passed "
+                     "from step to step, or a factor that depends on 4"]
 
 
 def test_a_gradient_that_is_0_with_less_says_nothing(rng):

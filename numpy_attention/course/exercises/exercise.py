@@ -106,7 +106,7 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
     """Return the curated mistakes of lines `grads.X += …`, for each line two mistakes.
 
     One mistake overwrites the gradient of X instead of adding to it, the other leaves it out.
-    because: the reason why the gradient has to be added, the end of the first description.
+    because: why the gradient has to be added; this ends the description of the first mistake.
     """
     found: list[tuple[str, str, str]] = []
     for line in lines:

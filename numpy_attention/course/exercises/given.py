@@ -57,7 +57,7 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def with_given(message: str, its: Given) -> str:
-    """Return a message with notes about the provided functions `its`.
+    """Return a message, with notes added about the provided functions. its: these functions.
 
     A line that was provided, or that may be correct, is not called wrong. One note marks a provided
     line; another note lists the provided functions that were changed.
@@ -94,7 +94,7 @@ def is_doubted(note: str) -> bool:
     """Return whether a line may be correct, according to the note below the line.
 
     A line may be correct if no change of the line fixed the gradient. The line may also be correct
-    if the note names the gradient to compute, but does not confirm that the operands are right.
+    if the note says which gradient the line should compute, but not that its operands are right.
     """
     return note.startswith("  no small change") or (
         " should be ∂L/∂" in note and "what it is made of is right" not in note)

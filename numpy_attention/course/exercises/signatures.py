@@ -149,7 +149,8 @@ def computed(exercise: Exercise) -> list[Mistake]:
         numbers = numbers_of(exercise, text)
         if numbers is None or numbers.keys() != right.keys() or agree(numbers, right):
             if curated:
-                raise ValueError(f"{exercise.name}: {description!r} changes nothing, or raises")
+                raise ValueError(f"exercise {exercise.name}: the mistake {description!r} "
+                                 "changes no number, or raises an exception")
             continue
         if not any(one.description == description and agree(numbers, one.numbers)
                    for one in found):

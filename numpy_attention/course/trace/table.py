@@ -261,7 +261,7 @@ def block_of(root: Block, call: Call) -> Block:
 
 
 def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
-    """Return the Block of the innermost loop of `steps`, in `block`. Adds missing Blocks."""
+    """Return the Block, within `block`, of the innermost loop in `steps`. Adds missing Blocks."""
     for step in steps:
         key = "loop", step.head
         if key not in block.parts:

@@ -112,7 +112,10 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return {path of a part of the model: [the last value with one of `names` in each call]}."""
+    """Return {path of a part of the model: [an Entry for each call of this part]}.
+
+    The Entry is the last one in the call whose name is in `names`.
+    """
     last: dict[tuple, Entry] = {}
     for one in entries:
         owner = one.call.owner

@@ -128,14 +128,15 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     min_length, max_length: the least and largest number of tokens on each side.
     count: return at most the first `count` pairs. Generated corpora return exactly this many (by
     default 20,000 / 1,000 / 1,000).
-    part: "clauses" (the default), "verses" or "both" of bible-en-es. "raw" is the original text of
-    Multi30k, split by `word_tokens`, instead of its own lowercased tokens.
+    part: for bible-en-es, "clauses" (the default), "verses" or "both". For Multi30k, "raw": the
+    original text, split by `word_tokens`, instead of the lowercased tokens of the corpus.
     rng, options: only for generated corpora: a generator (by default one with seed 0) and arguments
     of the generating function.
 
-    The splits of generated corpora share no source, and those of `dates` share no date, for any
-    seeds, because `split_of` assigns each pair to a split. For copy and reverse, min_length and
-    max_length are those of the sequences; dates and grammar-en-fr do not accept them.
+    Whatever the seeds are, no source sentence of a generated corpus, and no date of `dates`, is in
+    two splits, because `split_of` assigns each of them to one split. For copy and reverse,
+    min_length and max_length are those of the sequences; dates and grammar-en-fr do not accept
+    them.
 
     Raises ValueError for unknown names, splits and options, or if no pair is left.
     """

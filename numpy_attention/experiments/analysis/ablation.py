@@ -160,7 +160,7 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether equal weights cost USED nats per token or more, by the interval's lower end."""
+        """Whether the lower end of the cost of equal weights is at least USED nats per token."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1

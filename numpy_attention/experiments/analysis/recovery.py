@@ -76,8 +76,8 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
                     for k in range(0, len(one) - shortest + 1, shortest)]
     if not passages:
         raise ValueError(f"this text has no passage of {shortest} tokens (its longest stretch has "
-                         f"{max(map(len, documents))}); use a longer text, or replace and follow "
-                         "fewer words")
+                         f"{max(map(len, documents))}); use a longer text, or reduce `words` or "
+                         "`following`")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
     if not len(known):

@@ -97,8 +97,9 @@ def with_bases(name: str, tables: Tables) -> dict[str, Any]:
         base = str(tables[chain[-1]]["base"])
         base = base if base in tables else RENAMED.get(base, base)
         if base not in tables or base in chain:
-            raise ValueError(f"recipe {name} has the unknown base {base!r}; expected another "
-                             "recipe of this file or of the package")
+            problem = "is based on itself" if base in chain else f"has the unknown base {base!r}"
+            raise ValueError(f"recipe {name} {problem}; expected another recipe of this file or of "
+                             "the package as base")
         chain.append(base)
     entries: dict[str, Any] = {}
     for one in reversed(chain):

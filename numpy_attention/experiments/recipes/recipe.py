@@ -126,8 +126,8 @@ def run(
         found[split] = recipe.measure(trained, data, wanted, ranks, confidence.draws(seed))
         missing = wanted - found[split].keys()
         if missing:
-            raise ValueError(f"recipe {recipe.name}: {split} has no {', '.join(sorted(missing))}, "
-                             f"only {', '.join(found[split])}")
+            raise ValueError(f"recipe {recipe.name}: the results on split {split} lack "
+                             f"{', '.join(sorted(missing))}; they have {', '.join(found[split])}")
     minutes = round(trained.history[-1]["seconds"] / 60, 2)
     return [
         {

@@ -99,7 +99,7 @@ def score_cases():
 def title(score, window):
     """Return the title of the gradient check of an attention's methods `read` and `step`.
 
-    The name of a class that also has `forward`, which takes all queries at once, is followed by
+    If the class also has a `forward` that takes all queries at once, its name is followed by
     "steps".
     """
     kind = resolve("attention", score, SCORES)

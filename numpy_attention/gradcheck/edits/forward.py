@@ -212,7 +212,10 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def is_new_mask(self, edit):
-        """Return a sort key by which edits adding a mask come last, and later masks come first."""
+        """Return a sort key that puts edits that add a mask after all other edits.
+
+        Among the edits of masks, those further down in the code come first.
+        """
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 

@@ -87,7 +87,10 @@ class ValueEdits(Alternatives):
                         f"{text} - {name} * ({name} * {text}).{method}({axis}, keepdims=True)")
 
     def products(self, shape):
-        """Yield dY @ W.T of this shape for all known dY and W, the gradient of x in y = x @ W."""
+        """Yield each product dY @ W.T of known dY and W that has this shape.
+
+        In y = x @ W, this product is the gradient of x.
+        """
         for matrix, (one, *_) in self.names.items():
             if len(one) != 2 or one[:1] != shape[-1:] or is_gradient(matrix):
                 continue

@@ -137,7 +137,7 @@ def moved(node):
 
 
 def shifted(node):
-    """Yield x[:t] to replace x[1:t + 1], and x[1:t + 1] to replace x[:t]."""
+    """Yield the replacement of a slice: x[:t] for x[1:t + 1], and x[1:t + 1] for x[:t]."""
     at = node.slice
     if not isinstance(at, ast.Slice) or at.upper is None or at.step is not None:
         return

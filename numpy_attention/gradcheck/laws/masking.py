@@ -248,5 +248,5 @@ def check_causal(check):
     if not isinstance(first, np.ndarray) or first.ndim <= check.causal:
         raise ValueError(f"causal = {check.causal} is not an axis of the first input")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
-        raise ValueError(f"causal = {check.causal}: no output has length "
-                         f"{first.shape[check.causal]} along this axis, as the first input has")
+        raise ValueError(f"causal = {check.causal}: the first input has length "
+                         f"{first.shape[check.causal]} along this axis, but no output has")

@@ -189,9 +189,9 @@ class Naming:
 
 
 class Moving:
-    """Listener that adds `step` to the n-th value of a place.
+    """Listener that adds `step` to the n-th value of a line (a place).
 
-    use: if given, the value itself does not change, and only the place `use` reads the moved value.
+    use: if given, the only line that reads the value plus `step`. Other lines read the value.
     """
 
     def __init__(self, number, n, step, use=None):

@@ -183,7 +183,7 @@ class Hypotheses:
         return finding
 
     def recomputed(self, compared, wrong):
-        """Return a Finding if the backward computes a forward value again, but wrongly, or None."""
+        """Return a Finding if the backward recomputes a forward value incorrectly, else None."""
         for values in compared.recomputed_values:
             place = values[0].place
             for number, one in enumerate(self.derivatives.places):

@@ -72,10 +72,10 @@ def rerun_axes(check, wrong):
         with cut_around(check, size):
             one = replace(check, inputs=[cut(value, size) for value in check.inputs], upstream=[])
             if is_right(one, wrong) and not has_ones(one):
-                where = ", ".join(f"axis {axis} of {name}" for name, axis in cut_arrays.items())
-                yield (f"with size 1 in place of {size} along {where} everything is right; look "
-                       "for a sum over that axis, an index, = in place of +=, a state that is "
-                       f"passed from step to step, or a factor of {size}")
+                where = " and ".join(f"axis {axis} of {name}" for name, axis in cut_arrays.items())
+                yield (f"everything is right with size 1 in place of {size} along {where}; look "
+                       "for a sum over this size, an index, = in place of +=, a state that is "
+                       f"passed from step to step, or a factor that depends on {size}")
 
 
 def sizes(check, arrays):

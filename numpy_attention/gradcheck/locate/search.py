@@ -160,7 +160,7 @@ class Search:
         return None
 
     def first(self, compared, wrong, acquitted):
-        """Return the Finding that makes the most wrong gradients correct, or None.
+        """Return the Finding that corrects the largest number of wrong gradients, or None.
 
         The correct values of this Finding are used in the rest of the search. compared: the
         Comparison of the gradients. wrong: the names of the wrong gradients. acquitted: the

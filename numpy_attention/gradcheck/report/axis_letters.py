@@ -28,7 +28,7 @@ def split(found):
 
 
 def lettered(shape, expected, letters):
-    """Return a shape as text with the letters of its axes, such as "(7, 2) or (A, B)".
+    """Return the text of a shape in numbers and in letters, such as "(7, 2) or (A, B)".
 
     letters: the letters of the shape `expected`. The text has no letters if they are unknown or
     ambiguous.

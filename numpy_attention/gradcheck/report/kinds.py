@@ -189,7 +189,7 @@ def local_derivative(found, right, values):
 
 
 def factors(found, right, z):
-    """Return (f, g), two keys of LOCAL, if found · f(z) = right · g(z), or None.
+    """Return two keys (f, g) of LOCAL with found · f(z) = right · g(z), or None without such keys.
 
     f is the local derivative that should have been used, g the one that was used.
     """

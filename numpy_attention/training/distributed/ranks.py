@@ -153,8 +153,8 @@ def world() -> SingleProcess:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        raise ImportError(f"several ranks need a package that is not installed ({error}); install "
-                          'it with pip install -e ".[cluster]"') from None
+        raise ImportError(f"training on several ranks requires mpi4py, which is not installed "
+                          f'({error}); install it with pip install -e ".[cluster]"') from None
     return Ranks(MPI.COMM_WORLD, MPI.IN_PLACE)
 
 

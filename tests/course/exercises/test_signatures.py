@@ -109,5 +109,5 @@ def test_nothing_is_computed_where_no_loop_can_be_ended(folder):
 
 def test_a_curated_mistake_that_changes_nothing():
     right = DOT.mistakes[0][0]
-    with pytest.raises(ValueError, match="dot: 'none' changes nothing, or raises"):
+    with pytest.raises(ValueError, match="the mistake 'none' changes no number, or raises"):
         signatures.computed(replace(DOT, mistakes=((right, right, "none"),)))

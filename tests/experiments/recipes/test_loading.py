@@ -84,7 +84,7 @@ def test_entries_merge_with_those_of_the_base(tmp_path):
     ("mine.seting = {}", "mine has the unknown entries seting; allowed entries are base, "),
     ("mine.description = ''", "recipe mine has no model, corpus, metrics"),
     ("mine = { description = '', base = 'other' }", "has the unknown base 'other'"),
-    ("mine = { description = '', base = 'mine' }", "has the unknown base 'mine'"),
+    ("mine = { description = '', base = 'mine' }", "recipe mine is based on itself"),
     ("mine = { description = '', base = 'dates', model = 'rnn' }", "the model of recipe mine"),
     ("mine = { description = '', base = 'dates', training = { steps = 2 } }",
      "mine has the unknown fields steps"),

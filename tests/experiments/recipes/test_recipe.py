@@ -31,7 +31,7 @@ def test_figures(tmp_path):
 
 
 def test_a_metric_that_cannot_be_had(tmp_path):
-    with pytest.raises(ValueError, match="test has no comet"):
+    with pytest.raises(ValueError, match="split test lack comet"):
         comet = replace(TINY, metrics=(("test", "comet"),), baselines={})
         run(comet, 0, 1, progress=False)
     with pytest.raises(ValueError, match="baselines for valid perplexity"):

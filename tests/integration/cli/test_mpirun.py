@@ -135,7 +135,7 @@ def test_a_missing_engine(tmp_path):
         done = subprocess.run([sys.executable, "-m", "numpy_attention", *COPY],
                               env=environment, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 2
-        message = "error: several ranks need a package that is not installed"
+        message = "error: training on several ranks requires mpi4py, which is not installed"
         assert done.stderr.count(message) == expected
         assert 'pip install -e ".[cluster]"' in done.stderr or not expected
 

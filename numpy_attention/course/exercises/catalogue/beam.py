@@ -48,7 +48,9 @@ def cases(rng, its):
 
 
 def numbered(found):
-    """Return a row (number that encodes the words, log p) per hypothesis, then rows of zeros.
+    """Return an array with a row (code, log p) for each hypothesis, then rows of zeros.
+
+    The code is a number that stands for the words. The rows of zeros make all shapes equal.
 
     Raises TypeError if `found` is not a list of hypotheses (words, log p).
     """

@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def cut(p, top_k, top_p):
-    """Probabilities p (V,) → q (V,), those that a word is drawn with."""
+    """p (V,) → q (V,), the probabilities after top-k and top-p, from which a word is drawn."""
     order = np.argsort(-p)[:top_k]
     reached = np.cumsum(p[order]) / p[order].sum()
     size = np.searchsorted(reached, top_p) + 1
