@@ -7,7 +7,7 @@
 # **Needs:** NumPy, the chain rule and Taylor's series. **Time:** 45 minutes to read, about a minute
 # to run.
 #
-# Every model of this course learns from gradients that somebody derived on paper and typed in. In
+# Every model in this course learns from gradients that somebody derived on paper and typed in. In
 # this lesson, that somebody is you. The model is the smallest language model there is: it guesses
 # the next letter from the letter before it. It takes about five lines forward and five lines
 # backward.
@@ -316,10 +316,9 @@ for name, array in tiny.named_parameters():
 # %% [markdown]
 # All three gradients are right. You need not write this loop again: the library's `gradcheck` does
 # the same for any Module, and a little better. It takes a difference of four points, with an error
-# of only O(ε⁴). In place of dloss = 1 it draws a random **upstream gradient**, the name of the
-# gradient that arrives from later layers. To pass, every element must have a relative error below
-# 1e-6. (The error is divided by the element, or by a thousandth of the largest element, if that is
-# more.)
+# of only O(ε⁴). In place of dloss = 1 it draws a random **upstream gradient** (the gradient that
+# arrives from later layers). To pass, every element must have a relative error below 1e-6. (The
+# error is divided by the element or by a thousandth of the largest one, whichever is larger.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -567,7 +566,7 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 #
 # We can find the lowest possible perplexity before we train. Suppose that we could choose the
 # scores z after a letter x freely. The best choice is where their gradient is 0. One pair (x, y)
-# has the gradient p − onehot(y). In the sum over all pairs that begin with x, the number for a
+# has the gradient p − onehot(y). Summed over all pairs that begin with x, its element for the
 # letter y is count(x) p(y | x) − count(x, y). It is 0 if p(y | x) = count(x, y) / count(x). Since L
 # is convex in z, no other choice is better. So counting gives us the floor.
 #
@@ -692,8 +691,8 @@ for _ in range(120):
 print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 
 # %% [markdown]
-# The pairs of letters exist, but the words do not. To do better, a model must remember more than
-# one letter. The network of lesson 02 will.
+# The pairs of letters exist, but most of the words do not. To do better, a model must remember more
+# than one letter. The network of lesson 02 will.
 
 # %% [markdown]
 # ## What others call it

@@ -199,10 +199,10 @@ check_gradient("dg", dg, lambda: L(g=more), more)
 check_gradient("dc_0", dc0, L, c0)
 
 # %% [markdown]
-# Compare dc_0 with dc. Unit 1 kept its number, and passes back 0.51 of its gradient of 0.536. Unit
-# 2 overwrote its number, and passes back only −0.096 of −2.014. The reason is that the same f
-# multiplies the value on its way forward and the gradient on its way back: **what keeps the value
-# keeps the gradient.**
+# Compare dc_0 with dc. Unit 1 kept its number, and turns a gradient of 0.536 into 0.51. Unit 2
+# overwrote its number, and turns −2.014 into only −0.096. The reason is that the same f multiplies
+# the value on its way forward and the gradient on its way back: **what keeps the value keeps the
+# gradient.**
 #
 # Next come σ and tanh, whose derivatives are σ (1 − σ) and 1 − tanh²:
 #
@@ -508,9 +508,9 @@ assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["LSTM, b_f = 3"]
 assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 
 # %% [markdown]
-# Over the first steps back, the carousel explains the LSTMs with a small U: after 5 steps, about
-# σ(b_f)^k of the gradient is left. After 40 steps more is left than σ(b_f)^k, because path (2)
-# contributes too. With b_f = 5 the gradient even grows.
+# In an LSTM with a small U, the carousel explains the first steps back: after 5, about σ(b_f)^k of
+# the gradient is left. After 40 steps more is left than σ(b_f)^k, because path (2) contributes too.
+# With b_f = 5 the gradient even grows.
 #
 # The order of the curves is less simple. Elman's network with an orthogonal U (green triangles) is
 # *above* the LSTMs with b_f = 0 (orange squares) and b_f = 1 (yellow triangles). Is that due to the
@@ -565,8 +565,8 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # is above 0.9 (yellow). Three comparisons tell the story.
 #
 # *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys if U starts small, and
-# all of them if U starts orthogonal. Against an Elman network with an orthogonal U, the LSTM with a
-# small U would have lost, and we would have blamed the cell for what the start did.
+# all of them if U starts orthogonal. An LSTM with a small U loses to an Elman network with an
+# orthogonal U. From these two alone, we would blame the cell for what the start did.
 #
 # *The cell.* Which cell learns more, if U starts alike? The figure has only one seed, which is too
 # few to say. This table counts how many of three seeds learn a distance:
@@ -578,9 +578,9 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # | Elman, U orthogonal | 3 | 2 |
 # | LSTM, b_f = 0, U orthogonal | 2 | 0 |
 #
-# The LSTM never beats the Elman network whose U starts alike. That settles your first guess: with
-# all biases at 0, the LSTM is *no better* than Elman's network, and with an orthogonal U it is
-# worse.
+# By this count, the LSTM never beats the Elman network whose U starts alike. That settles your
+# first guess: with all biases at 0, the LSTM is *no better* than Elman's network, and with an
+# orthogonal U it is worse.
 #
 # *The bias.* With b_f = 5, the LSTM recalls keys over 32 symbols, which no other network in the
 # figure does. All three seeds learn this distance, whether U starts small or orthogonal. So gates
@@ -757,8 +757,8 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
 #    other seeds.)
 # 7. Apply D to h_{t−1} after all: the step reads h ∘ m_t / (1 − p), with a fresh mask m_t of zeros
 #    and ones at each step. Derive the backward pass and check it. What changes on path (1)? Then
-#    take the trained networks with b_f = 5, and apply D while they recall: upwards, to h, to c, or
-#    to both h and c. Where is the key stored?
+#    take the trained networks with b_f = 5, and apply D while they recall: on the way up, or to h,
+#    to c, or to both h and c. Where is the key stored?
 # 8. Lesson 04's cell will have h_t = (1 − z) ∘ n + z ∘ h_{t−1}. Where is its carousel, and which
 #    bias plays the part of b_f?
 # 9. Close path (2) by setting U = 0, and let the loss read only c_T. What is ∂L/∂c_0, in terms of

@@ -429,8 +429,8 @@ report = caught(check, overwriting)
 # the report points.
 #
 # Without the check, you might never notice. Nothing crashes, and every shape is right. Even the
-# later words still reach the encoder by a detour, along the decoder's states to s_1 and s_0. The
-# model would just look like a mediocre idea.
+# gradients of the later words still reach the encoder, by a detour along the decoder's states to
+# s_1 and s_0. The model would just look like a mediocre idea.
 #
 # ## What reaches the first word
 #
@@ -442,8 +442,8 @@ report = caught(check, overwriting)
 #
 # Before training, the sigmoids and the tanh read small numbers. So z and r are about 1/2, and n is
 # about 0, as is the last term. What is left is ½ + ¼ U_nᵀ. At the start, U_n is a rotation, which
-# keeps the length of every vector. So one step back adds half of the gradient and a quarter of the
-# rotated gradient. How long is their sum, compared with the gradient?
+# keeps the length of every vector. So one step back gives half of the gradient plus a quarter of
+# the rotated gradient. How long is their sum, compared with the gradient?
 #
 # - The rotation turns a random vector by roughly a right angle. Then the two parts are nearly at
 #   right angles, and the factor is √(½² + ¼²).

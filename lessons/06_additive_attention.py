@@ -17,10 +17,11 @@
 # You will derive attention with three words and a pencil, check each line, and put it into a
 # translator of clauses from the Bible, from English to Spanish. Then you will ask a question about
 # its heatmaps: do they show which words belong together? Here we can tell, because scholars have
-# marked many words of both Bibles with the Hebrew or Greek word that they translate. The model
-# never sees these links between English and Spanish words. Guess now: for what share of the links
-# is the model's largest weight on the right word? (A rule without a model is right for a little
-# more than half: point at the first word for the first, and at the middle for the middle.)
+# marked many words of both Bibles with the Hebrew or Greek word that they translate. An English and
+# a Spanish word with the same mark form a link. The model never sees these links. Guess now: for
+# what share of the links is the model's largest weight on the right word? (A rule without a model
+# is right for a little more than half: point at the first word for the first, and at the middle for
+# the middle.)
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -99,7 +100,7 @@ show(plotting.diagram(boxes, arrows, title=title), "06_architecture")
 # ## Forward
 #
 # Let us watch the five lines at work on *the white house*, with three numbers for each word. In a
-# real encoder, what the numbers mean is decided by training. Here we do: how much a word names a
+# real encoder, training decides what the numbers mean. Here we decide: how much a word names a
 # *thing*, how much a *quality*, and how much it serves only *grammar*. The query has two numbers:
 # how much a thing is wanted, and how much a quality.
 
@@ -651,9 +652,9 @@ before, after, alone = looks
 # but its attention weights do not show it.
 #
 # Then where is this knowledge? *The word alone* never uses α, and yet it is as good as *after*. So
-# the knowledge is in the annotations as *values*, which make certain words likely, and not as
-# *keys*, which decide when they are found. (The weights α do help to come within one position of
-# the right word: see the answer to question 8.)
+# the knowledge is in the annotations, but in their role as *values*, which make certain words
+# likely. It is not in their role as *keys*, which decide when an annotation is found. (The weights
+# α do help *after* to land within one position of the right word: see the answer to question 8.)
 #
 # ### Three clauses
 #
@@ -814,7 +815,7 @@ fair = [quarters(name, means, rows[:, n, 1]) for n, name in enumerate(ways)]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
 names = ("before", "at random", "the diagonal")
 titles = ("the first test, sorted by P(yₜ):\nall three rise",
-          "the fair test, sorted by the mean over positions:\nbefore and the diagonal end level")
+          "the fair test, sorted by the mean over positions:\n'before' and 'diagonal' end level")
 for ax, curves, title in zip(axes, (circular, fair), titles):
     for n, shares in enumerate(curves):
         ax.plot(range(4), shares, label=names[n], **plotting.base.curve_style(n))
@@ -825,9 +826,9 @@ axes[0].set_ylabel("share of links that are right")
 show(figure, "06_surprise")
 
 # %% [markdown]
-# In the right panel, the random control rises only a little. But the diagonal rises by 15 points,
-# although it knows nothing about the words. So expected words are easier to find even by position.
-# To pass the test, *before* has to rise by more than the diagonal.
+# In the right panel, the random control rises by only half as much as the diagonal. The diagonal
+# rises by 15 points, although it knows nothing about the words. So expected words are easier to
+# find even by position. To pass the test, *before* has to rise by more than the diagonal.
 #
 # It does not: it rises by 12 points. In the third quarter it is ahead, with 74% against 59%. But in
 # the fourth, where the words are most expected, the two are level. So the fair test does **not**
@@ -882,9 +883,9 @@ show(figure, "06_surprise")
 # 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
-# 5. A position has α = 0.001 before. By what factor must the word be more likely there than
-#    at the other positions, if *after* is to put half of the weight there? Which links can Bayes'
-#    rule not correct?
+# 5. A position has α = 0.001. By what factor must the word be more likely there than at the other
+#    positions, if *after* is to put half of the weight there? Which links can Bayes' rule not
+#    correct?
 # 6. A target word with two gold links can be right for only one of them. What is the best share of
 #    right links possible on the held-out clauses?
 # 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. The

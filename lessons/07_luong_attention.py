@@ -168,7 +168,7 @@ def check_gradient(name, ours, loss, array):
 
 
 def check_intermediate(name, ours):
-    """The same for an intermediate: L adds `by` to it, and leaves what it comes from unchanged."""
+    """The same for an intermediate: L adds `by` to it, and changes nothing that it depends on."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -224,8 +224,8 @@ print("dot: every gradient is what the central difference measures")
 #     e = M q               dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 #
 # Only the line of q is new. The line of e is dot's, with q in place of s. Softmax, context and s̃
-# stay as they are, so the code of a score ends at e. (The functions below are also the solutions of
-# the exercises and use their letters: `h` is the state s_t.)
+# stay as they are, so the functions below stop at e. (They are also the solutions of the exercises
+# and use their letters: `h` is the state s_t.)
 
 
 # %%
@@ -873,7 +873,7 @@ for name, perplexity in RECORDED.items():
 # - `general` in local-p, which sees only a window,
 # - `concat` with a query that has not read the previous word.
 #
-# So what the query has read can matter more than how it is compared with the words.
+# So what the query has read can matter more than the score that compares it with annotations.
 
 # %% [markdown]
 # ## What others call it

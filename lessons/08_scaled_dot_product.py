@@ -527,8 +527,8 @@ show(ax, "08_start")
 # being sure is not a fault in itself. But in the two models that start with variance 16, the
 # largest α is about 0.7 even before training, and the word that gets it is arbitrary. They must
 # unlearn these random choices before they can learn where to attend. So the division earns its
-# place at the start: if q and k have variance 1, it keeps a model from being sure before it has
-# learned anything, whatever d_k is.
+# place at the start: if q and k have variance 1, then for any d_k it keeps a model from being sure
+# before the model has learned anything.
 #
 # Two doubts are left to you. Does the harm really come from the sharp start, or from W_q and W_k,
 # which are larger and so change more slowly relative to their size (question 3)? And is the start
@@ -537,8 +537,8 @@ show(ax, "08_start")
 # Should you always divide, then? Lesson 07's score *dot* has no matrices W_q and W_k: the query is
 # the decoder's state itself, 120 numbers between −1 and 1. The package has records of such a
 # decoder with and without the division (`results/claims.md`, recipes `clauses-scaled-dot` and
-# `clauses-dot`). It was trained for six epochs on 75,000 clauses of the Bible, with three seeds
-# each:
+# `clauses-dot`). Both versions were trained for six epochs on 75,000 clauses of the Bible, with
+# three seeds each:
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
@@ -702,7 +702,7 @@ print(str(check_layer(scrambled)).splitlines()[0])
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(9, 2.2), layout="constrained")
 for layer, title, ax in ((plain, "with the transpose: a head has two columns", axes[0]),
-                         (scrambled, "without: a head has four numbers in a row", axes[1])):
+                         (scrambled, "without: a head has four consecutive numbers", axes[1])):
     for number, taken in enumerate(layer.split(x)[0]):
         for value in taken.ravel():
             word, column = divmod(value, 10)

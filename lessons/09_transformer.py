@@ -238,19 +238,19 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx is wrong; the report calls it `input[0]`. The line that returns dx is wrong in "a part of
-# the Jacobian" (the matrix of all ∂x̂_j/∂x_i): one of the Jacobian's three terms is missing.
+# Only dx is wrong; the report calls it `input[0]`. The line that returns dx has "a part of the
+# Jacobian" wrong: in the matrix of all ∂x̂_j/∂x_i, one of the three terms is missing.
 #
 # ## Job 1: let words know of each other
 #
 # How does a word learn of the words around it? Heads collect what those words contribute. Lesson 08
 # put the outputs of the heads, Y_1, Y_2, …, side by side and multiplied the result by W_o. In this
-# product, each row of W_o is multiplied by one column of [Y_1, Y_2, …], and that column belongs to
-# one head. So the product is a *sum*, with one term per head:
+# product, column i of [Y_1, Y_2, …] meets only row i of W_o, and each column belongs to one head.
+# So the product is a *sum*, with one term per head:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# So each head adds its own term to the stream, and we can write the heads one at a time. The
+# Each head therefore adds its own term to the stream, and we can write the heads one at a time. The
 # equations are those of lesson 08, for one sentence. `visible` (T, S) is True where a query may see
 # a key.
 
@@ -614,8 +614,8 @@ for name, mask in masks.items():
 # ## Job 4: make the next word cheap
 #
 # What does the next word cost? A recurrent decoder takes one step from its last state. A
-# Transformer appends the word to its input and goes on. If it computes everything again, then after
-# T words, 1 + 2 + … + T rows have gone through each weight matrix.
+# Transformer appends the word to its input and runs again. If it recomputes every row, then after T
+# words, 1 + 2 + … + T rows have gone through each weight matrix.
 #
 # But by the law of job 3, a new word does not change any earlier output, so the keys and values of
 # earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
@@ -657,15 +657,15 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # Can the new devices together replace recurrence? We train a small Transformer, with two layers in
 # the encoder and two in the decoder, four heads, and d_model = 64, on 8,000 artificial sentence
 # pairs, the `grammar-en-fr` of lessons 07 and 08. A recurrent network with the dot score of lesson
-# 07 learnt from the same pairs, and got 99.5% of the held-out sentences exactly right. Guess the
+# 07 learnt from the same pairs and got 99.5% of the held-out sentences exactly right. Guess the
 # Transformer's share.
 #
-# As in the paper, the learning rate first rises, and then falls like 1 / √step (equation 3).
-# (`smoothing` is the paper's **label smoothing**, the subject of question 8.) Why this **warm-up**?
-# The paper's layers put the norm after each sum, LN(x + f(x)), which is called **post-norm**. At
-# the start of training, the gradients near the output of such a model are large, and steps of full
-# size can break it. Most later models are **pre-norm**: they compute x + f(LN(x)), and train
-# without a warm-up (Xiong et al. 2020). Question 5 trains both kinds.
+# As in the paper, the learning rate first rises and then falls like 1 / √step (equation 3). Why
+# this rise, the **warm-up**? The paper's layers put the norm after each sum, LN(x + f(x)), which is
+# called **post-norm**. At the start of training, the gradients near the output of such a model are
+# large, and steps of full size can break it. Most later models are **pre-norm**: they compute x +
+# f(LN(x)), and train without a warm-up (Xiong et al. 2020). Question 5 trains both kinds.
+# (`smoothing` is the paper's **label smoothing**, the subject of question 8.)
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -695,9 +695,9 @@ print("  this Transformer             80% to 87% after 4 epochs, 89% to 96% afte
 #
 # ## What each head attends to
 #
-# Does each head of cross-attention point at the word that is being translated? We measure for what
-# share of the target words a head's largest weight is on the right source word. Guess this share
-# for the heads of layer 1, and for those of layer 2.
+# Does each head of cross-attention point at the word that is being translated? For each head, we
+# measure the share of target words whose largest weight is on the right source word. Guess this
+# share for the heads of layer 1, and for those of layer 2.
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # of each layer (B, h, T, S); (B, T, S)
@@ -738,7 +738,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # | `metrics` | how many translations are right |
 # | `plotting` | diagrams, colours, heatmaps |
 # | `load_parallel` | draws sentence pairs of a corpus |
-# | `phenomena` | which links of a pair show a negation, … |
+# | `phenomena` | which word links (source word, target word) of a pair show a negation, … |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `randomize` | gives all parameters of a module random values |

@@ -64,7 +64,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | h_t | (H,) | the present state, which asks |
+# | h_t | (H,) | the present state; its query asks for earlier states |
 # | M, its rows h_s | (S, H) | memory: the S = t − 1 earlier states |
 # | k_s, q | (A,) | h_s W_s and h_t W_q: key and query |
 # | x_s | (A,) | tanh(k_s + q), the score's hidden layer, as in lesson 06 |
@@ -201,7 +201,7 @@ def check_gradient(name, ours, loss, array):
 
 
 def moved(name, ours):
-    """Do the same for an intermediate result, which L moves."""
+    """Do the same for an intermediate result, to which L adds the array `by`."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -462,7 +462,7 @@ for name, reader in HISTORY_READOUTS.items():
     print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 
 # %% [markdown]
-# All gradients are right in all three layers, so test the *forward* pass instead. Which output
+# All gradients are right in all three versions, so test the *forward* pass instead. Which output
 # depends on which state? The function `influence` changes one state at a time and records which
 # outputs change. In the figure, each column is a state, each row is an output, and blue means that
 # the output changed.
@@ -555,7 +555,7 @@ assert right["tanh layer"] < 0.5
 # *combined* gets all letters right, and *single* gets three out of four. The two models without
 # attention do badly. The LSTM gets a quarter of the letters right, two or three of the ten, and the
 # control is at chance, 12.5 %. (Question 3 tries five seeds. *combined* gets all letters right with
-# each of them, and the LSTM is at chance, too, with three.)
+# all five. With three of them the LSTM, too, is at chance.)
 #
 # Where do the two models with attention look? The figure shows the weights for one sequence, with a
 # row for each letter to predict and a column for each step of the sequence. Bright cells are large
@@ -691,9 +691,9 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #   So the model does use the past of *this* verse.
 # - **Hard** weights cost even more, because one state cannot replace the mean of all.
 #
-# (The printed verdict is "unused", but it was close: equal weights cost 0.010, and the threshold,
-# the dotted line, is 0.01. With another seed the verdict is "used" (question 4). Read the number,
-# not the verdict.)
+# (The printed verdict is "unused", but it was close: equal weights cost 0.010, but the lower end of
+# the interval, 0.008, is below the threshold of 0.01, the dotted line. With another seed the
+# verdict is "used" (question 4). Read the number, not the verdict.)
 #
 # Is the cost of *no context* what attention is worth here? No! The control never had a context, and
 # it predicts no worse than combined. A model that was trained with a context relies on it, and
@@ -738,16 +738,16 @@ for text, recorded in LONGER.items():
 # runs, attention gains at most half a point over its control.
 #
 # At the paper's size, our LSTM reaches 77.17, close to the 75.96 of the paper. That is thirty
-# points better than the small LSTM, with five times as many parameters, dropout, more epochs, and a
-# state that is carried from sentence to sentence. Between models of the same size and training, no
-# gap in this lesson is larger than four points.
+# points better than the small LSTM, but it took five times as many parameters, dropout, more
+# epochs, and a state that is carried from sentence to sentence. Between models of the same size and
+# training, no gap in this lesson is larger than four points.
 #
 # ## One more silent fault
 #
 # Can a bug also be in the measurement? Tracing was one silent fault of the paper's released code.
 # Another is in its counting: the **first word of each sentence is counted but not predicted**. This
-# word adds nothing to the loss, but the loss is divided by one word more, so the perplexity is too
-# low.
+# word adds nothing to the loss, but the loss is divided by one word too many, so the perplexity is
+# too low.
 #
 # A simple test catches this fault. A model that knows nothing gives each word the probability p =
 # 1/V, so it must have a perplexity of V. Does it? The code below counts the words of the Bible in
@@ -797,7 +797,7 @@ assert flattered < 0.95 * honest
 # | `plotting` | diagrams, heatmaps, what each change of the attention costs |
 # | `Combined` | the library's score with a query |
 # | `Single` | its score without one |
-# | `KeyValueReadout` | its layer from states to what the output layer reads |
+# | `KeyValueReadout` | its layer that turns states into y, which the output layer reads |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `Array` | an array, in type hints |
@@ -821,11 +821,11 @@ assert flattered < 0.95 * honest
 # 7. Why does the LSTM fail to copy? One suspicion is that the *gradient* does not reach back.
 #    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
 #    letter's loss arrives at earlier states.
-# 8. Lesson 12's models cut a state into one, two or three parts. With 2 million parameters, their
-#    perplexities are 117, 120 and 127. A 4-gram of states (also from lesson 12), which has three
-#    parts and no attention, reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Get the
-#    size n of the word vectors of each model from `within_budget` (V = 10,000). What, other than
-#    the parts, could explain the order of the perplexities?
+# 8. (After lesson 12.) Lesson 12's models cut a state into one, two or three parts. With 2 million
+#    parameters, their perplexities are 117, 120 and 127. Lesson 12's 4-gram of states, which has
+#    three parts and no attention, reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Get
+#    the size n of the word vectors of each model from `within_budget` (V = 10,000). What, other
+#    than the parts, could explain the order of the perplexities?
 # 9. Question 8 needs a control. Given 200,000 parameters and V = 2,000, the models with one, two
 #    and three parts have three different sizes n. Train the lesson's control, which has no parts,
 #    on the Bible with each of these n. Which n is best?

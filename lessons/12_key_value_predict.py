@@ -109,9 +109,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # How can it find the *k*? The present state has just read a *c*. So it looks for an earlier state
 # that had a *c* just *before* it. A key must therefore hold two letters: the letter *before*, by
 # which the state is found, and the letter *now*, with which the state asks. We write a key as
-# (before, now, 1), where the 1 serves as a bias. The letter c is written as 1 and f as −1.
-# Everything else is 0, because it is never asked about. For example, the key of *k* is (1, 0, 1):
-# *c* before, *k* now.
+# (before, now, 1), where the 1 serves as a bias. The letter c is written as 1 and f as −1. The
+# letters k and a are 0, and so is *no letter*: they are never asked about. For example, the key of
+# *k* is (1, 0, 1): *c* before, *k* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter k? Is it a? Is it the first letter of a pair?
@@ -137,8 +137,8 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 # tanh(sum − 1). The other grows towards −2: tanh(−sum − 1).
 #
 # In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, W_h reads
-# *now*, and their entries −0.5, which multiply the 1 of the two keys, make the −1. (So in this
-# example M has two columns, not n.) Which state will get the largest weight?
+# *now*, and each adds −0.5 through the 1 of its key: together, the −1. (So in this example M has
+# two columns, not n.) Which state will get the largest weight?
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -373,7 +373,7 @@ report = caught(check, Misfiled, 3)
 #
 # With N = 2 there is no past, only one tanh layer between the state and the words. This is lesson
 # 11's **control** again. It measures what the additional layer contributes, so that attention does
-# not get the credit. Below, the control is called *no past*.
+# not get the credit for it. Below, the control is called *no past*.
 
 
 # %% tags=["plain"]
@@ -442,11 +442,11 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# Every model is an LSTM with one of the layers that you have just seen on top. We call this layer
-# its *reader*. The first comparison is the paper's: *every part has 8 numbers*. So the state has 8
-# numbers with one part, 16 with two, and 24 with three. Models are named after their cut, with a
-# bar between two parts. In *query, key | value, predict*, query and key read the first 8 numbers,
-# value and predict the last 8.
+# On top of its LSTM, every model has one of the layers that you have just seen, its *reader*. The
+# first comparison is the paper's: *every part has 8 numbers*. So the state has 8 numbers with one
+# part, 16 with two, and 24 with three. Models are named after their cut, with a bar between two
+# parts. In *query, key | value, predict*, query and key read the first 8 numbers, value and predict
+# the last 8.
 #
 # But a state with more parts is also a longer state. So we need one more control: *one vector of
 # 16 numbers* for all four roles, on an LSTM of the same size as for two parts of 8. Guess before
@@ -719,7 +719,7 @@ for name, seeds in WIKITEXT.items():
 # 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict
 #    *k*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was written
 #    while *k* was read? And with five pairs, how many steps back can the answer be, at most?
-# 8. The Bible in a minute: let five models of at most 130,000 parameters read 130 batches of it: no
-#    past, 4-gram, one part, two parts, three parts. (`Bible` and `largest_state` are in
+# 8. The Bible in a minute: train no past, 4-gram, one part, two parts and three parts on 130
+#    batches of it, with at most 130,000 parameters each. (`Bible` and `largest_state` are in
 #    `roles_parts.py`.) Who wins? Where does attention look? What does a window of 1 cost the
 #    trained models? Which roles disagree?

@@ -429,8 +429,8 @@ report = caught(check_recurrence, OneOff)
 #
 # The output layer is in a loop, too. Does it have to be? No: in the forward pass, no state depends
 # on h_t Sᵀ, and in the backward pass, the output layer does not depend on the recurrence. So it can
-# take all T · B states at once. There is much to gain, because S is the largest matrix of weights
-# in any product. In the loop, each of the T steps makes an array as large as S, and adds it to
+# take all T · B states at once. There is much to gain, because no product has a larger weight
+# matrix than S. In the loop, each of the T steps makes an array as large as S, and adds it to
 # `grads.S`.
 
 
@@ -824,10 +824,10 @@ def products(B):
 #
 # We have made seven changes, and have not timed a single training step. Take out your guesses. In
 # each round, our eight versions, the library's model and the floor run in a random order. (So do
-# the kernels of the last version by themselves, for the last section.) The output says how many
-# times as fast each version is as the previous one: the median over the rounds, and in brackets
-# the range of the middle half of the rounds. If that range contains 1, the run cannot tell the two
-# versions apart.
+# the last version's kernels, each timed by itself: the last section needs these times.) The output
+# gives each version's speed divided by the previous one's: the median over the rounds, and in
+# brackets the range of the middle half of them. If that range contains 1, the run cannot tell the
+# two versions apart.
 #
 # In the figure, a change that saves time is green, one that costs time is orange, and one that is
 # too close to tell is grey. The dashed line is the floor.
