@@ -866,8 +866,8 @@ for name, perplexity in RECORDED.items():
 
 # %% [markdown]
 # The first three scores read the words, and they differ little: `general` and `dot` by less than
-# the spread of seeds, and `concat` is a little better than both. Input feeding costs a little, in
-# models of this size. Three rows are worse by about a point:
+# the spread of seeds, and `concat` is a little better than both. Input feeding gains in the paper,
+# but costs a little in models of this size. Three rows are worse by about a point:
 #
 # - location, which sees only positions,
 # - `general` in local-p, which sees only a window,
