@@ -67,10 +67,7 @@ def build(options):
     chosen = [] if options.catalogue else lessons.chosen(options.lessons)
     given = dict.fromkeys(path.name[:2] for path in lessons.files())
     try:
-        for path in chosen:
-            number = path.name[:2]
-            log = options.logs / f"{number}.log" if options.logs else None
-            given[number] = lessons.outputs(path, options.cache, log)
+        given |= lessons.all_outputs(chosen, options.cache, options.logs)
         work = workplace(options.cache, "catalogue" if options.catalogue else "html")
         living = None if options.catalogue else living_page(work / "living")
         gone, asked = staging.stage(work / "stage", given, living)

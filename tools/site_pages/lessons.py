@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 
@@ -21,6 +22,7 @@ LIBRARIES = ("numpy", "numba", "matplotlib", "sacrebleu")   # whose versions can
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SAVED = re.compile(r"^saved \S+\.png\n", re.MULTILINE)      # the picture itself stands there
 BAR = re.compile(r"^[^\n]*\r(?!\n)", re.MULTILINE)          # of progress, drawn over again
+TIMED = "14"            # the lesson that measures times: it runs alone
 KEPT = 4                # outputs of a lesson that stay: branches can be gone to and fro
 
 
@@ -75,6 +77,23 @@ def used():
     return digest.hexdigest()
 
 
+def all_outputs(lessons, cache, logs=None):
+    """What each cell of code gave, for each lesson: {number: outputs}.
+
+    Two lessons run at a time, since most of them keep one core busy; TIMED runs alone, at the end.
+    The arguments are as in `outputs`; logs: the folder of the log files NN.log.
+    """
+    def one(lesson):
+        number = lesson.name[:2]
+        return number, outputs(lesson, cache, logs and logs / f"{number}.log")
+
+    used()                  # the digest is computed once, before the threads ask for it
+    alone = [lesson for lesson in lessons if lesson.name[:2] == TIMED]
+    with ThreadPoolExecutor(2) as pool:
+        given = dict(pool.map(one, [lesson for lesson in lessons if lesson not in alone]))
+    return given | dict(map(one, alone))
+
+
 def outputs(lesson, cache, log=None):
     """What each cell of code of a lesson gave, from the folder `cache` or from a run.
 
@@ -89,8 +108,9 @@ def outputs(lesson, cache, log=None):
         os.utime(kept)
         print(f"lesson {number}: as kept", flush=True)
     else:
-        wall, processor = run(lesson, kept, output)
-        print(f"lesson {number}: {wall:.0f} s, {processor:.0f} s of processor time", flush=True)
+        start = time.perf_counter()
+        run(lesson, kept, output)
+        print(f"lesson {number}: {time.perf_counter() - start:.0f} s", flush=True)
         forget(folder, number)
     if log:
         log.write_bytes(output.read_bytes())
@@ -98,11 +118,9 @@ def outputs(lesson, cache, log=None):
 
 
 def run(lesson, kept, output):
-    """Run a lesson → seconds, and seconds of processor time. LessonError: it fails."""
+    """Run a lesson. LessonError: it fails."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(
         [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])}
-    start = time.perf_counter()
-    before = used_by_children()
     with open(output, "wb") as stream:
         process = subprocess.run([sys.executable, str(RUNNER), "run", str(lesson), str(kept)],
                                  cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stream,
@@ -110,12 +128,6 @@ def run(lesson, kept, output):
     if process.returncode:
         last = output.read_text(encoding="utf-8", errors="replace").splitlines()[-40:]
         raise LessonError("\n".join([f"{lesson.name} failed; it said last:", *last]))
-    return time.perf_counter() - start, used_by_children() - before
-
-
-def used_by_children():
-    times = os.times()
-    return times.children_user + times.children_system
 
 
 def forget(folder, number):
