@@ -144,7 +144,7 @@ def main(arguments=None):
     for file in options.files:
         if file not in FILES:
             parser.error(f"no file {file!r}: expected {', '.join(FILES)}")
-    print("| mistake | is | caught | line | kind | first answer |\n" + "| --- " * 6 + "|")
+    print("| mistake | true kind | caught | line | kind | reported kind |\n" + "| --- " * 6 + "|")
     sets, judged = [], []
     for name in [options.set] if options.set else SETS:
         for mistake in SETS[name]:

@@ -74,8 +74,9 @@ class Option:
     def help_text(self) -> str:
         """Return the help, followed by the rules for combining options, and the default."""
         notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()]
-        notes += [f"not with {with_values(flag_of(other), some)}"
-                  for other, some in self.excludes.items() if other != "sentences"]  # positional
+        excluded = [with_values(flag_of(other), some)
+                    for other, some in self.excludes.items() if other != "sentences"]  # positional
+        notes += [f"not with {' or '.join(excluded)}"] if excluded else []
         notes += [f"only for a {RUNS[self.run]}"] if self.run else []
         default = self.note or written(self.default)
         for alias, choice in self.aliases.items():
