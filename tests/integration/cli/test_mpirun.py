@@ -142,7 +142,7 @@ def test_a_missing_engine(tmp_path):
 
 # ---- signals and deaths -------------------------------------------------------------------------
 
-LONG = [*COPY[:-2], "--pairs", "6000", "--epochs", "500", "--save-steps", "5", "--run", "run"]
+LONG = [*COPY[:-2], "--epochs", "100000", "--save-steps", "5", "--run", "run"]
 
 
 def at_work(start, folder):
