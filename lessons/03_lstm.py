@@ -438,9 +438,9 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # %% [markdown]
 # In the figure, the bars are tanh of the values that the unit reads, black where the flag is 1 and
 # grey where it is 0. Each line is the cell state for one b_f. With b_f = 6 (green) the unit still
-# holds its value after twenty steps of noise. With b_f = 1 (blue) it has lost it. In an Elman unit,
-# everything that it reads changes its state, at every step. The gates i and f let a unit choose
-# *when* its state changes.
+# holds its value after twenty steps of noise. With b_f = 1 (blue) it has lost it. Everything that
+# an Elman unit reads changes its state, at every step. The gates i and f let a unit choose *when*
+# its state changes.
 #
 # ## How much of the gradient arrives
 #
@@ -508,23 +508,31 @@ assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["LSTM, b_f = 3"]
 assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 
 # %% [markdown]
+# It depends on how U starts. With a small U, the gates help: more of the gradient arrives in the
+# LSTM with b_f = 0 than in Elman's network. With an orthogonal U, less arrives in the LSTM:
+#
+# | | 40 steps back |
+# |---|---|
+# | Elman, U small | 3.4e-18 |
+# | LSTM, b_f = 0, U small | 8.2e-11 |
+# | Elman, U orthogonal | 1.0e-02 |
+# | LSTM, b_f = 0, U orthogonal | 2.2e-06 |
+#
+# So neither cell is ahead by itself. In the figure, Elman's network with an orthogonal U (green
+# triangles) is *above* the LSTMs with b_f = 0 (orange squares) and b_f = 1 (yellow triangles). But
+# their U starts small, so these curves do not compare the cells alone.
+#
 # In an LSTM with a small U, the carousel explains the first steps back: after 5, about σ(b_f)^k of
 # the gradient is left. After 40 steps more is left than σ(b_f)^k, because path (2) contributes too.
 # With b_f = 5 the gradient even grows.
-#
-# The order of the curves is less simple. Elman's network with an orthogonal U (green triangles) is
-# *above* the LSTMs with b_f = 0 (orange squares) and b_f = 1 (yellow triangles). Is that due to the
-# cell, or to the start of U? Compare networks whose U starts alike. With a small U, more arrives in
-# the LSTM with b_f = 0 than in Elman's network. With an orthogonal U, it is the other way round. So
-# neither cell is ahead by itself.
 #
 # ## Recall
 #
 # If more of the gradient arrives, does a network also learn more? The task is lesson 02's. The
 # first symbol, the **key**, is one of four, so guessing is right a quarter of the time. Then come n
 # symbols of noise, and a question mark that asks for the key. For each n we train a new network,
-# with 400 training steps. Guess the largest n that Elman's network learns, and the largest n of the
-# LSTM with b_f = 5.
+# with 400 training steps. Guess the largest n that Elman's network with a small U learns, and the
+# largest n that the LSTM with b_f = 5 learns.
 
 # %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
@@ -564,12 +572,9 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # the share of keys recalled, and gives the box its colour. We call a distance learnt if this share
 # is above 0.9 (yellow). Three comparisons tell the story.
 #
-# *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys if U starts small, and
-# all of them if U starts orthogonal. An LSTM with a small U loses to an Elman network with an
-# orthogonal U. From these two alone, we would blame the cell for what the start did.
-#
-# *The cell.* Which cell learns more, if U starts alike? The figure has only one seed, which is too
-# few to say. This table counts how many of three seeds learn a distance:
+# *The cell.* Now for your first guess: with all biases at 0, the LSTM is *no better* than Elman's
+# network, and with an orthogonal U it is worse. The figure has only one seed, which is too few to
+# show this. This table counts how many of three seeds learn a distance:
 #
 # | | n = 8 | n = 16 |
 # |---|---|---|
@@ -578,11 +583,13 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # | Elman, U orthogonal | 3 | 2 |
 # | LSTM, b_f = 0, U orthogonal | 2 | 0 |
 #
-# By this count, the LSTM never beats the Elman network whose U starts alike. That settles your
-# first guess: with all biases at 0, the LSTM is *no better* than Elman's network, and with an
-# orthogonal U it is worse.
+# By this count, the LSTM never beats the Elman network whose U starts the same way.
 #
-# *The bias.* With b_f = 5, the LSTM recalls keys over 32 symbols, which no other network in the
+# *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys if U starts small, and
+# all of them if U starts orthogonal. An LSTM with a small U loses to an Elman network with an
+# orthogonal U. From these two alone, we would blame the cell for what the start did.
+#
+# *The bias.* With b_f = 5, the LSTM recalls keys across 32 symbols, which no other network in the
 # figure does. All three seeds learn this distance, whether U starts small or orthogonal. So gates
 # alone do not cure forgetting. The cure is a forget gate that *starts open*, as Gers et al. advised
 # in 2000. (Question 5 repeats the figure with other seeds.)
@@ -744,7 +751,8 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
 # 1. In the pencil step, shut off unit 1: set its a_i to −30 and its a_f to 30. What is its dc_0
 #    then, in terms of its dc? And what can the unit itself still learn from this step?
 # 2. In 1997 there was no forget gate, which is the same as f = 1. Which lines of `step_backward` go
-#    away? A network with b_f = 100 behaves like that. Does it learn to recall keys over 32 symbols?
+#    away? A network with b_f = 100 behaves like that. Does it learn to recall keys across 32
+#    symbols?
 # 3. Suppose f is 1 and each step adds i ∘ g = 0.1, so that c is 3 after 30 steps. How much of dh
 #    then reaches dc, and why is that a second reason for a forget gate?
 # 4. Suppose `step_backward` has the line `dc = dh * o * (1 - tanh_c**2)`, without the upstream dc,

@@ -43,9 +43,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## The plan: a stream and its parts
 #
-# What flows through a Transformer, if not a recurrent state? A matrix x (T, **d_model**) with one
-# row per word, which we call the stream. Each part f of a layer reads the stream and *adds* its
-# result to it: x + f(x). This is a **residual connection** (or **skip connection**). It has two
+# Instead of a recurrent state, a matrix x (T, **d_model**) flows through a Transformer, with one
+# row per word. We call it the stream. Each part f of a layer reads the stream and *adds* its result
+# to it: x + f(x). This is a **residual connection** (or **skip connection**). It has two
 # advantages: f does not have to reproduce what x already contains, and the gradient has a path
 # around f. There are two kinds of parts:
 #
@@ -107,12 +107,11 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
 #
 # ## Forward
 #
-# Which piece of this picture have we not seen yet? The heads are those of lesson 08, and the
-# feed-forward part consists of two matrix products and a max. Only **layer normalization** (Ba,
-# Kiros & Hinton 2016) needs a new derivation. What is it for? Every part adds something to the
-# stream, so the numbers in the stream would grow from layer to layer. Layer normalization keeps
-# them at one size. It subtracts the mean of a word's d_model numbers, and divides by their standard
-# deviation:
+# The heads are those of lesson 08, and the feed-forward part consists of two matrix products and a
+# max. Only **layer normalization** (Ba, Kiros & Hinton 2016) needs a new derivation. Every part
+# adds something to the stream, so the numbers in the stream would grow from layer to layer. Layer
+# normalization keeps them at one size. It subtracts the mean of a word's d_model numbers and
+# divides by their standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
@@ -133,9 +132,9 @@ print("x̂ =", x_hat_of(x))
 # %% [markdown]
 # ## Backward
 #
-# It does not. When x_1 rises, the mean and s move, too. How much does each move? The derivative of
-# the mean is ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε.
-# Here [i = j] is 1 if i = j, and otherwise 0:
+# It does not. When x_1 rises, the mean and s move, too. The derivative of the mean is
+# ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j] is
+# 1 if i = j, and otherwise 0:
 #
 #     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
 #     ∂s/∂x_i     = x̂_i / d_model
@@ -151,10 +150,10 @@ print("x̂ =", x_hat_of(x))
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# What do the last two terms of dx_i do? They remove two components of the gradient: one along the
-# vector of ones, and one along x̂. Moving x along the ones shifts it, and moving x along x̂
-# stretches it around its mean. LN undoes the shift and the stretch (apart from ε), so the loss has
-# no slope along the ones or along x̂.
+# The last two terms of dx_i remove two components of the gradient: one along the vector of ones,
+# and one along x̂. Moving x along the ones shifts it, and moving x along x̂ stretches it around its
+# mean. LN undoes the shift and the stretch (apart from ε), so the loss has no slope along the ones
+# or along x̂.
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -170,10 +169,10 @@ print("dx =", dx, "  by central differences:", numeric)
 print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
 
 # %% [markdown]
-# So x̂_1 rises by only 0.175 δ, not by δ / 2. When x is a whole sentence, each row is normalized by
-# itself. Then two learnt vectors, g and b, rescale and shift the columns, so the model is free to
-# choose other scales and means. Our sentence is *my wolf eats your cow*, with random numbers as x
-# for now.
+# As dx_1 shows, x̂_1 rises by only 0.175 δ, not by δ / 2. When x is a whole sentence, each row is
+# normalized by itself. Then two learnt vectors, g and b, rescale and shift the columns, so the
+# model is free to choose other scales and means. Our sentence is *my wolf eats your cow*, with
+# random numbers as x for now.
 
 
 # %%
@@ -219,7 +218,7 @@ print(check(norm, x))
 # %% [markdown]
 # ### How a bug looks
 #
-# The usual mistake in this backward pass is to treat s as a constant, and so to forget the third
+# The usual mistake in this backward pass is to treat s as a constant and so to forget the third
 # path. Which of the three gradients dx, dg and db will be wrong?
 
 
@@ -243,16 +242,15 @@ report = caught(check, Stiff(norm.g, norm.b), x)
 #
 # ## Job 1: let words know of each other
 #
-# How does a word learn of the words around it? Heads collect what those words contribute. Lesson 08
-# put the outputs of the heads, Y_1, Y_2, …, side by side and multiplied the result by W_o. In this
-# product, column i of [Y_1, Y_2, …] meets only row i of W_o, and each column belongs to one head.
-# So the product is a *sum*, with one term per head:
+# Through heads, a word collects what the words around it contribute. Lesson 08 put the outputs of
+# the heads, Y_1, Y_2, …, side by side and multiplied the result by W_o. In this product, column i
+# of [Y_1, Y_2, …] meets only row i of W_o, and each column belongs to one head. This makes the
+# product a *sum*, with one term per head:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# Each head therefore adds its own term to the stream, and we can write the heads one at a time. The
-# equations are those of lesson 08, for one sentence. `visible` (T, S) is True where a query may see
-# a key.
+# Each head adds its own term to the stream, and we can write the heads one at a time. The equations
+# are those of lesson 08, for one sentence. `visible` (T, S) is True where a query may see a key.
 
 
 # %%
@@ -343,10 +341,10 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 # %% [markdown]
 # ### A whole encoder layer
 #
-# The next cell adds the feed-forward part, and builds the encoder layer. As in the paper, the norm
+# The next cell adds the feed-forward part and builds the encoder layer. As in the paper, the norm
 # comes *after* each sum. `backward` goes through the lines of `forward` from the last to the first,
 # so read the two side by side. A sum x + f(x) passes its gradient (`dsum`) to both of its terms, x
-# and f(x). And since x provides the queries as well as the keys and values, the heads return two
+# and f(x). Since x provides the queries as well as the keys and values, the heads return two
 # gradients of x: dx_q from the queries, and dx_kv from the keys and values.
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
@@ -421,7 +419,7 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # ### What the residual connection is for
 #
 # What goes wrong without residual connections? The layer then computes z = LN(FF(y)) from y =
-# LN(heads(x, x)). We send twenty random words through six untrained layers, and measure after each
+# LN(heads(x, x)). We send twenty random words through six untrained layers and measure after each
 # layer how different the words still are. To do so, we write each word as the mean of all twenty
 # words plus a remainder. The measure is the mean square of the remainders, divided by the mean
 # square of the words. This share is 0 if all twenty words are the same, and 1 if their mean is 0.
@@ -458,7 +456,7 @@ for name, residual in (("with", 1), ("without", 0)):
 # **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is an average of the
 # same twenty values, so the outputs differ less than the inputs did. In the next layer, similar
 # words have similar queries, so their averages differ even less. With residual connections the
-# differences shrink, too, but far more slowly. So job 1 takes two devices: heads mix the words, and
+# differences shrink, too, but far more slowly. Job 1 takes two devices: heads mix the words, and
 # residual connections keep them apart. That is the third advantage of residual connections.
 #
 # ## Job 2: keep the order
@@ -475,7 +473,7 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
       f"“{' '.join(sentence[order])}”")
 
 # %% [markdown]
-# Who eats whom? The layer cannot tell, because a head computes a sum over words, and a sum does not
+# The layer cannot tell who eats whom, because a head computes a sum over words, and a sum does not
 # depend on the order of its terms. So x must contain not only the word but also its position p, and
 # the paper adds the two:
 #
@@ -488,8 +486,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
 # Each pair is the hand of a clock. From position p to position p + offset, the hand turns by the
-# angle ω_i offset, *whatever p is*. So one matrix R turns the pair at any p into the pair at p +
-# offset. With a = ω_i p and b = ω_i offset:
+# angle ω_i offset, *whatever p is*. One matrix R therefore turns the pair at any p into the pair at
+# p + offset. With a = ω_i p and b = ω_i offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -515,8 +513,8 @@ for p in (2, 50):
 
 # %% [markdown]
 # R is the same for all p, so moving by three positions is a linear map. W_q and W_k can learn this
-# map, and a query can then ask for "the word three before me". So the sines and cosines take over
-# job 2.
+# map, and a query can then ask for "the word three before me". The sines and cosines take over job
+# 2.
 #
 # The dot product of two encodings depends only on the offset, too: PE(p) · PE(p + offset) = Σ_i
 # cos(ω_i offset). The left panel of the figure shows PE, with one column per position. The right
@@ -530,10 +528,10 @@ show(positions_picture(PE), "09_positions")
 # %% [markdown]
 # ## Job 3: hide the words to come
 #
-# What must a decoder not see? In training it gets all target words at once (**teacher forcing**),
-# but its output at position t has to predict word t + 1. A recurrent decoder has not read that word
-# yet, but a query at t could attend to it. The **causal mask**, a triangle of ones, lets the query
-# at t see only the positions j ≤ t.
+# In training, a decoder gets all target words at once (**teacher forcing**), but its output at
+# position t has to predict word t + 1. A recurrent decoder has not read that word yet, but a query
+# at t could attend to it. The **causal mask**, a triangle of ones, lets the query at t see only the
+# positions j ≤ t.
 #
 # A decoder layer also has a third part: heads that read the encoder's output M. Their queries come
 # from the target, their keys and values from the source. This is **cross-attention**. (Its backward
@@ -575,8 +573,8 @@ print("the decoder layer: its output equals the library's")
 # Here is the bug that you were asked to guess. Suppose that the triangle is one place too wide, j ≤
 # t + 1, or that it is left out. The backward pass is still the derivative of the forward pass, so
 # the gradient check passes. But the forward pass computes the wrong function. As in lesson 08, a
-# *law* catches this bug: no word may change an earlier output. So we change one word j at a time,
-# and see which outputs move.
+# *law* catches this bug: no word may change an earlier output. We change one word j at a time and
+# see which outputs move.
 
 
 # %%
@@ -613,9 +611,9 @@ for name, mask in masks.items():
 #
 # ## Job 4: make the next word cheap
 #
-# What does the next word cost? A recurrent decoder takes one step from its last state. A
-# Transformer appends the word to its input and runs again. If it recomputes every row, then after T
-# words, 1 + 2 + … + T rows have gone through each weight matrix.
+# For the next word, a recurrent decoder takes one step from its last state. A Transformer appends
+# the word to its input and runs again. If it recomputes every row, then after T words,
+# 1 + 2 + … + T rows have gone through each weight matrix.
 #
 # But by the law of job 3, a new word does not change any earlier output, so the keys and values of
 # earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
@@ -649,23 +647,24 @@ assert np.allclose(word_by_word(head, words), at_once)
 print(f"word by word equals all at once, with 10 rows through W_k instead of {sum(range(11))}")
 
 # %% [markdown]
-# So the cache takes over job 4, though not entirely: it grows with every word, while a recurrent
-# state keeps its size.
+# The cache takes over job 4, though not entirely: it grows with every word, while a recurrent state
+# keeps its size.
 #
 # ## All four jobs: a small Transformer
 #
-# Can the new devices together replace recurrence? We train a small Transformer, with two layers in
-# the encoder and two in the decoder, four heads, and d_model = 64, on 8,000 artificial sentence
+# We train a small Transformer, with two layers in the encoder and two in the decoder, four heads,
+# and d_model = 64. As in the paper, the learning rate first rises and then falls like 1 / √step
+# (equation 3). The rise is called **warm-up**. The paper's layers need it because they put the norm
+# after each sum, LN(x + f(x)), which is called **post-norm**. At the start of training, the
+# gradients near the output of such a model are large, and steps of full size can break it. Most
+# later models are **pre-norm**: they compute x + f(LN(x)) and train without a warm-up (Xiong et al.
+# 2020). Question 5 trains both kinds. (`smoothing` is the paper's **label smoothing**, the subject
+# of question 8.)
+#
+# Can the new devices together replace recurrence? The model learns from 8,000 artificial sentence
 # pairs, the `grammar-en-fr` of lessons 07 and 08. A recurrent network with the dot score of lesson
 # 07 learnt from the same pairs and got 99.5% of the held-out sentences exactly right. Guess the
 # Transformer's share.
-#
-# As in the paper, the learning rate first rises and then falls like 1 / √step (equation 3). Why
-# this rise, the **warm-up**? The paper's layers put the norm after each sum, LN(x + f(x)), which is
-# called **post-norm**. At the start of training, the gradients near the output of such a model are
-# large, and steps of full size can break it. Most later models are **pre-norm**: they compute x +
-# f(LN(x)), and train without a warm-up (Xiong et al. 2020). Question 5 trains both kinds.
-# (`smoothing` is the paper's **label smoothing**, the subject of question 8.)
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -683,7 +682,7 @@ written = [one.target for one in translator.translate([pair.source for pair in t
 exact = metrics.exact_match(written, [pair.target for pair in test])
 print(f"exactly right: {exact:.0%} of the held-out sentences")
 print(*test[shown].source, "→", *written[shown], "  reference:", *test[shown].target)
-print("recorded on the same pairs, the share of held-out sentences that are exactly right:")
+print("recorded runs on the same pairs: share of held-out sentences that are exactly right")
 print("  a GRU with lesson 07's dot   99.5% after 5 epochs (seed 1)")
 print("  this Transformer             80% to 87% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)")
 
@@ -712,7 +711,8 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # %% [markdown]
 # In layer 2, every head points at the right word, most of the time. In layer 1, no head comes
 # close. But where a head attends does not show what it is *for*. Question 6 removes the heads one
-# by one, with a surprising result.
+# by one, with a surprising result: the head that this decoder needs most belongs to self-attention
+# and points at no source word at all.
 
 # %% [markdown]
 # ## What others call it
@@ -755,7 +755,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # 2. Leave out dx_kv in `PlainEncoderLayer.backward`. Which gradients will be wrong? And which will
 #    be wrong if you leave out the residual connection around the feed-forward part (dsum in the
 #    line that computes dy)?
-# 3. Write the backward pass of `decode`, and check it.
+# 3. Write the backward pass of `decode` and check it.
 # 4. When the target grows by a word, the decoder keeps its earlier keys. Can an encoder do the same
 #    when the source grows by a word?
 # 5. Write `PreNormLayer`, forward and backward, and check it. Then train pre-norm and post-norm
@@ -764,8 +764,8 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 #    models learns no more than how frequent words are? Does a small constant learning rate help
 #    this model? And does the gradient vanish in a deep post-norm stack?
 # 6. Which heads of the trained decoder are needed? Remove one head at a time, by setting its rows
-#    of W_o to 0, and measure the share of exactly right sentences. Does the most needed
-#    head point at the right word?
+#    of W_o to 0, and measure the share of exactly right sentences. How much does a head cost that
+#    points at the right word, and how much one that does not?
 # 7. Train with the triangle one place too wide. How good will the perplexity be? And how good will
 #    the translations be?
 # 8. **Label smoothing** (Szegedy et al. 2016) does not ask for p = 1 on the right word. Its target
