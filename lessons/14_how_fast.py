@@ -58,10 +58,9 @@ from numpy_attention.training.threads import keep_freed_memory
 # %% [markdown]
 # ## The training step
 #
-# What does a training step compute? The model is lesson 03's language model with one layer. Its
-# sizes are those of the small model of Zaremba et al. (2014), except for a smaller vocabulary. A
-# *training step* reads T words of each of B texts. A *time step* t, or step t for short, reads one
-# word of each text.
+# The model is lesson 03's language model with one layer. Its sizes are those of the small model of
+# Zaremba et al. (2014), except for a smaller vocabulary. A *training step* reads T words of each of
+# B texts. A *time step* t, or step t for short, reads one word of each text.
 #
 # | letter | value or shape | what it is |
 # |---|---|---|
@@ -100,8 +99,8 @@ show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 # %% [markdown]
 # ## Forward
 #
-# What would you write first? Probably this: a time step of the LSTM with one line per gate, forward
-# and backward. (Lesson 03 derives these lines.)
+# The obvious version of an LSTM's time step has one line per gate, forward and backward. (Lesson
+# 03 derives these lines.)
 
 
 # %%
@@ -136,8 +135,8 @@ def gates_backward(dh, dc, kept):
 # %% [markdown]
 # ## Backward
 #
-# How many matrix products does the recurrence need? A time step makes two in the forward loop, and
-# four in the backward loop, because both factors of each product need a gradient.
+# A time step makes two matrix products in the forward loop, and four in the backward loop, because
+# both factors of each product need a gradient.
 
 
 # %% tags=["plain"]
@@ -281,11 +280,27 @@ def check(kind):
 print(check(FirstWritten))
 
 # %% [markdown]
-# All gradients are right. From here on, one check per version is enough: **each version must give
-# what the previous version gave**. We compare the loss, every gradient, and the weights after two
-# updates. (One update would not reveal a gradient that is never reset to 0.) Training uses float32,
-# so "the same" means the same up to rounding: if the terms of a sum are added in a different order,
-# its last digits may change.
+# All gradients are right. Now time a training step (the median of nine, in one thread):
+
+
+# %% tags=["training"]
+def run_of(kind):
+    """A function that runs a training step of a new model of that kind."""
+    model = created(kind, V, H)
+    grads = model.zeros_like()
+    return lambda: model.train_step(inputs, targets, grads)
+
+
+keep_freed_memory()     # otherwise each new array asks the system for memory again
+ms = medians(in_turns({"first": run_of(FirstWritten)}, 9, np.random.default_rng(9)))
+print(f"FirstWritten: {ms['first']:.1f} ms per training step")
+
+# %% [markdown]
+# From here on, one check per version is enough: **each version must give what the previous version
+# gave**. We compare the loss, every gradient, and the weights after two updates. (One update would
+# not reveal a gradient that is never reset to 0.) Training uses float32, so "the same" means the
+# same up to rounding: if the terms of a sum are added in a different order, its last digits may
+# change.
 
 
 # %%
@@ -311,7 +326,7 @@ def check_same(kind, before):
         off = np.abs(ours - theirs[name]).max() / np.abs(theirs[name]).max()
         assert off < 1e-5, f"{kind.__name__}: {name} differs by {off:.1g} of its largest number"
         largest = max(largest, off)
-    print(f"{kind.__name__} gives what {before.__name__} gave, up to {largest:.0e}", flush=True)
+    print(f"{kind.__name__} agrees with {before.__name__} to within {largest:.0e}", flush=True)
 
 
 # %% [markdown]
@@ -320,8 +335,6 @@ def check_same(kind, before):
 # Can any product leave the loop? x_t W can, because it does not depend on the state. All T · B rows
 # of x go through W in one product, before the first time step. Only h_{t−1} U has to wait for
 # h_{t−1}.
-#
-# In the new version, one product has left the loop:
 
 
 # %% tags=["plain"]
@@ -515,9 +528,9 @@ for n in (200, 50, 10, 5):
 
 # %% [markdown]
 # The line is crude, but it should roughly predict how far the speed falls from 200 rows to 10. At
-# five rows there may be a surprise. On the machine where this was written (AMD EPYC, OpenBLAS with
-# its SkylakeX kernels), five rows were much *faster* than the line predicts, and faster than ten.
-# That is possible only if U is not packed for five rows.
+# five rows there may be a surprise. On the machine where this was written (AMD EPYC with AVX-512,
+# OpenBLAS's SkylakeX kernels), five rows were much *faster* than the line predicts, and faster than
+# ten. That is possible only if U is not packed for five rows.
 #
 # ### A limit in OpenBLAS
 #
@@ -526,10 +539,10 @@ for n in (200, 50, 10, 5):
 # matrix where it is. It uses them for products of at most 10⁶ multiplications. Five rows times U
 # take 5 · 200 · 800 = 800,000 multiplications, which is within the limit, but ten rows take
 # 1,600,000. (OpenBLAS's Haswell kernels, for example, pack for every product. With them, there is
-# no surprise at five rows.)
+# no surprise at five rows. The line `BLAS: …` above names your kernels.)
 #
-# You can test this claim. Multiply ten rows by a matrix of 200 rows, and give it more and more
-# columns. At how many columns must the speed drop?
+# Test this claim: multiply ten rows by a matrix of 200 rows with more and more columns. At how many
+# columns must the speed drop?
 
 # %%
 WIDTH = 64          # columns of a panel: see below
@@ -544,8 +557,11 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are
 
 # %% [markdown]
 # If the speed drops sharply at 500 columns, your BLAS has small-matrix kernels. If the last ratio
-# is near 1, your BLAS has another limit, or no such kernels. Then the following trick will not
-# speed up your products, and may even slow them down.
+# is near 1, your BLAS has another limit, or no such kernels, as without AVX-512. Then change 4 will
+# not speed up your products, and may even slow them down. When you measure panels below, expect
+# ratios of 1 or less, and in the waterfall, a grey or orange bar. Keep the change here, because the
+# later versions build on it. In your own programs, use a contiguous copy of Uᵀ instead, as the
+# library then does.
 #
 # ### Panels
 #
@@ -636,10 +652,12 @@ show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
 # With small-matrix kernels, panels should bring ten rows much closer to the speed of hundreds, and
-# the larger matrix should gain more. With many rows, the advantage is lost, because packing costs
-# little per row, and each additional part takes one more pass over the result. With one row, there
-# is little to gain, because BLAS does not pack for a product with a vector. So the library uses
-# panels only for sizes at which they help (`few_rows` in `numpy_attention/products.py`).
+# the larger matrix should gain more. On the EPYC with AVX-512, panels saved 0.022 ms per product of
+# ten rows by U for H = 200, and 1.6 ms for H = 1,024 (answer 9). A training step with H = 1,024 and
+# ten texts was 1.6 to 1.9 times as fast (answer 5). With many rows, the advantage is lost, because
+# packing costs little per row, and each additional part takes one more pass over the result. With
+# one row, there is little to gain, because BLAS does not pack for a product with a vector. So the
+# library uses panels only where they help (`few_rows` in `numpy_attention/products.py`).
 #
 # In the training step, change 4 is one line. How much can it save? With H = 200, the products in
 # the loop are little more than a tenth of all operations (question 3 counts them).
@@ -709,12 +727,11 @@ check_same(CompiledGates, UInPanels)
 # %% [markdown]
 # ## 6. Softmax and loss in one pass
 #
-# What costs time outside the loop? There are few calls, but the arrays are large, and the trip to
-# memory and back is slow. `softmax_loss` makes one pass after another over arrays as large as z:
-# for z + d, its maximum, the difference, e, its sum, p, the copy, and the product with `scale`.
-# Such an array is much larger than a core's cache, but a single row of z fits. So the kernel
-# `cross_entropy` takes one row at a time, does all of this to it, and overwrites the row with its
-# gradient.
+# Outside the loop, there are few calls, but the arrays are large, and the trip to memory and back
+# is slow. `softmax_loss` makes one pass after another over arrays as large as z: for z + d, its
+# maximum, the difference, e, its sum, p, the copy, and the product with `scale`. Such an array is
+# much larger than a core's cache, but a single row of z fits. So the kernel `cross_entropy` takes
+# one row at a time, does all of this to it, and overwrites the row with its gradient.
 
 
 # %%
@@ -760,9 +777,9 @@ print(check(OnePassUpdate))
 #
 # ## The library, and the floor
 #
-# How close is our last version, number 7, to the library and to the floor? The library's
-# `LanguageModel` has all seven changes. It takes our weights, because it has the same six arrays
-# under other names:
+# Our last version, number 7, remains to be compared with the library and with the floor. The
+# library's `LanguageModel` has all seven changes. It takes our weights, because it has the same six
+# arrays under other names:
 
 
 # %%
@@ -790,9 +807,9 @@ for name, gradient in by_our_names(theirs).items():
 print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
-# The floor is the time of all products of a training step, and of nothing else. Each product y = x
-# W of the forward pass needs two more in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. To be as
-# fast as possible, the products of the floor use panels where the loop does, and write large
+# The floor is the time of all products of a training step, and of nothing else. Each product
+# y = x W of the forward pass needs two more in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. To be
+# as fast as possible, the products of the floor use panels where the loop does, and write large
 # results into arrays that already exist. (Where panels are slower than the plain product, the true
 # floor is a little lower.)
 
@@ -822,30 +839,20 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# We have made seven changes, and have not timed a single training step. Take out your guesses. In
-# each round, our eight versions, the library's model and the floor run in a random order. (So do
-# the last version's kernels, each timed by itself: the last section needs these times.) The output
+# We have made seven changes, but have timed only the first version. Take out your guesses. In each
+# round, our eight versions, the library's model and the floor run in a random order. (So do the
+# last version's kernels, each timed by itself: the last section needs these times.) The output
 # gives each version's speed divided by the previous one's: the median over the rounds, and in
 # brackets the range of the middle half of them. If that range contains 1, the run cannot tell the
 # two versions apart.
 #
-# In the figure, a change that saves time is green, one that costs time is orange, and one that is
-# too close to tell is grey. The dashed line is the floor.
+# In the figure, a change that saves time is green, one that costs time is orange, and one too close
+# to tell is grey. The dashed line is the floor.
 
-
-# %% tags=["training"]
-def run_of(kind):
-    """A function that runs a training step of a new model of that kind."""
-    model = created(kind, V, H)
-    grads = model.zeros_like()
-    return lambda: model.train_step(inputs, targets, grads)
-
-
-keep_freed_memory()     # otherwise each new array asks the system for memory again
 
 # %% tags=["training"]
 def run_of_library():
-    """The same with the library's model and optimizer."""
+    """As `run_of`, with the library's model and optimizer."""
     grads = library.zeros_like()
     optimizer = SGD(RATE)
 
@@ -900,22 +907,21 @@ title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the 
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# How good were your guesses? On the machine where this was written, with OpenBLAS's SkylakeX
-# kernels, the first version took less than three times as long as its products, not ten times,
-# because BLAS did much of the work from the start. One change, number 3 (all words at once), saved
-# about as much as all the others together, and it is seven lines of NumPy. Each of the others saved
-# about a tenth of the time or less, and change 1 hardly anything.
+# How good were your guesses? On the EPYC with AVX-512, the first version took less than three times
+# as long as its products, not ten times, because BLAS did much of the work from the start. One
+# change, number 3 (all words at once), saved about as much as all the others together, and it is
+# seven lines of NumPy. Each of the others saved about a tenth of the time or less, and change 1
+# hardly anything.
 #
 # These savings are those of *this* model, which has a large output layer. In a larger model, the
-# loop counts for more: with H = 1,024 and ten texts, the panels by themselves saved more than a
-# third of the time (question 5). The savings also depend on the order of the changes: a loop that
-# is gone cannot be made faster (question 1). And the panels rely on a limit inside OpenBLAS, which
-# its next version may move. So measure again when your BLAS changes.
+# loop counts for more, and so do the panels (question 5). The savings also depend on the order of
+# the changes: a loop that is gone cannot be made faster (question 1). And the panels rely on a
+# limit inside OpenBLAS, which its next version may move. So measure again when your BLAS changes.
 #
 # ## What is left
 #
-# How much could still be saved? At most everything except the products. What else takes time? The
-# kernels for the softmax, the update, and the gates of all time steps have been timed, too:
+# How much could still be saved? At most everything except the products. The kernels for the
+# softmax, the update, and the gates of all time steps have been timed, too:
 
 
 # %% tags=["training"]

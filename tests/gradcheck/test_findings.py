@@ -142,7 +142,7 @@ def test_the_functions_are_as_they_were_afterwards():
 
 # ---- what cannot be proven ----------------------------------------------------------------------
 
-DOUBT = "no small change that was tried corrects this line"
+DOUBT = "no small change to this line corrects it"
 
 
 def test_a_value_that_the_backward_makes_otherwise_is_reported():

@@ -88,7 +88,7 @@ def backward(da, cache, grads):
 SHAPES = {RNN: ((4, 3), (3, 2), (2, 2)), SOFTMAX: ((3,), (5, 3))}
 
 
-DOUBT = "no small change that was tried corrects this line"
+DOUBT = "no small change to this line corrects it"
 
 
 def checked(source, folder, old="", new=""):

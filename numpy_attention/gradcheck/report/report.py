@@ -295,8 +295,8 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
         introduction = INTRODUCTIONS.get(kind.name) if kind.instead else ""
         yield f"  {introduction}: {kind.text}" if introduction else f"  {kind.text}"
     if finding is report.findings[0] and is_unexplained(finding, kinds):
-        yield ("  no small change that was tried corrects this line: what it reads may be wrong, "
-               "or a term may be missing")
+        yield ("  no small change to this line corrects it: its inputs may be wrong, or a term may "
+               "be missing")
     if finding.right is not None and np.shape(finding.found) == finding.right.shape:
         how = f"; computed as {finding.arithmetic}" if finding.arithmetic else ""
         yield f"  {element_of(finding.found, finding.right)}{how}"
