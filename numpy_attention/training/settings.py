@@ -103,8 +103,9 @@ class Training:
     learning_rate: float = option(1e-3, POSITIVE, "learning rate")
     schedule: str = option(
         "constant", choice(*SCHEDULES),
-        "learning rate schedule: decay divides the rate in every epoch after the full epochs, linear "
-        "decreases it to 0 at the end, warmup increases it and then decreases it with 1 / √step")
+        "learning rate schedule: decay divides the rate in every epoch after the full epochs, "
+        "linear decreases it to 0 at the end, warmup increases it and then decreases it with 1 / "
+        "√step")
     full_epochs: int = option(
         0, whole(0), "number of epochs at the full learning rate", schedule=("decay",))
     divisor: float = option(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from numpy_attention.course.exercises.exercise import Exercise
+from numpy_attention.gradcheck.report.report import INPUTS_ARE_RIGHT
 
 GIVEN = "  this line was given and is correct: the values that your code passes to it are wrong"
 FIRST_WRONG = "first wrong: "
@@ -97,4 +98,4 @@ def is_doubted(note: str) -> bool:
     if the note says which gradient the line should compute, but not that its operands are right.
     """
     return note.startswith("  no small change") or (
-        " should be ∂L/∂" in note and "what it is made of is right" not in note)
+        " should be ∂L/∂" in note and INPUTS_ARE_RIGHT not in note)

@@ -30,6 +30,7 @@ MOST_LINES = 14         # of a report that is not the full one
 MOST_KINDS = 2          # kinds of mistake, of each finding
 WHOLE = 2               # findings, where there are more than the lines hold
 MOST_NAMES = 12         # of gradients, in one line
+INPUTS_ARE_RIGHT = "its inputs are right"      # of a line; the exercises search for this
 SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as well
 
 
@@ -282,7 +283,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
     if finding.of is not None:
         what = finding.of.name or finding.of.text
         doubted = finding.compared is not None or is_unexplained(finding, kinds)
-        rest = "" if doubted else "; its inputs are right"
+        rest = "" if doubted else f"; {INPUTS_ARE_RIGHT}"
         line = f"line {finding.of.line}"
         if finding.of.file != place.file:
             line += f" of {file_label(finding.of.file)}"

@@ -8,7 +8,7 @@ import pytest
 
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import check
-from numpy_attention.course.exercises.given import Given, with_given
+from numpy_attention.course.exercises.given import Given, is_doubted, with_given
 
 LINEAR = EXERCISES["linear"]
 BODY = LINEAR.source.body("Linear.backward")
@@ -117,6 +117,11 @@ def test_a_line_that_was_given_is_reported_as_such(line, change, note):
 
 OF_STEP = (
     '"""x (B, I), the previous h, c (B, H) → the new h and c, what the backward pass needs."""')
+
+
+@pytest.mark.parametrize("right, doubted", [("", True), ("; its inputs are right", False)])
+def test_a_line_whose_inputs_are_right_is_not_doubted(right, doubted):
+    assert is_doubted(f"  da should be ∂L/∂(a) of line 10{right}") == doubted
 
 
 @pytest.mark.parametrize("right, wrong, note", [
