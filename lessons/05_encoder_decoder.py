@@ -472,13 +472,13 @@ print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.
 # everything is lost.
 #
 # Does this derivation hold in a real model, and does it still hold once the model has learnt? We
-# train three models to copy: one with a fixed vector of 64 numbers, one with 32, and one with
-# lesson 06's attention, which gives each target word a direct path to each source word. To give all
-# three nearly the same number of parameters, the model with the smaller vector gets larger
-# embeddings, and the model with attention gets smaller states.
+# train three models to copy: one with a fixed vector of 64 numbers, one with a fixed vector of 32
+# numbers, and one with lesson 06's attention, which gives each target word a direct path to each
+# source word. To give all three nearly the same number of parameters, the model with the smaller
+# vector gets larger embeddings, and the model with attention gets smaller states.
 #
 # At each position of the source we measure the norm of ∂L/∂(embedded word), before training and
-# after one epoch. What will training do to the curve of the fixed vector? Draw your guess.
+# after one epoch. What will training do to the curve of the 64-number vector? Draw your guess.
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -495,8 +495,8 @@ SETTINGS = {
 
 
 # %% [markdown]
-# We also look inside the encoder with 64 numbers. How much of dc reaches h_1? And how large is the
-# update gate z, at the first word and at the last?
+# We also look inside the encoder of the 64-number vector. How much of dc reaches h_1? And how large
+# is the update gate z, at the first word and at the last?
 
 
 # %% tags=["training"]
@@ -585,10 +585,10 @@ axes[1].legend()
 show(figure, "05_gradient")
 
 # %% [markdown]
-# Each curve shows how the gradient is shared among the twelve positions, with the fixed vector of
-# 64 numbers (blue) and with attention (orange). Before training (left), everything is as derived.
-# With the fixed vector the first word gets very little. With attention all words get nearly the
-# same. But one epoch reverses the blue curve (right)! The model has learnt two things.
+# Each curve shows how the gradient is shared among the twelve positions, with the 64-number vector
+# (blue) and with attention (orange). Before training (left), everything is as derived. With the
+# fixed vector the first word gets very little. With attention all words get nearly the same. But
+# one epoch reverses the blue curve (right)! The model has learnt two things.
 #
 # First, less is lost in the backward pass: 54 % of dc reaches h_1, instead of 1 %. It is tempting
 # to say that the update gates carry it, as they were invented to do. Question 8 tests that.
@@ -618,9 +618,10 @@ for length in (4, 8, 12):
         print(f"  {name:<17}", *[f"{symbol:>3}" for symbol in found.target])
 
 # %% [markdown]
-# Attention makes no mistake here. Both fixed vectors copy four symbols. At eight symbols both begin
-# correctly, and go wrong after five. At twelve the vector of 64 begins correctly again, but the
-# vector of 32 is wrong from the first symbol.
+# The model with attention makes no mistake here. Both models with a fixed vector copy four symbols.
+# At eight symbols both begin correctly, and go wrong after five. At twelve, the copy from the
+# 64-number vector begins correctly again, but the copy from the 32-number vector is wrong from the
+# first symbol.
 #
 # How often is a *whole* copy right? We feed the model the true symbols, and see whether the true
 # next symbol is the most likely each time. If it always is, greedy search writes a perfect copy.
@@ -660,9 +661,9 @@ for name in SETTINGS:
     first_lost[name] = min(lost, default=LONGEST + 1)
     since = f"wrong from {min(lost)} symbols on" if lost else f"right up to {LONGEST} symbols"
     print(f"{name}: most copies are {since}")
-# with the seeds 0, 1, 2, on one machine, most copies are wrong from 8, 8, 8 symbols on (64 numbers)
-# and from 6, 6, 6 (32 numbers); of the sequences of 6 to 8 symbols, the vector of 32 copies 14.9,
-# 17.1, 18.3 % whole
+# with the seeds 0, 1, 2, on one machine, most copies are wrong from 8, 8, 8 symbols on with the
+# 64-number vector, and from 6, 6, 6 with the 32-number vector, which gets 14.9, 17.1, 18.3 % of
+# whole copies of 6 to 8 symbols right
 assert first_lost["fixed vector, 32"] < first_lost["fixed vector, 64"] < first_lost["attention"]
 
 # %% tags=["training"]
@@ -683,8 +684,8 @@ left.set_xticks(range(5), labels)
 left.set_xlabel("symbols (number of sequences); right of the line: longer than in training")
 left.set_ylabel("share of whole copies that are right")
 at_6, at_9 = curves["fixed vector, 64"][1:3]
-left.set_title(f"64 numbers fail with length:\n{at_6:.0%} of whole copies right at 6–8 "
-               f"symbols, {at_9:.0%} at 9–11")
+left.set_title(f"With 64 numbers, long copies fail:\n{at_6:.0%} of whole copies are right "
+               f"at 6–8 symbols, {at_9:.0%} at 9–11")
 
 # %% tags=["training"]
 for place, name in enumerate(SETTINGS):
@@ -707,15 +708,16 @@ show(figure, "05_by_length")
 # vector fails at shorter lengths than attention does, and it fails more often the longer the
 # sequence is.
 #
-# **Evidence.** Compare with your guess: with 64 numbers, most copies are wrong from 8 symbols on,
-# with each of three seeds. The share of whole copies that are right falls off a cliff (left panel,
-# blue), although ρ, printed above, falls gently. The formula ρ^(n+1) predicts this cliff within a
-# few percentage points, as if each symbol were lost independently. A gentle slope, raised to the
-# power n + 1, is a cliff.
+# **Evidence.** Compare with your guess: with the 64-number vector, most copies are wrong from 8
+# symbols on, with each of three seeds. The share of whole copies that are right falls off a cliff
+# (left panel, blue), although ρ, printed above, falls gently. The formula ρ^(n+1) predicts this
+# cliff within a few percentage points, as if each symbol were lost independently. A gentle slope,
+# raised to the power n + 1, is a cliff.
 #
-# How much does the size of the vector matter? With 32 numbers (orange), most copies are wrong from
-# 6 symbols on, although the model has nearly as many parameters. So size matters by itself.
-# Training matters just as much: twice the epochs help as much as twice the numbers (question 3).
+# How much does the size of the vector matter? With the 32-number vector (orange), most copies are
+# wrong from 6 symbols on, although the model has nearly as many parameters. So size matters by
+# itself. Training matters just as much: twice the epochs help as much as a vector of twice the size
+# (question 3).
 #
 # Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
 # (2015, figure 2) found the same two shapes for sentences: without attention the curve falls with
@@ -759,9 +761,12 @@ for name, by_encoder in RECORDED.items():
 
 # %% [markdown]
 # A second direction is worth about one point of BLEU (0.2 to 1.5 for single seeds), with attention
-# or without. Attention is worth eight points, with either encoder. Sutskever's model gained from
-# reading the source in reverse, but our fixed vector gains nothing from it (the recipe
-# `fixed-reversed`). So on these clauses attention helps most, and only now can we say so.
+# or without. Attention is worth eight points, with either encoder.
+#
+# Is one direction enough if the encoder reads *backwards*? Sutskever et al. (2014) read the source
+# in reverse, so that its first words are the nearest to c. Their model gained from it, but our
+# fixed vector gains nothing (the recipe `fixed-reversed`). So on these clauses attention helps
+# most, and only now can we say so.
 #
 # In this lesson attention was a box that we trained and measured. But how does its decoder know
 # where to look? Lesson 06 opens the box.
@@ -802,8 +807,8 @@ for name, by_encoder in RECORDED.items():
 #    change, and how many terms does dc have then?
 # 2. A fixed vector gets each symbol right with `ρ = 0.99`, whatever the length. From which length
 #    on are most copies wrong? Which ρ is needed to get half of the copies of 50 symbols right?
-# 3. Train the fixed vector of 64 for eight epochs, and one of 128 for four. By how many symbols
-#    does the curve of whole copies move to the right each time?
+# 3. Train the model with the 64-number vector for eight epochs, and one with a 128-number vector
+#    for four. By how many symbols does the curve of whole copies move to the right each time?
 # 4. The check of `overwriting` calls W_s correct. Why does the gradient of W_s not depend on dc?
 #    Which parameters do notice the bug? Could a bug in dc go unnoticed by *all* parameters?
 # 5. Train the fixed vector on `reverse`, where the sequence is written from its end. Which symbols
