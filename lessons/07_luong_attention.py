@@ -71,7 +71,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | symbol | shape | what it is |
 # |---|---|---|
 # | j = 1 … S, t = 1 … T | | positions in the source and in the target |
-# | s_t | (H,) | the decoder's state after its step: the query (the paper's h_t) |
+# | s_t | (H,) | the decoder's state after its step: the query (the paper's h_t; `h` in functions) |
 # | M, its rows h_j | (S, N) | annotations of the source words (the paper's h̄_s) |
 # | e, α | (S,) | scores, attention weights |
 # | c | (N,) | context vector: what was found, an average of annotations |
@@ -79,7 +79,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | C, W_h | (N, K), (H, K) | parameters of the layer that makes s̃_t |
 # | W_a, U_a, v_a | | parameters of a score, with shapes that depend on the score |
 # | p, D | | centre of a window, and how far the window extends to each side |
-# | r | | the sum inside a tanh, in the decoder's step and in the prediction of p |
+# | r | | the sum inside a tanh, in the decoder's step and in the prediction of p (dr is `dk`) |
 #
 # The length of an annotation, which was D in lesson 06, is N here, because D is the paper's letter
 # for the window. The diagram shows the four lines. Its dashed arrow is input feeding, which comes
@@ -224,8 +224,7 @@ print("dot: every gradient is what the central difference measures")
 #     e = M q               dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 #
 # Only the line of q is new. The line of e is dot's, with q in place of s. Softmax, context and s̃
-# stay as they are, so the functions below stop at e. (They are also the solutions of the exercises
-# and use their letters: `h` is the state s_t.)
+# stay as they are, so the functions below stop at e.
 
 
 # %%
@@ -328,11 +327,11 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 #
 # ## Location: a score that reads no word
 #
-# How much does a score have to read? The fourth score, **location**, reads nothing. Its scores are
-# e = s_t W_a, where W_a has a column for each *position*. (A sentence of S words uses the first S
-# columns.) So the decoder chooses a position from its state only, and fetches what is there without
-# having read it. Because M does not occur in this score, the score adds nothing to dM. The
-# annotations still learn *what to say*, as values, but not *when to be found*.
+# The fourth score, **location**, reads nothing. Its scores are e = s_t W_a, where W_a has a column
+# for each *position*. (A sentence of S words uses the first S columns.) So the decoder chooses a
+# position from its state only, and fetches what is there without having read it. Because M does not
+# occur in this score, the score adds nothing to dM. The annotations still learn *what to say*, as
+# values, but not *when to be found*.
 #
 # > **Exercise.** Its backward pass is short: `numpy-attention exercise start location`.
 
@@ -357,10 +356,9 @@ print(check(location, location_backward, s, M, W_places))
 # %% [markdown]
 # ## The same as the library
 #
-# Are the four scores right? The library's classes share no code with ours: they work on whole
-# batches, and compute some products once for all steps. `check_same` (in `luong_parts.py`, which
-# you may skip) takes our version of a score and the library's, and compares the contexts, the
-# weights and all gradients.
+# The library's classes share no code with ours: they work on whole batches, and compute some
+# products once for all steps. `check_same` (in `luong_parts.py`, which you may skip) compares the
+# contexts, the weights and all gradients of our version of a score with the library's.
 
 
 # %%
@@ -385,11 +383,11 @@ print("four scores: context, weights and all gradients are equal to the library'
 # %% [markdown]
 # ## Does location translate?
 #
-# It is time to test your guess. `grammar-en-fr` generates English sentences with their French
-# translations and the alignment of their words. The word order differs: French puts most adjectives
-# after the noun, and *ne … pas* around the verb. We train one model with dot and one with location.
-# Both have GRUs and a bidirectional encoder. How good will location's translations be? And how
-# often will its largest weight be on the right word?
+# `grammar-en-fr` generates English sentences with their French translations and the alignment of
+# their words. The word order differs: French puts most adjectives after the noun, and *ne … pas*
+# around the verb. We train one model with dot and one with location. Both have GRUs and a
+# bidirectional encoder. How good will location's translations be? And how often will its largest
+# weight be on the right word?
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -679,7 +677,7 @@ show(figure, "07_pull")
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dr = dz v_p ∘ (1 − x²)      dW_p = s_tᵀ dr
 #
 # In dot the state was used in the scores and in s̃. Here it has one more use, to *aim* the window,
-# so ds has one more term, dr W_pᵀ. (In the code `h` is s_t again, and `dk` is dr.)
+# so ds has one more term, dr W_pᵀ.
 
 
 # %%
@@ -736,6 +734,25 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # other words, so all weights jump. A gradient is the slope on one side of the jump and does not see
 # it, but a central difference measures across it.
 #
+# Now train `general` in local-p. In the heatmap of our sentence, dots mark p. Guess where they are
+# for *étudiant* and *bleu*.
+
+# %% tags=["training"]
+aimed = train(seed=2, attention="general", window="local-p", width=D)
+_, aimed_weights = measure("general in local-p", aimed)
+_, _, cache = aimed.model.forward(aimed.batches([pair]).batch([0]))
+centres = np.array([step.lengths[0] * step.share[0] for step in cache.attend_caches])
+written, = aimed.translate([pair.source], beam=1)
+print(f"p = {centres} for {' '.join(written.target)} </s>")
+ax = draw(aimed_weights, "local-p: the score chooses near p (dots)")
+ax.plot(centres, range(len(centres)), "o", color=plotting.COLOURS[1])
+show(ax, "07_local_p")
+
+# %% [markdown]
+# Most dots are less than one position from the right word. For *étudiant* and *bleu*, p is almost
+# the same: the window contains both words, and the score chooses. For *pas*, it does not contain
+# *not*, yet the translation is right. (With other seeds, training can fail: question 8.)
+#
 # ## Input feeding, and the loop over words
 #
 # A translator should not translate a word twice, nor leave one out. But so far s_{t+1} does not
@@ -760,7 +777,7 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # > `numpy-attention exercise start input-feeding`.
 #
 # Here is the whole decoder, with dot and input feeding, for a batch of B sentences. The mask (B, S)
-# is False after the end of a short sentence. Again, `dk` is dr.
+# is False after the end of a short sentence.
 
 
 # %% tags=["plain"]
@@ -873,7 +890,8 @@ for name, perplexity in RECORDED.items():
 # - `general` in local-p, which sees only a window,
 # - `concat` with a query that has not read the previous word.
 #
-# So what the query has read can matter more than the score that compares it with annotations.
+# With this older query, `concat` rises from 6.28 to 7.30. So what the query has read can matter
+# more than the score that compares it with annotations.
 
 # %% [markdown]
 # ## What others call it

@@ -100,10 +100,10 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 # the position of the letter: (1, 0) for the first position, (0, 1) for the second. They are 0 for
 # the dot, which is not a letter.
 #
-# The present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it
-# into the query (0, −3). Adding this query to the three keys lowers every score. But it lowers the
-# score of *g*, the letter in the *second* position, the most: the key of *g* is (0, 2), and the
-# query cancels its 2. The key of *f* is (2, 0), and its 2 is left alone. Which state will have the
+# W_s turns these states into keys: (2, 0) for *f*, (0, 2) for *g*, and (0, 0) for the dot. The
+# present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it into
+# the query (0, −3). The score adds this query to each key. In the sum, the query cancels the 2 of
+# *g*, the letter in the *second* position, and leaves the 2 of *f* alone. Which state will have the
 # largest weight?
 
 
@@ -725,7 +725,7 @@ LONGER = {
 }
 for text, recorded in LONGER.items():
     print(f"recorded perplexity, {text}: "
-          + ", ".join(f"{name} {perplexity}" for name, perplexity in recorded.items()))
+          + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
 # On the Bible, the order does change: combined has the lowest perplexity, 43.25. But the control
@@ -758,7 +758,7 @@ total, first, words = measured["LSTM"]
 unknowing = words * np.log(WORDS)               # nats of each verse at p = 1/V
 honest = perplexity(total, words)
 flattered = perplexity(total - first, words)
-print(f"\na verse has {words.mean():.1f} words; perplexity,")
+print(f"\nperplexity (a verse has {words.mean():.1f} words):")
 print(f"  first word predicted:               LSTM {honest:.2f}, a model that knows nothing "
       f"{perplexity(unknowing, words):.0f}")
 print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that knows nothing "

@@ -11,10 +11,10 @@
 # much for one vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so. They cut the vector
 # into parts: a key, a value and a predict part.
 #
-# You will derive their models and train them on a small task. Models with separate parts learn it
-# much faster than one small vector does, but a control overturns the obvious explanation. Then you
-# will split the gradient of h_t into four terms, one for each role, and see which roles pull in
-# opposite directions. Guess now: which two of the four roles disagree most?
+# You will derive their models and train them on a small task, and a control will test whether the
+# separate parts help. Then you will split the gradient of h_t into four terms, one for each role,
+# and see which roles pull in opposite directions. Guess now: which two of the four roles disagree
+# most?
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -42,10 +42,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One state in parts
 #
-# How do the paper's models differ from lesson 11's? Let h_t be the LSTM's state after word t. This
-# vector is cut into *parts* of n numbers each, for example h_t = [k_t; v_t; p_t]. Nothing tells the
-# LSTM what to write into which part. k_t is a key only because the score reads these n numbers of
-# the state, and no others.
+# Let h_t be the LSTM's state after word t. The paper's models cut this vector into *parts* of n
+# numbers each, for example h_t = [k_t; v_t; p_t]. Nothing tells the LSTM what to write into which
+# part. k_t is a key only because the score reads these n numbers of the state, and no others.
 #
 # A state has four *roles*, and each role reads one part. The paper's three models have one, two and
 # three parts. The last three columns of the table say which part each role reads in these models:
@@ -62,19 +61,8 @@ np.set_printoptions(precision=3, suppress=True)
 # With one part, all four roles read the same numbers. With two parts, value and predict share a
 # part. In all three models, query and key share a part, so a state asks with its own key, k_t.
 #
-# | symbol | shape | what it is |
-# |---|---|---|
-# | h_t = [k_t; v_t; p_t] | (H,), H = 3n | state after word t: key, value, predict part |
-# | K, V | (L, n) | keys and values of the L states before, i = t − L … t − 1 |
-# | M | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer |
-# | e = M w, α | (L,) | scores, weights |
-# | r = α V | (n,) | what was fetched |
-# | y | (O,) | tanh(r W_r + p_t W_x), which the output layer reads |
-# | W_Y, W_h, w | (n, n), (n, n), (n,) | parameters of the score |
-# | W_r, W_x | (n, O), (n, O) | parameters of the last layer |
-#
-# The letters are those of this paper. W_Y, W_h, w and r are what lesson 11 calls W_s, W_q, v and c.
-# M is not the memory of lesson 11, and there is no bias b.
+# The letters below are those of this paper. W_Y, W_h, w and r are what lesson 11 calls W_s, W_q, v
+# and c. M is not the memory of lesson 11, and there is no bias b.
 
 # %%
 boxes = {
@@ -114,7 +102,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # *k* is (1, 0, 1): *c* before, *k* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
-# for yes and 0 for no: Is the letter k? Is it a? Is it the first letter of a pair?
+# for yes and 0 for no: Is the letter k? Is it a? Is it the first letter of a pair? The rows of K
+# and V are the keys and values of the L = 4 earlier states.
 
 # %%
 letters = ["c", "k", "f", "a"]
@@ -174,11 +163,24 @@ assert letters[alpha.argmax()] == "k"
 # which says "before me was c". What was *fetched* is its value, which says "I am k". A single
 # vector would have to say both.
 #
+# Here are all symbols of the step:
+#
+# | symbol | shape | what it is |
+# |---|---|---|
+# | h_t = [k_t; v_t; p_t] | (H,), H = 3n | state after word t: key, value, predict part |
+# | K, V | (L, n) | keys and values of the L states before, i = t − L … t − 1 |
+# | M | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer |
+# | e = M w, α | (L,) | scores, weights |
+# | r = α V | (n,) | what was fetched |
+# | y | (O,) | tanh(r W_r + p_t W_x), which the output layer reads |
+# | W_Y, W_h, w | (n, n), (n, n), (n,) | parameters of the score |
+# | W_r, W_x | (n, O), (n, O) | parameters of the last layer |
+#
 # ## Backward
 #
-# Which gradient does each role receive? As in lesson 11, the lines of the forward pass are on the
-# left and their gradients are on the right. What is new is that each role's gradient goes only to
-# the part that this role reads. The loss is u · y, where u is a fixed vector.
+# As in lesson 11, the lines of the forward pass are on the left and their gradients are on the
+# right. What is new is that each role's gradient goes only to the part that this role reads. The
+# loss is u · y, where u is a fixed vector.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = r W_r + p W_x        dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
@@ -233,9 +235,9 @@ print("all four equal their central differences")
 #
 # ## All words at once
 #
-# How do we compute all steps at once? As in lesson 11, the scores form a matrix, with a row for
-# each step t that asks and a column for each state i. Step t sees state i if 0 < t − i ≤ window:
-# only earlier states, and only the last few of them. The first step sees nothing, so its r is 0.
+# As in lesson 11, the scores of all steps form a matrix, with a row for each step t that asks and a
+# column for each state i. Step t sees state i if 0 < t − i ≤ window: only earlier states, and only
+# the last few of them. The first step sees nothing, so its r is 0.
 #
 # In the code, `split` returns k, v and p as *views* of h. `backward` uses this: it splits dh in the
 # same way, and whatever it adds to the view dk is also added to dh.
@@ -412,7 +414,7 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 # %% [markdown]
 # ## The same as the library
 #
-# Do our classes compute the same as the library's layers? The library takes a batch of texts, so
+# Our classes must compute the same as the library's layers. The library takes a batch of texts, so
 # `check_same` gives our classes one text of the batch at a time. (The library calls the number of
 # parts `roles`.)
 
