@@ -54,14 +54,23 @@ def expected(model, monkeypatch):
     return loss, mean
 
 
-def test_the_estimate_is_unbiased(monkeypatch):
+def test_the_estimate_is_unbiased(rng, monkeypatch):
+    """Along ten random directions: an error in any parameter's gradient changes all of them."""
     model = made()
     _, mean = expected(model, monkeypatch)
-    numeric = numeric_gradient(lambda: expected(model, monkeypatch)[0], model.vector)
-    assert np.abs(mean - numeric).max() < 1e-7
+    directions = rng.standard_normal((10, model.size))
+    shift = np.zeros(10)
+    start = model.vector.copy()
+
+    def moved():
+        model.vector[...] = start + shift @ directions
+        return expected(model, monkeypatch)[0]
+
+    numeric = numeric_gradient(moved, shift)
+    assert np.abs(directions @ mean - numeric).max() < 1e-7
     # a choice changes the loss of its own word and of the words after it
     _, without = expected(made(discount=0.0), monkeypatch)
-    assert np.abs(without - numeric).max() > 1e-4
+    assert np.abs(directions @ without - numeric).max() > 1e-4
 
 
 def test_the_baseline_is_the_mean_of_the_other_sentences():

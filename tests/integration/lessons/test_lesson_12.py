@@ -157,7 +157,7 @@ def test_real_text_is_as_recorded():
     assert written(NAME, "WIKITEXT") == {
         name: [tuple(round(recorded(f"wikitext-{recipe}", what, seed=seed), 1)
                      for what in ("value", "low", "high"))
-               for seed in seeds_of(f"wikitext-{recipe}")]
+               for seed in seeds_of(f"wikitext-{recipe}")[:2]]
         for name, recipe in RECORDS.items()}
 
 
