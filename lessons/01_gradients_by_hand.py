@@ -12,12 +12,12 @@
 # the next letter from the letter before it. It takes about five lines forward and five lines
 # backward.
 #
-# As soon as you have derived a gradient, you will measure it, by nudging numbers. Then you plant
-# bugs, to see what they look like and where they can hide. Finally, the model learns from a text,
-# and comes close to the best result that it can reach, which we know in advance by counting.
+# As soon as you have derived a gradient, you will measure it, by nudging numbers. Then you will
+# plant bugs, to see what they look like and where they can hide. Finally, the model learns from a
+# text, and comes close to the best result that it can reach, which we know in advance by counting.
 #
-# (From `course.py` in the same folder: `show` saves a figure, and `caught` prints the report of a
-# check that must fail.)
+# (Two helpers come from `course.py` in the same folder: `show` saves a figure, and `caught` prints
+# the report of a check that must fail.)
 
 # %%
 print("Lesson 01: gradients by hand", flush=True)
@@ -118,7 +118,7 @@ def check_gradient(name, ours, loss, array):
 # The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
 # vector of y. So dz is the prediction minus the truth, and nothing in it is divided by p. (If we
 # had taken the two lines one by one, we would have met dp_y = −1/p_y, which blows up if p_y is
-# almost 0.) Guess before you look: which scores should fall, to make L smaller?
+# almost 0.) Guess before you look: which scores should fall to make L smaller?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -139,14 +139,14 @@ show(figure, "01_pull")
 # *against* the gradient to make L smaller. The more the model had expected a wrong letter, the
 # harder its score is pushed down.
 #
-# **The line z = W h + b.** With indices, it is z_v = Σ_d W_vd h_d + b_v. To find the gradient of an
-# input, such as h_d, collect all scores that use it. Each such score z_v contributes its own
+# **The line z = W h + b.** With indices, it is z_v = Σ_j W_vj h_j + b_v. To find the gradient of an
+# input, such as h_j, collect all scores that use it. Each such score z_v contributes its own
 # gradient dz_v, times the derivative of z_v with respect to this input. The contributions add up.
-# The number b_v is used by one score only, and so is W_vd, but h_d is used by all of them:
+# The number b_v is used by one score only, and so is W_vj, but h_j is used by all of them:
 #
 #     db_v  = dz_v
-#     dW_vd = dz_v h_d            a matrix: one row for each score, one column for each number of h
-#     dh_d  = Σ_v dz_v W_vd       a sum over all scores
+#     dW_vj = dz_v h_j            a matrix: one row for each score, one column for each number of h
+#     dh_j  = Σ_v dz_v W_vj       a sum over all scores
 
 # %%
 db = dz
@@ -202,10 +202,10 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # One practical problem remains: exp(z) overflows for a z of 800. But p does not change if we add a
 # constant to all scores of a row. So we first subtract the largest score of the row, and then no
-# power is larger than e⁰ = 1.
+# exponential is larger than e⁰ = 1.
 #
 # Before you see all this in NumPy, write it yourself. Each exercise is a file in which one backward
-# pass is left to you, and a check reports what is wrong with yours:
+# pass is left to you, and a check reports what is wrong with your version:
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
 #
@@ -214,10 +214,10 @@ assert np.allclose(dE, measured, atol=1e-8)
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
 # Here is the whole model in plain NumPy. (From now on, every lesson has such a cell, and it is
-# marked `plain`.) The base class `Module` turns the array fields into parameters, and gives their
-# gradients a place: `model.zeros_like()` returns a *gradient model*, another Bigram full of zeros,
-# in which W will hold ∂L/∂W. `backward` *adds* to the gradient model and does not overwrite it,
-# because a loss may use the same model twice. The argument dloss is the derivative of the final
+# marked `plain`.) The base class `Module` turns the array fields into parameters, and provides a
+# place for their gradients: `model.zeros_like()` returns a *gradient model*, another Bigram full of
+# zeros, in which W will hold ∂L/∂W. `backward` *adds* to the gradient model and does not overwrite
+# it, because a loss may use the same model twice. The argument dloss is the derivative of the final
 # loss with respect to L. If L is the final loss, dloss is 1.
 
 
@@ -315,10 +315,10 @@ for name, array in tiny.named_parameters():
 
 # %% [markdown]
 # All three gradients are right. You need not write this loop again: the library's `gradcheck` does
-# the same for any Module, and a little better. It takes a difference of four points, with an error
+# the same for any Module, and a little better. It uses a difference of four points, with an error
 # of only O(ε⁴). In place of dloss = 1 it draws a random **upstream gradient** (the gradient that
 # arrives from later layers). To pass, every element must have a relative error below 1e-6. (The
-# error is divided by the element or by a thousandth of the largest one, whichever is larger.)
+# error is taken relative to the element, or to a thousandth of the largest element if larger.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -329,7 +329,7 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # Does the library compute the same? It splits the Bigram in two: `Embedding` looks up the rows h,
 # and `Output` computes the scores and the loss. Inside Output, our W is called `words.E`, because
 # the same matrix can serve as E at the input and as W at the output (question 5). Output returns
-# the sum of all −log p, so we divide it by 7 ourselves, and pass the factor 1/7 for its gradients.
+# the sum of all −log p, so we divide it by 7 ourselves, and pass 1/7 to scale its gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -398,7 +398,7 @@ print("wrong db ÷ right db:", wrong.b / grads.b)
 
 # %% [markdown]
 # All gradients are wrong, and all by the same factor, 7, which is the number of pairs. Whenever you
-# find a factor, ask where it could come from: 2, 1/2, −1, N, the length of something. In both
+# find a factor (2, 1/2, −1, N, the length of something), ask where it could come from. In both
 # reports, the first clue was which gradients are wrong and which are right.
 #
 # ## What a check cannot see
@@ -429,8 +429,9 @@ assert said == "PASSES"
 # twice**. In later lessons, check with masks and with more than one time step, too. A bug in the
 # code for masks stays hidden as long as the check uses no mask.
 #
-# The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it in
-# four situations. Guess: in how many of them is it found?
+# The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it with
+# D = 3, with D = V = 5, and then also with W symmetric and with W = 0. Guess: in how many of these
+# four situations is it found?
 
 
 # %%
@@ -528,9 +529,9 @@ show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# In float64 both minima (blue and orange) are at a larger ε than the two estimates. The reason is
-# that in our model L''' is smaller than L: each derivative with respect to W brings in one more
-# factor h, and h is small.
+# In float64 both minima (blue and orange) are at a larger ε than we estimated. The reason is that
+# in our model L''' is smaller than L: each derivative with respect to W brings in one more factor
+# h, and h is small.
 #
 # In float32 (green) no ε reaches a millionth, so even a correct backward pass would fail the check.
 # **Train in float32, check in float64.** On the left, the green curve is flat, at exactly 1. There
@@ -637,8 +638,8 @@ show(ax, "01_training")
 # V = 47, the perplexity of equal probabilities, because a model with random parameters is sure of
 # the wrong letters.
 #
-# It does not always fall: it is 9.694 at step 1,000 and 9.711 at step 2,000. That is the noise of
-# the draws. As the learning rate falls to 0, the noise dies away.
+# The perplexity does not always fall: it is 9.694 at step 1,000 and 9.711 at step 2,000. That is
+# the noise of the random draws. As the learning rate falls to 0, the noise dies away.
 #
 # What does the model know after training? Guess what it expects after a "q".
 
