@@ -132,11 +132,11 @@ print("h_1 =", h1)
 #
 # ## Backward
 #
-# Two gradients arrive from outside the step. The layer above and the next step both read h_1. Each
-# sends back a gradient of h_1, and their sum is the **upstream gradient** of h_1, called r. The
-# next step also reads c_1, and sends back s, the upstream gradient of c_1. To check our work, we
-# need a loss with exactly these upstream gradients: L = r · h_1 + s · c_1. As in lesson 02,
-# `L(i=…)` is this loss with something added to i, so that we can measure ∂L/∂i.
+# Two gradients arrive from outside the step, one for h_1 and one for c_1. The layer above and the
+# next step both read h_1, and what they send back adds up to r, the **upstream gradient** of h_1.
+# Only the next step reads c_1, and it sends back s, the upstream gradient of c_1. To check our
+# work, we need a loss with exactly these upstream gradients: L = r · h_1 + s · c_1. As in lesson
+# 02, `L(i=…)` is this loss with something added to i, so that we can measure ∂L/∂i.
 
 # %%
 r = np.array([1.0, -2.0])
@@ -187,6 +187,9 @@ check_gradient("dc", dc, lambda: L(c=more), more)
 #
 #     df = dc ∘ c_{t−1}      di = dc ∘ g      dg = dc ∘ i
 #     dc_{t−1} = dc ∘ f                                           (1)
+#
+# Guess: which unit passes more of its dc back in time, unit 1, which kept its number, or unit 2,
+# which replaced it?
 
 # %%
 df = dc * c0
@@ -347,9 +350,9 @@ print("the library's LSTM gives the same states and gradients")
 #
 # ## A bug
 #
-# Suppose you combine two papers: the forward pass of 2000, and the backward pass of 1997, when
-# there was no forget gate. Then only the line of `dc_before` differs from `PlainLSTM`. We check a
-# single step first, and then four. Which gradients will be wrong with a single step?
+# Suppose you combine two papers: the forward pass of 2000, but with the `dc_before` of 1997, when
+# there was no forget gate. Only this line differs from `PlainLSTM`. We check a single step first,
+# and then four. Which gradients will be wrong with a single step?
 
 
 # %%
@@ -386,8 +389,8 @@ four_steps = caught(check, create(HalfModern), xs)
 #
 # How many steps can the carousel bridge? If x and h add nothing to a_f, only the forget gate's bias
 # b_f is left, and f = σ(b_f) at every step. After k steps, the share σ(b_f)^k of the value is left,
-# and the same share of the gradient arrives k steps back. It is one half after ln ½ / ln σ(b_f)
-# steps:
+# and the same share of the gradient arrives k steps back. The share is one half after
+# ln ½ / ln σ(b_f) steps:
 
 # %%
 for bias in (0, 1, 3, 5):
@@ -508,8 +511,8 @@ assert at_20["LSTM, b_f = 0"] < at_20["LSTM, b_f = 1"] < at_20["LSTM, b_f = 3"]
 assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 
 # %% [markdown]
-# It depends on how U starts. With a small U, the gates help: more of the gradient arrives in the
-# LSTM with b_f = 0 than in Elman's network. With an orthogonal U, less arrives in the LSTM:
+# The answer depends on how U starts. With a small U, the gates help: more of the gradient arrives
+# in the LSTM with b_f = 0 than in Elman's network. With an orthogonal U, less arrives in the LSTM:
 #
 # | | 40 steps back |
 # |---|---|
@@ -518,13 +521,13 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 # | Elman, U orthogonal | 1.0e-02 |
 # | LSTM, b_f = 0, U orthogonal | 2.2e-06 |
 #
-# So neither cell is ahead by itself. In the figure, Elman's network with an orthogonal U (green
-# triangles) is *above* the LSTMs with b_f = 0 (orange squares) and b_f = 1 (yellow triangles). But
-# their U starts small, so these curves do not compare the cells alone.
+# So neither cell is ahead in both comparisons. In the figure, one Elman network (green triangles)
+# is *above* two LSTMs (orange squares and yellow triangles). But its U starts orthogonal and theirs
+# starts small, so these curves do not compare the cells alone.
 #
 # In an LSTM with a small U, the carousel explains the first steps back: after 5, about σ(b_f)^k of
-# the gradient is left. After 40 steps more is left than σ(b_f)^k, because path (2) contributes too.
-# With b_f = 5 the gradient even grows.
+# the gradient is left. After 40, more is left, because path (2) contributes too. With b_f = 5 the
+# gradient even grows.
 #
 # ## Recall
 #
@@ -545,15 +548,6 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
     accuracy[name] = right
     listed = [f"n = {n}: {one:.2f}" for n, one in zip(DISTANCES, right)]
     print(f"{name:<22} keys recalled:", "   ".join(listed), flush=True)
-# Keys recalled with the seeds 8, 9, 10 (8 is the seed of the figure):
-#                                n = 8             n = 16            n = 32
-# Elman, U small                 0.29, 1.00, 0.25  0.24, 0.26, 0.23
-# LSTM, b_f = 0, U small         0.51, 0.54, 0.53  0.24, 0.24, 0.26
-# LSTM, b_f = 5, U small                                             1.00, 1.00, 1.00
-# Elman, U orthogonal            1.00, 1.00, 1.00  0.26, 1.00, 1.00
-# LSTM, b_f = 0, U orthogonal    1.00, 0.76, 1.00  0.27, 0.25, 0.24
-# LSTM, b_f = 1, U orthogonal                      0.27, 0.74, 0.24
-# LSTM, b_f = 5, U orthogonal                      1.00, 1.00, 1.00  1.00, 1.00, 1.00
 
 # %% tags=["training"]
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
@@ -572,49 +566,54 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # the share of keys recalled, and gives the box its colour. We call a distance learnt if this share
 # is above 0.9 (yellow). Three comparisons tell the story.
 #
-# *The cell.* Now for your first guess: with all biases at 0, the LSTM is *no better* than Elman's
-# network, and with an orthogonal U it is worse. The figure has only one seed, which is too few to
-# show this. This table counts how many of three seeds learn a distance:
+# *The bias.* With b_f = 5, the LSTM recalls keys across 32 symbols, which no other network in the
+# figure does. It does so with each of three seeds, whether U starts small or orthogonal. So the
+# cure for forgetting is a forget gate that *starts open*, as Gers et al. advised in 2000.
+#
+# *The cell.* Gates alone are not a cure. Now for your first guess: with all biases at 0, the LSTM
+# is *no better* than Elman's network, and with an orthogonal U it is worse. The figure has only one
+# seed, which is too few to show this. So here are the shares of keys recalled with three seeds (the
+# figure has the first), in bold where the distance is learnt:
 #
 # | | n = 8 | n = 16 |
 # |---|---|---|
-# | Elman, U small | 1 | 0 |
-# | LSTM, b_f = 0, U small | 0 | 0 |
-# | Elman, U orthogonal | 3 | 2 |
-# | LSTM, b_f = 0, U orthogonal | 2 | 0 |
+# | Elman, U small | 0.29, **1.00**, 0.25 | 0.24, 0.26, 0.23 |
+# | LSTM, b_f = 0, U small | 0.51, 0.54, 0.53 | 0.24, 0.24, 0.26 |
+# | Elman, U orthogonal | **1.00**, **1.00**, **1.00** | 0.26, **1.00**, **1.00** |
+# | LSTM, b_f = 0, U orthogonal | **1.00**, 0.76, **1.00** | 0.27, 0.25, 0.24 |
 #
-# By this count, the LSTM never beats the Elman network whose U starts the same way.
+# Count what is bold: Elman's network wins by 1 to 0 with a small U, and by 5 to 2 with an
+# orthogonal U.
 #
 # *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys if U starts small, and
-# all of them if U starts orthogonal. An LSTM with a small U loses to an Elman network with an
-# orthogonal U. From these two alone, we would blame the cell for what the start did.
-#
-# *The bias.* With b_f = 5, the LSTM recalls keys across 32 symbols, which no other network in the
-# figure does. All three seeds learn this distance, whether U starts small or orthogonal. So gates
-# alone do not cure forgetting. The cure is a forget gate that *starts open*, as Gers et al. advised
-# in 2000. (Question 5 repeats the figure with other seeds.)
+# most or all of them if U starts orthogonal. With a small U, this LSTM loses to an Elman network
+# with an orthogonal U. Had we trained only these two, we would blame the cell for what the start of
+# U did.
 #
 # The lower number in a box is the share of the gradient that arrives, before training, at the state
 # that has just read the key. Does it predict what is learnt? For the LSTMs with a small U it
-# predicts the order: the larger b_f is, the larger are the share and the distances learnt. But a
-# large share is not enough. With b_f = 3, more than half of the gradient arrives at n = 32, and the
-# network still guesses.
+# predicts the order: a larger b_f means a larger share, and longer distances learnt. But a large
+# share is not enough. With b_f = 3, more than half of the gradient arrives at n = 32, and the
+# network still guesses. With b_f = 5, six times the gradient arrives at n = 64, and the network
+# guesses, too: can it not learn this distance, or does it only take longer (question 5)?
 #
 # ## Dropout, but not along time
 #
 # A network that remembers can also learn its text by heart, word by word. This is **overfitting**,
-# and **dropout**, D, works against it (Srivastava et al. 2014). In training, D sets each number to
-# zero with probability p, and divides the other numbers by 1 − p. The zeros keep the network from
-# relying on any single unit. The division keeps the expected value of each number. *Where* does
-# dropout belong? Only on the connections that lead upwards, from layer to layer (Zaremba et al.
-# 2014, section 3.2):
+# and **dropout** works against it (Srivastava et al. 2014). In training, dropout D sets each number
+# to zero with probability p, and divides the other numbers by 1 − p. The zeros keep the network
+# from relying on any single unit. The division keeps the expected value of each number.
+#
+# *Where* does dropout belong? Suppose we apply D to c at every step, with p = 0.5. Then a number in
+# c survives 32 steps with a probability of 0.5³², one in four billion. (Question 7 tries this.) So
+# D belongs only on the connections that lead upwards, from layer to layer (Zaremba et al. 2014,
+# section 3.2):
 #
 #     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
 #     a softmax above it reads       D(h_t), and so does a second layer
 #
-# With one layer, a stored word passes through D twice, on its way in and on its way out, no matter
-# how long it is stored. If D were applied to c at every step, the stored word would pass through D
-# 32 times in 32 steps, until little of it was left. (Question 7 tries this.)
+# With one layer, a stored word then passes through D only twice, on its way in and on its way out,
+# no matter how long it is stored.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
@@ -624,10 +623,10 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # once without and once with dropout. After each epoch we measure its perplexity on two texts: this
 # training text, and a held-out text from other parts of the Bible.
 #
-# One detail first. Words that occur only once in the training text, or never, become `<unk>`,
+# One detail first: words that occur only once in the training text, or never, become `<unk>`,
 # unknown. The models read `<unk>` but never have to predict it, and the perplexity leaves it out.
 # That removes far more words from the held-out text, and leaves common words, which are easier to
-# guess. So the held-out curve will begin *below* the training curve.
+# predict. Guess: will the held-out curve begin above the training curve, or below it?
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -689,12 +688,13 @@ for p in models:
 assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 
 # %% [markdown]
-# Without dropout (left), the held-out perplexity (orange) rises after four epochs, and ends at more
-# than one and a half times its best value. All the while, the perplexity of the training text
-# (blue) falls, until the model predicts 59 % of the words of this text. That is learning *by
-# heart*: after the fourth epoch the model learnt this text, not English. With dropout (right), the
-# model predicts only 45 % of its training text, but more of the held-out text, and the held-out
-# perplexity hardly rises. (Question 6 repeats this with three seeds.)
+# The held-out curves (orange) begin *below* the training curves (blue): their words are common.
+# Without dropout (left), the held-out perplexity rises after four epochs, and ends at more than one
+# and a half times its best value. All the while, the perplexity of the training text falls, until
+# the model predicts 59 % of the words of this text. That is learning *by heart*: after the fourth
+# epoch the model learnt this text, not English. With dropout (right), the model predicts only about
+# 45 % of its training text, but more of the held-out text, and the held-out perplexity hardly
+# rises. (Question 6 repeats this with three seeds.)
 #
 # Now for your second guess. Both models are given the first five words of the training text, and
 # continue with the most likely word each time. A slash marks the end of a verse. Which of them
