@@ -11,10 +11,10 @@
 # much for one vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so. They cut the vector
 # into parts: a key, a value and a predict part.
 #
-# You will derive their models and train them on a small task, and a control will test whether the
-# separate parts help. Then you will split the gradient of h_t into four terms, one for each role,
-# and see which roles pull in opposite directions. Guess now: which two of the four roles disagree
-# most?
+# You will derive their models and train them on a small task, and a control will show whether it is
+# the separate parts that help. Then you will split the gradient of h_t into four terms, one for
+# each role, and see which roles pull in opposite directions. Guess now: which two of the four roles
+# disagree most?
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -98,8 +98,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *c* just *before* it. A key must therefore hold two letters: the letter *before*, by
 # which the state is found, and the letter *now*, with which the state asks. We write a key as
 # (before, now, 1), where the 1 serves as a bias. The letter c is written as 1 and f as −1. The
-# letters k and a are 0, and so is *no letter*: they are never asked about. For example, the key of
-# *k* is (1, 0, 1): *c* before, *k* now.
+# letters k and a, and *no letter*, are 0, because no question asks about them. For example, the key
+# of *k* is (1, 0, 1): *c* before, *k* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter k? Is it a? Is it the first letter of a pair? The rows of K
@@ -126,8 +126,8 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 # tanh(sum − 1). The other grows towards −2: tanh(−sum − 1).
 #
 # In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, W_h reads
-# *now*, and each adds −0.5 through the 1 of its key: together, the −1. (So in this example M has
-# two columns, not n.) Which state will get the largest weight?
+# *now*, and both add −0.5 (the 1 of the key times −0.5): in all, −1. (So in this example M has two
+# columns, not n.) Which state will get the largest weight?
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -364,11 +364,11 @@ report = caught(check, Misfiled, 3)
 #
 # ## Without attention: the last few states
 #
-# Is attention needed at all? The paper finds that its weights fall on the last few words. So the
-# paper's fourth model (section 2.4, equation 13), an **N-gram** of states, has no score and no
-# softmax. It simply reads the last N − 1 states, the present one included. It cuts each state into
-# N − 1 parts, and reads each part at a different time: h¹ at once, h² one step later, h³ two steps
-# later. For N = 4, h_t = [h¹; h²; h³], and
+# Is attention needed at all? The paper finds that attention's weights fall on the last few words.
+# So the paper's fourth model (section 2.4, equation 13), an **N-gram** of states, has no score and
+# no softmax. It simply reads the last N − 1 states, including the present one. It cuts each state
+# into N − 1 parts, and reads each part at a different time: h¹ at once, h² one step later, h³ two
+# steps later. For N = 4, h_t = [h¹; h²; h³], and
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
@@ -444,16 +444,16 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# On top of its LSTM, every model has one of the layers that you have just seen, its *reader*. The
-# first comparison is the paper's: *every part has 8 numbers*. So the state has 8 numbers with one
-# part, 16 with two, and 24 with three. Models are named after their cut, with a bar between two
-# parts. In *query, key | value, predict*, query and key read the first 8 numbers, value and predict
-# the last 8.
+# On top of its LSTM, every model has one of the layers that you have just seen. We call it the
+# model's *reader*. The first comparison is the paper's: *every part has 8 numbers*. So the state
+# has 8 numbers with one part, 16 with two, and 24 with three. Models are named after their cut,
+# with a bar between two parts. In *query, key | value, predict*, query and key read the first 8
+# numbers, and value and predict read the last 8.
 #
-# But a state with more parts is also a longer state. So we need one more control: *one vector of
-# 16 numbers* for all four roles, on an LSTM of the same size as for two parts of 8. Guess before
-# you run: what share of the questions will this control answer right? (Choosing one of the five
-# second letters at random is right 20 % of the time.)
+# But a state with more parts is also a longer state. So we need one more control: *one vector of 16
+# numbers* for all four roles, with an LSTM as large as that of two parts of 8. Guess before you
+# run: what share of the questions will this control answer right? (Choosing one of the five second
+# letters at random is right 20 % of the time.)
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -516,11 +516,11 @@ show(ax, "12_roles_or_room")
 # far ahead of one vector of 8. (The two models without attention, on the left, stay below the line
 # of chance: their LSTMs have not even learned which five letters could be answers.)
 #
-# But look at the last column. *One* vector of 16, with all roles mixed, is better than two parts of
-# 8, and even better than three. So what helped was not the separation, but the **room**: more parts
-# made the state longer. And a long vector loses nothing by mixing the roles, because each matrix
-# can learn to read only the directions that it needs. (Question 1 proves that this is possible. Is
-# the room needed to *hold* the answers, or to *learn* the task fast? Question 4 has a surprise.)
+# But look at the last column. *One* vector of 16, with all roles mixed, beats two parts of 8, and
+# even three of them. So what helped was not the separation, but the **room**: more parts made the
+# state longer. And a long vector loses nothing by mixing the roles, because each matrix can learn
+# to read only the directions that it needs. (Question 1 proves that this is possible. Is the room
+# needed to *hold* the answers, or to *learn* the task fast? Question 4 has a surprise.)
 #
 # ## Do the roles pull against each other?
 #
@@ -622,9 +622,9 @@ assert all((right[name] < right[together]).all() for name in separated)
 # - Predict needs nothing, because the answer comes with r.
 #
 # So query and value can share a part, and the key needs the other part. Predict can join the key,
-# because it needs no room. If this argument is right, this cut by content must be the best of all:
-# *query, value | key, predict*. Guess before you run: what share of the questions will it answer
-# right?
+# because predict needs no room. If this argument is right, this cut by content must be the best of
+# all cuts: *query, value | key, predict*. Guess before you run: what share of the questions will it
+# answer right?
 
 # %% tags=["training"]
 others = np.array([shares for name, shares in right.items() if " | " in name])
@@ -634,10 +634,10 @@ assert (right[by_content] > others.max(0)).all()
 print("with every seed, this cut answers more questions than any other cut above")
 
 # %% [markdown]
-# The argument predicted the result, and that is worth more than an argument that explains a result
-# afterwards. It is also the paper's idea in a refined form: the key and the value of a state must
-# contain different things. In this task, a separate part for each of them does help. (Three seeds
-# are few. Question 3 has ten, and one of them is an exception.)
+# The argument came before the result, so it is worth more than one that explains a result
+# afterwards. It also refines the paper's idea: the key and the value of a state must contain
+# different things. In this task, the best cut gives each of them its own part (and does no better
+# than one vector of 16). Three seeds are not many: question 3 has ten, and one is an exception.
 #
 # ## Real text
 #
@@ -664,7 +664,7 @@ for name, seeds in WIKITEXT.items():
 # Compare the models only within a column, that is, with the same seed. Another seed changes more
 # than the intervals suggest: all five models that were run twice have a clearly lower perplexity
 # with seed 1. An interval only says how much a perplexity could change with another test *text*. It
-# does not know that another *seed* changes the initial values and the order of the articles.
+# leaves out the effect of another *seed*: other initial values, and another order of the articles.
 #
 # In each column, three parts have a lower perplexity than two parts or one, as in the paper. But
 # all three models with attention are worse than the LSTM and the 4-gram, which have none. **In
@@ -708,8 +708,8 @@ for name, seeds in WIKITEXT.items():
 #    800 steps?
 # 3. Four roles can be cut in two in seven ways, and you have seen five. Which of the other two is
 #    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
-# 4. Train one vector of 8 four times as long, and also the cut that gives predict a part of its
-#    own. Did the vector of 8 have too few numbers, or was it only slow?
+# 4. Train two models four times as long: one vector of 8, and the cut with a part only for predict.
+#    Did the vector of 8 have too few numbers, or was it only slow?
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
 #    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine between their two matrices
 #    G, each read as one long vector. First show that the mean cosine of two roles can be 0 while
@@ -721,7 +721,7 @@ for name, seeds in WIKITEXT.items():
 # 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict
 #    *k*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was written
 #    while *k* was read? And with five pairs, how many steps back can the answer be, at most?
-# 8. The Bible in a minute: train no past, 4-gram, one part, two parts and three parts on 130
-#    batches of it, with at most 130,000 parameters each. (`Bible` and `largest_state` are in
-#    `roles_parts.py`.) Who wins? Where does attention look? What does a window of 1 cost the
-#    trained models? Which roles disagree?
+# 8. The Bible in a minute: train five models (*no past*, *4-gram*, *one part*, *two parts*, *three
+#    parts*) on 130 batches of it, with at most 130,000 parameters each. (`Bible` and
+#    `largest_state` are in `roles_parts.py`.) Who wins? Where does attention look? What does a
+#    window of 1 cost the trained models? Which roles disagree?

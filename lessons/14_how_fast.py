@@ -17,7 +17,7 @@
 # measure how much time the change saves.
 #
 # Guess now: does the first version take one and a half times as long as its floor, twice, five
-# times or ten times? The seven changes will be these:
+# times or ten times? These are the seven changes:
 #
 # | change | what it is |
 # |---|---|
@@ -190,7 +190,7 @@ print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
 # The whole training step adds three things. First, each word of the texts becomes a row of E.
-# Second, each state becomes a softmax over all V words, with the loss −log p of the word that came
+# Second, each state becomes a softmax over all V words, with the loss −log p of the word that comes
 # next. (`scale` is 1/B, so the gradients are those of the loss per text.) Third, the update clips
 # the norm of the gradient (lesson 02), and subtracts the gradient times the learning rate.
 
@@ -436,15 +436,15 @@ report = caught(check_recurrence, OneOff)
 
 # %% [markdown]
 # Only the gradient of U is wrong, and the report names its line. All shapes are right, so nothing
-# crashes, and a model that is trained with this bug still learns, but less well.
+# crashes, and a model trained with this bug still learns, only less well.
 #
 # ## 3. All words at once
 #
 # The output layer is in a loop, too. Does it have to be? No: in the forward pass, no state depends
-# on h_t Sᵀ, and in the backward pass, the output layer does not depend on the recurrence. So it can
-# take all T · B states at once. There is much to gain, because no product has a larger weight
-# matrix than S. In the loop, each of the T steps makes an array as large as S, and adds it to
-# `grads.S`.
+# on h_t Sᵀ, and in the backward pass, the output layer needs nothing from the recurrence. So the
+# output layer can take all T · B states at once. There is much to gain, because S is by far the
+# largest weight matrix in a product: in the loop, each of the T steps makes an array as large as S,
+# and adds it to `grads.S`.
 
 
 # %%
@@ -476,9 +476,12 @@ print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 # `in_turns` runs all the products in many rounds. The order is random in each round, so a machine
 # that is busy for a while slows them all alike. The clock counts the processor's time, in one
 # thread. A product of n rows takes 2 n · H · 4H operations: one multiplication and one addition for
-# each row and entry of U. Speeds are in GFLOP/s, 10⁹ operations per second. They depend on the
-# **BLAS**, the library that computes NumPy's products, and on its **kernels**, inner loops that are
-# written for one kind of processor.
+# each row and entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
+#
+# They depend on the **BLAS**, the library that computes NumPy's products, and on its **kernels**,
+# inner loops that are written for one kind of processor. The text below quotes an AMD EPYC with
+# AVX-512 (instructions for 16 float32 numbers at once) and OpenBLAS's SkylakeX kernels. The line
+# `BLAS: …` names yours, which may differ.
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -514,7 +517,8 @@ show(draw_rates(rates, title, "rows of the product"), "14_rows")
 #
 #     time = packing + rows · time per row
 #
-# Draw the line through two measured points, 20 rows and 1,000, and let it predict other speeds.
+# Draw the line through two measured points, 20 rows and 1,000, and let it predict the speeds of
+# 200, 50, ten and five rows. Where will the line fail?
 
 # %%
 time_of = {n: np.median(seconds["h @ U", n]) / repeats(n) for n in ROWS}
@@ -527,41 +531,35 @@ for n in (200, 50, 10, 5):
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
 
 # %% [markdown]
-# The line is crude, but it should roughly predict how far the speed falls from 200 rows to 10. At
-# five rows there may be a surprise. On the machine where this was written (AMD EPYC with AVX-512,
-# OpenBLAS's SkylakeX kernels), five rows were much *faster* than the line predicts, and faster than
-# ten. That is possible only if U is not packed for five rows.
+# At 200 and 50 rows, the line is close. At ten, it predicts somewhat too much, but packing still
+# explains most of the fall. Five rows are the surprise: on the EPYC, they were much *faster* than
+# the line predicts, and faster than ten. That is possible only if U is not packed for five rows.
 #
 # ### A limit in OpenBLAS
 #
-# In fact, OpenBLAS does not pack for small products if the processor has AVX-512 (instructions for
-# 16 float32 numbers at once). For these processors it has *small-matrix kernels*, which read a
-# matrix where it is. It uses them for products of at most 10⁶ multiplications. Five rows times U
-# take 5 · 200 · 800 = 800,000 multiplications, which is within the limit, but ten rows take
-# 1,600,000. (OpenBLAS's Haswell kernels, for example, pack for every product. With them, there is
-# no surprise at five rows. The line `BLAS: …` above names your kernels.)
+# In fact, OpenBLAS does not pack for small products if the processor has AVX-512. For these
+# processors it has *small-matrix kernels*, which read a matrix where it is. It uses them for
+# products of at most 10⁶ multiplications. Five rows times U take 5 · 200 · 800 = 800,000
+# multiplications, which is within the limit, but ten rows take 1,600,000.
 #
 # Test this claim: multiply ten rows by a matrix of 200 rows with more and more columns. At how many
 # columns must the speed drop?
 
 # %%
 WIDTH = 64          # columns of a panel: see below
-SMALL = 10**6       # multiplications of the largest small product
+SMALL = 10**6       # a product is small up to this many multiplications
 COLUMNS = (64, 128, 256, 384, 448, 496, 512, 576, 640, 800)
 sides = {n: products_of(states[:10], np.ascontiguousarray(U[:, :n])) for n in COLUMNS}
 seconds = in_turns(sides, 15, np.random.default_rng(7))
 print("ten rows, columns: GFLOP/s   ",
       listed({n: rate(seconds[n], 10, H * n) for n in COLUMNS}))
-print(f"the limit is at {SMALL // (10 * H)} columns; per column, 496 columns are "
-      f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as fast as 512")
+print(f"the limit is at {SMALL // (10 * H)} columns; a column takes "
+      f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as long among 512 as among 496")
 
 # %% [markdown]
 # If the speed drops sharply at 500 columns, your BLAS has small-matrix kernels. If the last ratio
-# is near 1, your BLAS has another limit, or no such kernels, as without AVX-512. Then change 4 will
-# not speed up your products, and may even slow them down. When you measure panels below, expect
-# ratios of 1 or less, and in the waterfall, a grey or orange bar. Keep the change here, because the
-# later versions build on it. In your own programs, use a contiguous copy of Uᵀ instead, as the
-# library then does.
+# is near 1, your BLAS has another limit or (without AVX-512, for example) no such kernels. In that
+# case, expect ratios of 1 or less for panels below, and no saving from change 4 in the last figure.
 #
 # ### Panels
 #
@@ -651,13 +649,15 @@ for size, arrays in inputs_of.items():
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# With small-matrix kernels, panels should bring ten rows much closer to the speed of hundreds, and
-# the larger matrix should gain more. On the EPYC with AVX-512, panels saved 0.022 ms per product of
-# ten rows by U for H = 200, and 1.6 ms for H = 1,024 (answer 9). A training step with H = 1,024 and
-# ten texts was 1.6 to 1.9 times as fast (answer 5). With many rows, the advantage is lost, because
-# packing costs little per row, and each additional part takes one more pass over the result. With
-# one row, there is little to gain, because BLAS does not pack for a product with a vector. So the
-# library uses panels only where they help (`few_rows` in `numpy_attention/products.py`).
+# On the EPYC, ten rows times U took 0.022 ms less with panels for H = 200, and 1.6 ms less for
+# H = 1,024 (answer 9). A training step with H = 1,024 and ten texts was 1.6 to 1.9 times as fast
+# (answer 5). But with 200 rows, panels are clearly slower than the plain product: packing costs
+# little per row, and more rows need more parts, each with one more pass over the result. With one
+# row, there is nothing to gain, because BLAS does not pack for a product with a vector.
+#
+# So the library uses panels only where they help, and in the other loops a contiguous copy of Uᵀ
+# (`few_rows` in `numpy_attention/products.py`). Do the same in your own programs. But keep change 4
+# in this lesson, even if it does not help you, because the later versions build on it.
 #
 # In the training step, change 4 is one line. How much can it save? With H = 200, the products in
 # the loop are little more than a tenth of all operations (question 3 counts them).
@@ -682,9 +682,9 @@ check_same(UInPanels, WordsAtOnce)
 # single σ takes four calls, for −a, exp, the addition of 1, and the division, and each call makes a
 # new array. Forward and backward, a time step makes some fifty calls, each for only B · H numbers.
 #
-# A compiled loop, also called a kernel, does all of this for one number, and then for the next.
-# Intermediate results stay in the processor's registers, so they need no arrays. For each row of
-# the batch, the kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines:
+# A compiled loop, which is also called a kernel, does all of this for one number, and then for the
+# next. Intermediate results stay in the processor's registers, so they need no arrays. For each row
+# of the batch, the kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines:
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
@@ -749,9 +749,9 @@ check_same(OnePassSoftmax, CompiledGates)
 #
 # The update makes the same needless trips, with arrays even larger than z. Before the forward pass,
 # the gradient g is set to 0. After the backward pass, the update squares g into a new array, adds
-# up the squares, makes a clipped copy of g, multiplies this copy by the rate into another array,
-# and subtracts that array from the weights w. But once the norm is known, one pass is enough: it
-# reads w and g, writes w, and leaves 0 in g for the next update. Clipping only changes the rate.
+# up the squares, makes a clipped copy of g, writes rate times this copy to another array, and
+# subtracts that array from the weights w. But once the norm is known, one pass is enough: it reads
+# w and g, writes w, and leaves 0 in g for the next update. Clipping only changes the rate.
 #
 # Does change 7 save more than change 6, or less? Count the passes, and guess.
 
@@ -777,9 +777,8 @@ print(check(OnePassUpdate))
 #
 # ## The library, and the floor
 #
-# Our last version, number 7, remains to be compared with the library and with the floor. The
-# library's `LanguageModel` has all seven changes. It takes our weights, because it has the same six
-# arrays under other names:
+# Two things are missing: the library's version, and the floor. The library's `LanguageModel` has
+# all seven changes, and the same six arrays under other names. So we give it our weights:
 
 
 # %%
@@ -810,7 +809,7 @@ print("the library's model gives the same loss and gradients")
 # The floor is the time of all products of a training step, and of nothing else. Each product
 # y = x W of the forward pass needs two more in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. To be
 # as fast as possible, the products of the floor use panels where the loop does, and write large
-# results into arrays that already exist. (Where panels are slower than the plain product, the true
+# results into arrays that already exist. (If panels are slower than the plain product, the true
 # floor is a little lower.)
 
 
@@ -840,8 +839,7 @@ def products(B):
 # ## The waterfall
 #
 # We have made seven changes, but have timed only the first version. Take out your guesses. In each
-# round, our eight versions, the library's model and the floor run in a random order. (So do the
-# last version's kernels, each timed by itself: the last section needs these times.) The output
+# round, our eight versions, the library's model and the floor run in a random order. The output
 # gives each version's speed divided by the previous one's: the median over the rounds, and in
 # brackets the range of the middle half of them. If that range contains 1, the run cannot tell the
 # two versions apart.
@@ -866,16 +864,16 @@ def run_of_library():
 # %% tags=["training"]
 LADDER = {
     "as first written": FirstWritten,
-    "1 inputs at once": InputsAtOnce,
-    "2 weights at once": WeightsAtOnce,
-    "3 words at once": WordsAtOnce,
-    "4 U in panels": UInPanels,
-    "5 compiled gates": CompiledGates,
-    "6 softmax in one pass": OnePassSoftmax,
-    "7 update in one pass": OnePassUpdate,
+    "1: inputs at once": InputsAtOnce,
+    "2: weights at once": WeightsAtOnce,
+    "3: words at once": WordsAtOnce,
+    "4: U in panels": UInPanels,
+    "5: compiled gates": CompiledGates,
+    "6: softmax in one pass": OnePassSoftmax,
+    "7: update in one pass": OnePassUpdate,
 }
 runs = {name: run_of(kind) for name, kind in LADDER.items()}
-runs["the library's own"] = run_of_library()
+runs["the library's version"] = run_of_library()
 versions = list(runs)
 
 # %% tags=["training"]
@@ -900,32 +898,34 @@ taken = falls(ms, versions)
 check_parts_add_up(first, [*taken.values(), last])
 best = max(taken, key=taken.get)
 print(f"the first version takes {first / floor:.1f} times as long as its products, the library's "
-      f"{last / floor:.2f} times")
-print(f"largest saving: {best}, {taken[best] / (first - last):.0%} of all the time that was saved")
+      f"version {last / floor:.2f} times")
+print(f"largest saving: change {best}, {taken[best] / (first - last):.0%} of all the time that was "
+      "saved")
 title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the products; "
-         f"largest saving: {best}")
+         f"largest saving: change {best}")
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# How good were your guesses? On the EPYC with AVX-512, the first version took less than three times
-# as long as its products, not ten times, because BLAS did much of the work from the start. One
-# change, number 3 (all words at once), saved about as much as all the others together, and it is
-# seven lines of NumPy. Each of the others saved about a tenth of the time or less, and change 1
-# hardly anything.
+# How good were your guesses? On the EPYC, the first version took less than three times as long as
+# its products, not ten times, because BLAS did much of the work from the start. One change, number
+# 3 (all words at once), saved about as much as all the others together, and it takes only seven
+# lines of NumPy. Each of the others saved about a tenth of the time or less, and change 1 hardly
+# anything.
 #
 # These savings are those of *this* model, which has a large output layer. In a larger model, the
 # loop counts for more, and so do the panels (question 5). The savings also depend on the order of
-# the changes: a loop that is gone cannot be made faster (question 1). And the panels rely on a
-# limit inside OpenBLAS, which its next version may move. So measure again when your BLAS changes.
+# the changes: a loop that is gone cannot be made faster (question 1). And the next OpenBLAS may
+# move the limit that the panels rely on.
 #
 # ## What is left
 #
-# How much could still be saved? At most everything except the products. The kernels for the
-# softmax, the update, and the gates of all time steps have been timed, too:
+# How much could still be saved? At most everything except the products. Guess once more: what share
+# of version 7's time do the products take? (The kernels for the softmax, the update, and the gates
+# of all time steps were timed by themselves in the same rounds.)
 
 
 # %% tags=["training"]
-of_last = ms["7 update in one pass"]
+of_last = ms["7: update in one pass"]
 shares = {name: ms[name] / of_last for name in parts}
 shares["the rest"] = rest_of(shares)
 check_parts_add_up(1, shares.values())
@@ -935,10 +935,10 @@ print(f"if everything except the products took no time, version 7 would be "
       f"{of_last / floor:.2f} times as fast")
 
 # %% [markdown]
-# *The rest* is everything that was not measured by itself: looking up rows of E and adding to their
+# *The rest* is everything that was not timed by itself: looking up rows of E and adding to their
 # gradients, sums over rows for the biases, new arrays, and Python between the calls. It also
-# contains the extra time that the products take inside a training step, because they find less of
-# their data in the cache there than when they run by themselves.
+# contains the extra time that the products take inside a training step, where they find less of
+# their data in the cache than when they run by themselves.
 #
 # The share of the products is the number to know about such a program. Once it is near 100 %,
 # better code does not help any more. What helps is a different model, with fewer or smaller
@@ -994,10 +994,11 @@ print(f"if everything except the products took no time, version 7 would be "
 #    do the panels save, with 20 texts and with ten?
 # 6. `check_same` passes for all seven changes. Name a mistake that it cannot see, and one that it
 #    sees but a gradient check does not.
-# 7. BLAS does not pack for a product of one row. Why is such a product slow all the same: what does
-#    it wait for? What does this mean for a model that writes a text word by word?
-# 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` say, and
-#    why must it?
-# 9. Making panels takes time. After how many products have they paid for it? Measure the time of
-#    `Panels(U, 10)`, and of a product of ten rows with and without panels, also for H = 1,024. What
-#    does the answer mean for writing a text word by word, where the weights never change?
+# 7. BLAS does not pack for a product of one row. Why is such a product still slow? What does it
+#    wait for? What does this mean for a model that writes a text word by word?
+# 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` report, and why is
+#    it right?
+# 9. Making panels takes time. How many products does it take to win that time back? Measure the
+#    time of `Panels(U, 10)`, and of a product of ten rows with and without panels, also for
+#    H = 1,024. What does the answer mean for writing a text word by word, where the weights never
+#    change?
