@@ -50,7 +50,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_j | (H,) | the encoder's state after word j |
 # | c | (H,) | the fixed vector, c = h_S |
 # | s_i | (H,) | the decoder's state when it writes word i |
-# | o_i, t_i | (2d,), (d,) | the decoder's last layer, and the half of it that is kept |
+# | o_i, t_i | (2d,), (d,) | the decoder's last layer, and the larger number of each pair in it |
 # | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | bring c into s_0, into each s_i and into each o_i |
 # | L | () | the loss, −Σ_i log P(y_i) |
 
@@ -201,14 +201,14 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # (Bahdanau et al. 2015 call this model RNNenc and compare their own with it.)
 #
 # In code, our two passes take one source sentence and one target sentence. The parameters are those
-# of `model`, the library's `EncoderDecoder`. Before you read the code:
+# of `model`, the library's `EncoderDecoder`. The code uses these names:
 #
 # - The first argument of `gru`, called `a`, is what the input adds to the gates and the candidate:
 #   E[x_j] W + b in the encoder, and F[y_{i−1}] W + b + c C in the decoder.
 # - `gru_backward` is lesson 04's backward pass, line by line. Lesson 04's s is named m here,
 #   because s is the decoder's state.
-# - In `model`, E and F are `source_embedding.E` and `target_embedding.E`. U_o, V_o, C_o and b are
-#   in `deep_output`. O and b_O are `words.E` and `b` in `output`.
+# - In `model`, E and F are `source_embedding.E` and `target_embedding.E`. U_o, V_o, C_o and the b
+#   of o_i are in `deep_output`. O and b_O are `words.E` and `b` in `output`.
 #
 # > **Exercise.** Before you read on, write the backward pass of a small decoder with all three
 # > paths of c: `numpy-attention exercise start fixed-vector`.
@@ -285,13 +285,14 @@ def read_out_backward(cache, model, grads):
 
 
 # %% [markdown]
-# Now the whole model. As you read, look for the three terms of dc: c enters the decoder through C_o
-# and C at every word, and through W_s once. Then find the line `dh = dc`. It is the **bottleneck**,
-# the only connection between the two halves.
+# Now the whole model. As you read, look for the three kinds of terms in dc: c enters the decoder
+# through C_o and C at every word, and through W_s once. Then find the line `dh = dc`. It is the
+# **bottleneck**, the only connection between the two halves.
 #
 # The backward pass of one target word is a separate function, `word_backward`, so that we can plant
-# a bug in it later. It adds the gradients of the parameters to `grads`. It also adds the terms of
-# its word to the dc that it receives, and returns the sum, which goes on to the word before.
+# a bug in it later. It adds the gradients of the parameters to `grads`. It also adds the two terms
+# of its word to the dc that it receives, and returns the sum. `backward` passes this sum on to the
+# word before.
 
 
 # %% tags=["plain"]
@@ -350,9 +351,9 @@ def backward(cache, model, grads, one_word=word_backward):
 
 
 # %% [markdown]
-# Is it right? The check moves every parameter of a tiny model. The source and the target have
-# different lengths, and each contains one word twice, so that the gradients of its two uses must
-# add up.
+# Is the backward pass right? The gradient check changes every parameter of a tiny model a little.
+# The source and the target have different lengths, and each contains one word twice, so that the
+# gradients of its two uses must add up.
 
 # %%
 model = EncoderDecoder.create(np.random.default_rng(0), 6, 8, embedding=2, hidden=3, maxout=2,
@@ -402,8 +403,8 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradient
 # ## How a bug looks
 #
 # Every word uses c, so dc is a sum over the words. A common mistake is to write `=` in place of
-# `+=`. Then each word *sets* dc and erases what was there. The backward pass starts at the last
-# word, so the terms of the later words are lost. Which gradients will be correct even so?
+# `+=`. Then each word *sets* dc and erases what was there. The backward pass ends at the first
+# word, so only that word's terms survive. Which gradients will be correct all the same?
 
 
 # %%
@@ -435,24 +436,27 @@ report = caught(check, overwriting)
 # ## What reaches the first word
 #
 # In the pencil model, 12 % of dc was left after two steps. How much is left after eleven, in a GRU
-# that has not learnt anything? One step back multiplies the gradient by the **Jacobian** of the
-# step, the matrix of all derivatives of h' with respect to h:
+# that has not learnt anything? We will see that each step back multiplies the length of the
+# gradient by 0.56 to 0.75, and that this factor creeps up from the first value towards the second.
+# Guess what eleven such steps leave.
+#
+# Why these two values? One step back multiplies the gradient by the **Jacobian** of the step, the
+# matrix of all derivatives of h' with respect to h:
 #
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
-# Before training, the sigmoids and the tanh read small numbers. So z and r are about 1/2, and n is
-# about 0, as is the last term. What is left is ½ + ¼ U_nᵀ. At the start, U_n is a rotation, which
-# keeps the length of every vector. So one step back gives half of the gradient plus a quarter of
-# the rotated gradient. How long is their sum, compared with the gradient?
+# Before training, the sigmoids and the tanh read small numbers. So z and r are about 1/2, while n
+# and the last term of the formula are about 0. What is left is ½ + ¼ U_nᵀ. At the start, U_n is a
+# rotation, which keeps the length of every vector. So one step back gives half of the gradient plus
+# a quarter of the rotated gradient. The length of this sum depends on the angle between its parts:
 #
-# - The rotation turns a random vector by roughly a right angle. Then the two parts are nearly at
-#   right angles, and the factor is √(½² + ¼²).
+# - The rotation turns a random vector by roughly a right angle. Then the factor is about
+#   √(½² + ¼²) = 0.56.
 # - Some vectors are hardly turned. Then the two parts have nearly the same direction, and the
-#   factor is up to ½ + ¼.
+#   factor is up to ½ + ¼ = 0.75.
 #
 # A gradient is a sum of vectors of both kinds. Those of the second kind shrink more slowly, so
-# their share grows with every step. The factor should therefore creep up, from the first value
-# towards the second:
+# their share grows with every step. That is why the factor should creep up:
 
 # %%
 rng = np.random.default_rng(6)
@@ -468,8 +472,7 @@ print("computed, eleven steps: ×", np.array(factors))
 print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# So after eleven steps 1.7 % of the gradient is left, and at best it would be 4.2 %. Nearly
-# everything is lost.
+# So after eleven steps 1.7 % of the gradient is left. Even at best it would be only 4.2 %.
 #
 # Does this derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy: one with a fixed vector of 64 numbers, one with a fixed vector of 32
@@ -551,7 +554,7 @@ before = norms["fixed vector, 64", "before training"]
 after = norms["fixed vector, 64", "after one epoch"]
 factors = before[:-1] / before[1:]
 print("fixed vector, 64: the first word's gradient, compared with the last one's")
-# (the step from </s> to the last word, × 0.57 above, is not among these factors)
+# (the first factor computed above, × 0.57, is the step from </s> to the last word: not included)
 print(f"before training: 1 to {before[-1] / before[0]:.0f}; each step towards the first word × "
       f"{factors.min():.2f} to × {factors.max():.2f}")
 print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
@@ -586,9 +589,9 @@ show(figure, "05_gradient")
 
 # %% [markdown]
 # Each curve shows how the gradient is shared among the twelve positions, with the 64-number vector
-# (blue) and with attention (orange). Before training (left), everything is as derived. With the
-# fixed vector the first word gets very little. With attention all words get nearly the same. But
-# one epoch reverses the blue curve (right)! The model has learnt two things.
+# (blue) and with attention (orange). Before training (left), the derivation holds: with the fixed
+# vector the first word gets very little. With attention all words get nearly the same. But one
+# epoch reverses the blue curve (right)! The model has learnt two things.
 #
 # First, less is lost in the backward pass: 54 % of dc reaches h_1, instead of 1 %. It is tempting
 # to say that the update gates carry it, as they were invented to do. Question 8 tests that.
@@ -597,8 +600,8 @@ show(figure, "05_gradient")
 # enters the state with the factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So
 # the late words hardly enter the state, and a word that hardly enters gets hardly any gradient.
 # That is why the curve is reversed: the gradient of the *state* still falls towards the first word,
-# but the gradient of the *word* does not. (The curve of attention is also highest at the first
-# word. Its encoder is made of GRUs too, so its gates can learn the same.)
+# but the gradient of the *word* does not. (The curve of attention is highest at the first word,
+# too. Its encoder is made of GRUs as well, so its gates can learn the same.)
 #
 # So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
 # not of one that has.
@@ -623,8 +626,9 @@ for length in (4, 8, 12):
 # 64-number vector begins correctly again, but the copy from the 32-number vector is wrong from the
 # first symbol.
 #
-# How often is a *whole* copy right? We feed the model the true symbols, and see whether the true
-# next symbol is the most likely each time. If it always is, greedy search writes a perfect copy.
+# How often is a *whole* copy right? We feed the model the true symbols, and check at every step
+# whether it gives the true next symbol the highest probability. If it always does, greedy search
+# writes a perfect copy.
 #
 # Why would long copies fail? Suppose that every symbol is right with probability ρ, independently
 # of its neighbours. Then n symbols and the `</s>` are all right with probability ρ^(n+1). So even a
@@ -661,9 +665,8 @@ for name in SETTINGS:
     first_lost[name] = min(lost, default=LONGEST + 1)
     since = f"wrong from {min(lost)} symbols on" if lost else f"right up to {LONGEST} symbols"
     print(f"{name}: most copies are {since}")
-# with the seeds 0, 1, 2, on one machine, most copies are wrong from 8, 8, 8 symbols on with the
-# 64-number vector, and from 6, 6, 6 with the 32-number vector, which gets 14.9, 17.1, 18.3 % of
-# whole copies of 6 to 8 symbols right
+# seeds 0, 1, 2, on one machine: most copies are wrong from 8, 8, 8 symbols on with 64 numbers, from
+# 6, 6, 6 with 32. Of the copies of 6 to 8 symbols, 14.9, 17.1, 18.3 % are right with 32.
 assert first_lost["fixed vector, 32"] < first_lost["fixed vector, 64"] < first_lost["attention"]
 
 # %% tags=["training"]
@@ -714,34 +717,39 @@ show(figure, "05_by_length")
 # cliff within a few percentage points, as if each symbol were lost independently. A gentle slope,
 # raised to the power n + 1, is a cliff.
 #
+# The errors are not quite independent, though. At 9 to 11 symbols the 64-number vector gets fewer
+# copies right than predicted, so its errors are spread over the copies more evenly than by chance.
+# At 15 to 17 symbols attention gets more copies right than predicted, because its errors come
+# together in the same copies.
+#
 # How much does the size of the vector matter? With the 32-number vector (orange), most copies are
-# wrong from 6 symbols on, although the model has nearly as many parameters. So size matters by
-# itself. Training matters just as much: twice the epochs help as much as a vector of twice the size
-# (question 3).
+# wrong from 6 symbols on, although the model has nearly as many parameters. So the size of the
+# vector matters by itself. Training matters just as much: doubling the epochs helps as much as
+# doubling the size of the vector (question 3).
 #
 # Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
 # (2015, figure 2) found the same two shapes for sentences: without attention the curve falls with
 # length, and with attention it stays level. To the right of the dotted line, at lengths that did
 # not occur in training, attention fails too. How often it fails depends on the seed (question 7).
-# The decoder computes from its state where to attend next. Perhaps this state fails because it
-# never had to count that far.
+# The decoder computes from its state where to attend next. Perhaps it gets lost because it never
+# had to count that far.
 #
 # Now your second guess. When a copy fails, it is the beginning that survives best (right panel),
 # although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being
 # read first, or by being *written* first? Question 5 tries both.
 #
 # **Conjecture**, which no experiment in this lesson tests. The vector has enough room: fourteen
-# symbols, each one of 20, carry 14 · log₂ 20, or some 61 bits, which is less than one bit for each
-# of the 64 numbers. But it must store all symbols in the same numbers without mixing them up, and
-# find each symbol again when its turn comes. With attention a symbol stays where it was read, and
-# the decoder only has to point at it.
+# symbols, each one of 20 kinds, carry 14 · log₂ 20, or about 61 bits. That is less than one bit for
+# each of the 64 numbers. But the vector must store all symbols in the same numbers without mixing
+# them up, and the decoder must find each symbol again when its turn comes. With attention a symbol
+# stays where it was read, and the decoder only has to point at it.
 #
 # ## Attention, or the second direction?
 #
 # Was this comparison fair? Not quite. As in the papers, the encoder read in both directions with
-# attention, but only forwards with the fixed vector. So the models differ in two things, and either
-# of them could have helped. To separate them, we need all four combinations: one direction or two,
-# with attention and without.
+# attention, but only forwards with the fixed vector. So the models differ in two ways, and either
+# difference could have helped. To separate the two, we need all four combinations: one direction or
+# two, with attention and without.
 #
 # The package has recorded all four (`results/claims.md`; the recipes `clauses-fixed`,
 # `fixed-two-directions`, `additive-one-direction` and `clauses-additive`). The models have 3
@@ -764,9 +772,9 @@ for name, by_encoder in RECORDED.items():
 # or without. Attention is worth eight points, with either encoder.
 #
 # Is one direction enough if the encoder reads *backwards*? Sutskever et al. (2014) read the source
-# in reverse, so that its first words are the nearest to c. Their model gained from it, but our
-# fixed vector gains nothing (the recipe `fixed-reversed`). So on these clauses attention helps
-# most, and only now can we say so.
+# in reverse, so that its first words are the nearest to c. Their model gained from this, but our
+# fixed vector gains nothing (the recipe `fixed-reversed`). So it is attention that helps most on
+# these clauses, and only now can we say so.
 #
 # In this lesson attention was a box that we trained and measured. But how does its decoder know
 # where to look? Lesson 06 opens the box.
@@ -791,7 +799,7 @@ for name, by_encoder in RECORDED.items():
 # | from the package | what it is |
 # |---|---|
 # | `plotting` | diagrams, colours, pictures as files |
-# | `EncoderDecoder` | the library's own, whose parameters ours uses, for comparison |
+# | `EncoderDecoder` | the library's model: ours uses its parameters and is compared with it |
 # | `BOS` | the id of `<s>`, which the decoder reads first |
 # | `EOS` | the id of `</s>`, which ends a sentence |
 # | `load_parallel` | draws sequence pairs of a corpus |
@@ -808,7 +816,7 @@ for name, by_encoder in RECORDED.items():
 # 2. A fixed vector gets each symbol right with `ρ = 0.99`, whatever the length. From which length
 #    on are most copies wrong? Which ρ is needed to get half of the copies of 50 symbols right?
 # 3. Train the model with the 64-number vector for eight epochs, and one with a 128-number vector
-#    for four. By how many symbols does the curve of whole copies move to the right each time?
+#    for four. By how many symbols does the curve of whole copies move to the right in each case?
 # 4. The check of `overwriting` calls W_s correct. Why does the gradient of W_s not depend on dc?
 #    Which parameters do notice the bug? Could a bug in dc go unnoticed by *all* parameters?
 # 5. Train the fixed vector on `reverse`, where the sequence is written from its end. Which symbols

@@ -11,8 +11,8 @@
 # takes its step first, then attends with the new state as the query, and a small layer joins this
 # state with the context vector. So attention becomes a separate part, between the step and the
 # output, and a separate part is easy to replace. The paper tries four scores and two kinds of
-# window for it. It adds **input feeding**, which passes the result for one word on to the next
-# step.
+# window in it. It also introduces **input feeding**, which passes the result for one word on to the
+# next step.
 #
 # One of the four scores rates the positions of the source without reading the words there. Guess
 # before you read on: can a model with this score translate? Half-way through the lesson you will
@@ -49,9 +49,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One target word
 #
-# The encoder has left an annotation h_j for each of S source words; they are the rows of a matrix
-# M. To write target word t, the decoder first takes its step to state s_t, then computes four
-# things:
+# The encoder has made an annotation h_j for each of S source words. The annotations are the rows of
+# a matrix M. To write target word t, the decoder first takes its step to state s_t, then computes
+# four things:
 #
 #     e_t  = score(s_t, M)            (S,)   how useful is each word now?
 #     α_t  = softmax(e_t)             (S,)   weights: positive, they add up to 1
@@ -75,11 +75,11 @@ np.set_printoptions(precision=3, suppress=True)
 # | M, its rows h_j | (S, N) | annotations of the source words (the paper's h̄_s) |
 # | e, α | (S,) | scores, attention weights |
 # | c | (N,) | context vector: what was found, an average of annotations |
-# | s̃_t | (K,) | **attentional state**: context and state together (the paper's h̃_t) |
+# | s̃_t | (K,) | **attentional state**: context and state combined (the paper's h̃_t) |
 # | C, W_h | (N, K), (H, K) | parameters of the layer that makes s̃_t |
 # | W_a, U_a, v_a | | parameters of a score, with shapes that depend on the score |
 # | p, D | | centre of a window, and how far the window extends to each side |
-# | r | | the sum inside a tanh, in the decoder's step and in the prediction of p (dr is `dk`) |
+# | r | | the sum inside a tanh, in the step and in predicting p (in code its gradient is `dk`) |
 #
 # The length of an annotation, which was D in lesson 06, is N here, because D is the paper's letter
 # for the window. The diagram shows the four lines. Its dashed arrow is input feeding, which comes
@@ -110,7 +110,7 @@ show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, a
 #
 # The simplest score is **dot**: e_j = s_t · h_j, with no parameters at all. Take three source
 # words, *the blue student*, with annotations of three numbers each. The decoder is about to write
-# *étudiant*, "student". In the next cell, multiply s by the rows of M in your head: which word will
+# *étudiant*, "student". In the next cell, multiply s by each row of M in your head. Which word will
 # get the largest weight?
 
 # %%
@@ -168,7 +168,7 @@ def check_gradient(name, ours, loss, array):
 
 
 def check_intermediate(name, ours):
-    """The same for an intermediate: L adds `by` to it, and changes nothing that it depends on."""
+    """The same for an intermediate: L adds `by` to it; all that comes before it stays as it is."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -262,15 +262,15 @@ W_a = rng.standard_normal((H, N))   # (H, N)
 print(check(general, general_backward, s, M, W_a))
 
 # %% [markdown]
-# The check passes with a state of three numbers and annotations of four, because W_a makes a query
-# of four numbers. The report names the inputs by their positions: `input[0]` is s_t, `input[1]` is
-# M, and `input[2]` is W_a.
+# The state has three numbers and each annotation has four, and the check still passes, because W_a
+# turns the state into a query of four numbers. The report names the inputs by their positions:
+# `input[0]` is s_t, `input[1]` is M, and `input[2]` is W_a.
 #
 # ## Concat: an old acquaintance
 #
-# The score **concat** joins s_t and h_j to one long vector and puts a hidden layer on top. A long
-# vector times a matrix is the sum of two products, one for each part of the vector. So the matrix
-# has two parts as well: W_a for s_t, and U_a for h_j.
+# The score **concat** joins s_t and h_j into one long vector and puts a hidden layer on top. The
+# long vector times a matrix is the sum of two products, one for each part of the vector. So the
+# matrix has two parts as well: W_a for s_t, and U_a for h_j.
 #
 #     e_j = v_a · tanh([s_t; h_j] [W_a; U_a]) = v_a · tanh(s_t W_a + h_j U_a)
 #
@@ -302,9 +302,9 @@ print(check(concat, concat_backward, s, M, *concat_weights))
 # %% [markdown]
 # ### How a bug looks
 #
-# `averaged` is `concat_backward` with one wrong line, which takes a mean where a sum belongs. Do
-# not look for it in the code yet. Read in the report which gradients are right and which are wrong.
-# Can you infer the wrong line from that, before the report names it?
+# `averaged` is `concat_backward` with one wrong line. Do not look for it in the code yet. First
+# read in the report which gradients are right and which are wrong. Can you infer the wrong line of
+# `concat_backward` from that alone, before you read the line that the report names?
 
 
 # %%
@@ -321,17 +321,17 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 # %% [markdown]
 # The gradients of `input[0]` (s) and `input[2]` (W_a) are wrong, and those of M, U_a and v_a are
 # right. The gradients of M and U_a are computed from da, so da must be right. The wrong line must
-# be one that only the gradients of s and W_a use, and that is `total`. Both wrong gradients are too
-# small by the same factor, the number of words, because a mean divides by it. But s was used with
-# every word, so its gradients must *add up*.
+# be one that only the gradients of s and W_a use, and that is the line of `total`. It takes a mean
+# where a sum belongs, so both wrong gradients are too small by the same factor, the number of
+# words. But s was used with every word, so the gradients of its uses must *add up*.
 #
 # ## Location: a score that reads no word
 #
 # The fourth score, **location**, reads nothing. Its scores are e = s_t W_a, where W_a has a column
 # for each *position*. (A sentence of S words uses the first S columns.) So the decoder chooses a
-# position from its state only, and fetches what is there without having read it. Because M does not
-# occur in this score, the score adds nothing to dM. The annotations still learn *what to say*, as
-# values, but not *when to be found*.
+# position from its state only, and fetches the annotation there without having read it. Because M
+# does not occur in this score, the score adds nothing to dM. The annotations still learn *what to
+# say*, as values, but not *when to be found*.
 #
 # > **Exercise.** Its backward pass is short: `numpy-attention exercise start location`.
 
@@ -461,7 +461,7 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # ## Why, and how to test it
 #
 # Location translates well, and yet its largest weight finds the right word hardly more often than
-# the diagonal does. Look at its heatmap, on the right, in the rows of *étudiant* and *bleu*. The
+# the diagonal does. Look at the rows of *étudiant* and *bleu* in its heatmap, on the right. The
 # white frames mark the right words. Location attends to *blue* first and to *student* second, but
 # it writes *étudiant bleu*, in the right order. How can it write *étudiant* while it attends to
 # *blue*?
@@ -470,7 +470,7 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # contains information about its neighbour *student*. A weight that is one position off is near
 # enough.
 #
-# An explanation is cheap as long as it *forbids* nothing. Ours does forbid something if we train
+# An explanation is cheap as long as it *forbids* nothing. Ours does forbid something, once we train
 # again with an encoder that reads forward only. This encoder has not read *student* yet when it
 # makes the annotation of *blue*. So if the explanation is right:
 #
@@ -542,8 +542,8 @@ show(figure, "07_forward_only")
 # passed a test that it could have failed. (Five seeds give the same result: question 7.)
 #
 # And the nouns that do not have the largest weight? For each of them, too, at least 0.41 of the
-# weight is on the noun and later words, where the encoder has read the noun. With both directions
-# this sum can be as small as 0.01.
+# weight is on the noun and later words, at which the encoder has already read the noun. With both
+# directions this sum can be as small as 0.01.
 #
 # (Location also translates worse with the forward-only encoder, but that proves little. Dot does
 # too, because a word is easier to translate if you know what follows it.)
@@ -586,11 +586,11 @@ for t in range(8):
 # %% [markdown]
 # ## Local-p: a window that is predicted
 #
-# In the printed rows local-m's window moves to the right with each word, and in the last rows it
-# stays. But a translation can put its words in another order. In lesson 06, the Spanish for *the
-# holy ghost came on them* began with *vino*, "came". For this first word the decoder needs
-# position 3, far from t = 0. So in **local-p**, p for predictive, the state *predicts* the centre
-# p, a real number such as 2.3.
+# In the printed rows, local-m's window moves to the right with each target word until it reaches
+# the end. But a translation can put its words in another order. In lesson 06, the Spanish for *the
+# holy ghost came on them* began with *vino*, "came". For this first word the decoder needs position
+# 3, far from t = 0. So in **local-p**, p for predictive, the state *predicts* the centre p, a real
+# number such as 2.3.
 #
 # How can a model learn to predict it? A position is either in the window or outside, so a small
 # change of p changes no weight, and p gets no gradient. Luong et al. therefore multiply the weights
@@ -612,8 +612,8 @@ for t in range(8):
 # would move to the left, away from the word.
 #
 # So each word pulls at p, and its pull is proportional to three things: to dα_j, to its weight and
-# to its distance from p. Now with numbers: p = 2.3, six positions, D = 2, and e and dα as in the
-# code. Which position will pull hardest?
+# to its distance from p. The next cell has numbers for e and dα at six positions, with p = 2.3 and
+# D = 2. Which position will pull hardest?
 
 # %%
 D = 2
@@ -662,7 +662,7 @@ show(figure, "07_pull")
 
 # %% [markdown]
 # Position 3 pulls hardest. Position 5 has a large dα too, but it is outside the window: no weight,
-# no pull. So far p was given. In the model it is computed from the state:
+# no pull. So far p was given. In the model, p is computed from the state:
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
@@ -693,7 +693,7 @@ def local_p(h, M, W_p, v_p):
 def local_p_backward(dc, dalpha, cache):
     """→ dh, dM, dW_p, dv_p."""
     h, M, W_p, v_p, x, p, g, a, alpha = cache
-    dalpha = M @ dc + dalpha                    # plus the gradient of α itself
+    dalpha = M @ dc + dalpha                    # through the context, plus what reaches α directly
     da = dalpha * g
     de = a * (da - a @ da)
     dp = dalpha @ (alpha * (np.arange(len(M)) - p)) * 4 / D**2      # 1/σ² = 4 / D²
@@ -718,7 +718,7 @@ def back(dc, dalpha, cache, grads):
     return local_p_backward(dc, dalpha, cache)
 
 
-print(f"p = {p:.2f}, the nearest edge of the window is {edge:.2f} away from a word")
+print(f"p = {p:.2f}; no word is nearer than {edge:.2f} to an edge of the window")
 print(gradcheck(None, long_s, M, W_p, v_p, rng=rng_check, forward=local_p, backward=back,
                 title="local-p with dot"))
 library = LocalPredictive(DotAttention(), W_p, v_p, width=D)
@@ -750,14 +750,15 @@ show(ax, "07_local_p")
 
 # %% [markdown]
 # Most dots are less than one position from the right word. For *étudiant* and *bleu*, p is almost
-# the same: the window contains both words, and the score chooses. For *pas*, it does not contain
-# *not*, yet the translation is right. (With other seeds, training can fail: question 8.)
+# the same: the window contains both words, and the score chooses. For *pas*, the window does not
+# contain *not*, yet the translation is right. Perhaps the decoder's own state is enough, because
+# *pas* must follow *ne portez*. (With other seeds, training can fail: question 8.)
 #
 # ## Input feeding, and the loop over words
 #
-# A translator should not translate a word twice, nor leave one out. But so far s_{t+1} does not
-# know where the decoder attended for word t, because α_t was computed *after* the step to s_t, and
-# nothing of it goes into the next step. So **input feeding** sends s̃_t into that step, through a
+# A translator should not translate a word twice, nor leave one out. But so far s_{t+1} contains
+# nothing about where the decoder attended for word t, because α_t was computed *after* the step to
+# s_t, and does not enter the next step. So **input feeding** sends s̃_t into that step, through a
 # matrix F:
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
@@ -768,10 +769,10 @@ show(ax, "07_local_p")
 #
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ
 #
-# Through the second term, the errors of later words reach the attention weights of earlier words.
+# Through the second term, gradients from later words reach the attention weights of earlier words.
 # Without F they never do. But input feeding has a price. Without F the states do not depend on what
 # attention found, so all T states can be computed first, and then all their scores in one product.
-# With F, step t + 1 must wait for α_t.
+# With F, step t + 1 must wait for s̃_t.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start input-feeding`.
@@ -852,9 +853,9 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
 # > `numpy-attention exercise start find-in-feeding`.
 #
-# Last, a comparison. The library's `LuongTranslator` contains a decoder like ours, except that it
-# accepts any score and window. `check_same_decoder` gives both the same parameters, first states
-# and annotations, and compares s̃, α and the gradients of all six parameters.
+# Last, a comparison with the library. Its `LuongTranslator` contains a decoder like ours, except
+# that it accepts any score and window. `check_same_decoder` gives both decoders the same
+# parameters, first states and annotations. It compares s̃, α and all parameter gradients.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
@@ -863,14 +864,14 @@ print("the decoder: s̃, weights and all parameter gradients are equal to the li
 # %% [markdown]
 # ## Real text
 #
-# Which of all these parts matter on real text? Our small task cannot tell, because dot is almost
-# perfect on it (question 6). The paper reports that input feeding gains BLEU on English to German.
-# The package has records of larger models, in `results/claims.md`. Each has 3 million parameters
-# and was trained for six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are
+# Which of all these parts matter on real text? Our small task cannot answer this, because dot is
+# almost perfect on it (question 6). The paper reports that input feeding gains BLEU on English to
+# German. We use records of larger models, in `results/claims.md`. Each has 3 million parameters and
+# was trained for six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are
 # test perplexities, each the mean of three seeds. The last row is not in the paper. It is `concat`
 # with the query s_{t−1}, the state *before* the decoder has read y_{t−1}, as in Bahdanau's decoder.
-# Guess first: what costs most, another score, a window, input feeding, or a query that has not read
-# the previous word?
+# Guess first: which change costs most? A score that reads no word, a window, input feeding, or a
+# query that has not read the previous word?
 
 # %% tags=["training"]
 RECORDED = {
@@ -882,16 +883,14 @@ for name, perplexity in RECORDED.items():
     print(f"  {name:<29} {perplexity:.2f}")
 
 # %% [markdown]
-# The first three scores read the words, and they differ little: `general` and `dot` by less than
-# the spread of seeds, and `concat` is a little better than both. Input feeding gains in the paper,
-# but costs a little in models of this size. Three rows are worse by about a point:
+# A score that reads no word costs most: location is worse than dot by 1.10. The window (local-p)
+# costs `general` nearly as much, 1.03, and the older query costs `concat` 1.02. (The order of these
+# three is within the spread of the seeds.) Input feeding gains in the paper, but it costs dot 0.27
+# in models of this size.
 #
-# - location, which sees only positions,
-# - `general` in local-p, which sees only a window,
-# - `concat` with a query that has not read the previous word.
-#
-# With this older query, `concat` rises from 6.28 to 7.30. So what the query has read can matter
-# more than the score that compares it with annotations.
+# The three scores that do read the words differ less: `general` and `dot` by less than the spread
+# of seeds, and `concat` is a little better than both. So what the query has read can matter more
+# than the score that compares it with annotations.
 
 # %% [markdown]
 # ## What others call it
@@ -948,6 +947,6 @@ for name, perplexity in RECORDED.items():
 #    a softmax between them, and compare with the loop.
 # 6. Train dot with `input_feeding=True`. Does it translate better on our small task?
 # 7. Train the forward-only location with seeds 1 to 5. Does the explanation pass its test each
-#    time? And does pointing get better or worse where nothing is swapped?
+#    time? And where nothing is swapped, does it point better or worse than with both directions?
 # 8. Train general with `window="local-p", width=2` (`width` is D) and three seeds. What goes wrong,
 #    and where is p then?
