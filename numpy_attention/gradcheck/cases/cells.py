@@ -130,7 +130,7 @@ def undropped(rng, dtype):
 
 
 def cases_of(kind):
-    """Return {title: case} for one kind of cell, such as "GRU"."""
+    """Return {title: build} for a class of cells, such as GRU. build(rng, dtype) returns a Case."""
     def one(rng, dtype):
         return kind.create(rng, I, H, dtype=dtype)
     return {

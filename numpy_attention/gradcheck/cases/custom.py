@@ -31,11 +31,10 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 
 
 def checks_of(one):
-    """Return {title: check} for a user's class, or for a function case(rng).
+    """Return {title: check} for `one`, a user's class or function case(rng).
 
-    Each check is a function check(rng) that returns a Report.
-
-    Raises ValueError if the kind of the class, or an argument for building an object, is unknown.
+    Each check is a function check(rng) that returns a Report. Raises ValueError if the kind of the
+    class, or an argument for building an object, is unknown.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
@@ -98,7 +97,7 @@ def check_as_it_is(function, rng):
 
 
 def cases_of(one):
-    """Return {title: build} for a user-defined class. build(rng, dtype) returns a Case."""
+    """Return {title: build} for `one`, a user-defined class. build(rng, dtype) returns a Case."""
     kind = mechanism_kind(one)
     if kind == ATTENTION:
         return attentions(one)

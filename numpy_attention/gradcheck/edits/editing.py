@@ -24,9 +24,9 @@ from numpy_attention.gradcheck.locate.rewriting import (
 class Edit:
     """One edit of a function, which replaces the syntax tree `before` by `after`.
 
-    place: the statement. kind: the kind of mistake that the edit repairs. function, tree: the
-    edited function and its syntax tree. slot: where in the tree the edit is made. nodes: the nodes
-    in this slot after the edit.
+    place: the Place of the edited statement. kind: the kind of mistake that the edit repairs.
+    function, tree: the function and its unedited syntax tree. slot: the Slot in the tree that the
+    edit changes. nodes: the nodes in this slot after the edit.
     """
 
     place: Place

@@ -20,9 +20,9 @@ PRODUCTS = "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "(({0}) @ ({1}
 
 
 class Slot(NamedTuple):
-    """The place of a node in its parent, `field` of `parent`.
+    """The position of a node in a syntax tree: the attribute `field` of the node `parent`.
 
-    number: the index of the node if the field is a list, or None.
+    number: the index of the node if the attribute is a list, or None.
     """
 
     parent: Any
