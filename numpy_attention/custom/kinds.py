@@ -125,7 +125,7 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
 
 
 def required(function: Any, first: int = 1) -> list[str]:
-    """Return the names of the parameters without a default, from index `first` on."""
+    """Return the names of a function's parameters without a default, from index `first` on."""
     parameters = list(signature(function).parameters.values())
     return [one.name for one in parameters[first:] if one.default is Parameter.empty
             and one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]

@@ -120,7 +120,7 @@ def copy_values(arrays):
 
 
 def differing(found, wanted, tolerance):
-    """Return the names of the arrays in `found` that differ from those in `wanted`; {name: array}.
+    """Return the names of the arrays in the dict `found` that differ from those in `wanted`.
 
     `tolerance` is relative to the largest element of the wanted array. For a wanted array that is 0
     up to rounding, 1e-12 of the largest element of all arrays is allowed. Two elements that are not

@@ -57,7 +57,7 @@ def whole(rng, dtype, create, mask=MASK, uses="both"):
 
 
 def call(layer, xs, state, mask):
-    """Call a layer's forward. If the layer is a stack, use dropout."""
+    """Return layer.forward(xs, state, mask), with dropout if the layer is a stack."""
     if isinstance(layer, Stacked):
         return layer.forward(xs, state, mask, np.random.default_rng(SEED))
     return layer.forward(xs, state, mask)

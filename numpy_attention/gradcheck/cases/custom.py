@@ -62,7 +62,8 @@ def check(title, build, rng):
 def check_score(title, build, rng):
     """Run `check` on an attention or a score, for which build(rng, dtype) returns the Case.
 
-    If the score raises an exception only for unequal sizes, add advice about sizes to the report.
+    If it raises an exception only because queries and values have different sizes, the report of
+    the GradientError gets advice about sizes.
     """
     try:
         return check(title, build, rng)
@@ -118,7 +119,7 @@ def attentions(one):
 
 
 def layer(one, rng, dtype):
-    """Return the Case of a layer class that reads x (T, B, D). Its first size argument is D."""
+    """Return the Case of `one`, a layer class with input x (T, B, D). Its first size is D."""
     create = getattr(one, "create", one)
     asked = required(create, first=int(create is not one))
     sizes = {name: D if name in INPUTS else OTHERS.get(name) for name in asked}

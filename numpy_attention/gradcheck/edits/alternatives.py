@@ -72,7 +72,7 @@ class Alternatives:
     def shapes_of_value(self, value):
         """Return the set of known shapes of an expression, `value`.
 
-        If an arithmetic operation contains a gradient, its shapes are assumed for the result.
+        An arithmetic operation with a gradient is assumed to have the shapes of the gradient.
         """
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
             for path in sorted(filter(is_gradient, reads_of(value))):

@@ -54,7 +54,7 @@ class Edit:
 
     @cached_property
     def behind(self):
-        """The new statement, if the edit only adds a statement after an existing one, or None."""
+        """The added statement if the edit only adds one after an existing statement, or None."""
         body = getattr(self.after, "body", None)
         stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None

@@ -137,7 +137,7 @@ class Repairs:
         return {line: changed for line, changed in found.items() if changed}
 
     def within(self, places):
-        """Return the edits of the statements at the given places, the most likely edits first."""
+        """Return the edits of the statements at `places`, the most likely edits first."""
         lines = {(one.file, one.line) for one in places}
         return self.sorted(edit for edit in self.edits if line_of(edit) in lines)
 
@@ -173,7 +173,10 @@ class Repairs:
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
     def first(self, edits, wrong):
-        """Return the first of these edits that makes the gradients in `wrong` correct, or None."""
+        """Return the first of `edits` that makes the gradients in `wrong` correct, or None.
+
+        Also return None if the budget of trials is used up.
+        """
         useless = self.useless.setdefault(tuple(wrong), set())
         for edit in edits:
             if edit in useless:

@@ -241,7 +241,7 @@ def steps(outputs, check, which):
 
 
 def check_causal(check):
-    """Raise ValueError or TypeError unless `causal` is an axis of the first input and an output."""
+    """Raise ValueError unless check.causal is None or an axis of the first input and an output."""
     if check.causal is None:
         return
     check_whole("causal", check.causal, 0)

@@ -1,4 +1,4 @@
-"""Find how often a gradient counts each use of its value: once, not at all, or twice."""
+"""Find how often a gradient dX counts the contribution of each use of X, which should be once."""
 
 import linecache
 

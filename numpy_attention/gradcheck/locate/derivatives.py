@@ -65,7 +65,7 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return (array of ∂L/∂X · δ, array of δ) for random δ, or None if it is not measurable."""
+        """Return (array of ∂L/∂X · δ, array of δ) for random δ, or None if X cannot be changed."""
         if (number, n) not in self.known:
             if self.is_late():
                 return None
@@ -102,7 +102,7 @@ class Derivatives:
     def fits(self, value, number, n):
         """Return whether the array `value` equals ∂L/∂X along random directions.
 
-        X is the n-th value of the place `number`. If it cannot be measured, return False.
+        X is the n-th value of the place `number`. If X cannot be changed, return False.
         """
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
             return False

@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient
 
 
 class Flow:
-    """Finds the Values from which a Value is computed (`sources`), or that use it (`consumers`)."""
+    """Finds the operands of a Value (`sources`), and the Values computed from it (`consumers`)."""
 
     def __init__(self, values):
         self.values = values

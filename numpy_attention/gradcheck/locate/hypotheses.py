@@ -66,7 +66,7 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield (number, times) for each way to read a group as the gradients of a place's X.
+        """Yield (number, times) for the forward values X whose gradients a group may hold.
 
         number: the number of the place. times: for each value of the group, the number n of its X.
         """
@@ -100,7 +100,7 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return which execution of its last statement completed the value group.values[j].
+        """Return which execution of the last statement of group.values[j] completed this value.
 
         The executions of this statement are counted from 0, over all values of the group.
         """
@@ -130,7 +130,7 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the places in `others` whose values have the shapes of a group's values.
+        """Return the places in `others` whose values have the shapes of a group's values, sorted.
 
         others: numbers of places. Places nearest above the first X whose gradient the group reads
         come first. Places below this X come last.
@@ -166,7 +166,7 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding for the first wrong statement of those that together form its value.
+        """Return the Finding, moved to the first wrong one of the statements that form its value.
 
         Each statement should add the gradient through some of the uses of X. The first statement
         that adds anything else is wrong. If a statement scales the value, that statement is blamed
@@ -209,7 +209,7 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Return a Finding if arrays of the forward in place of `values` correct all gradients.
+        """Return a Finding if arrays of the forward in place of `values` make all gradients right.
 
         values: the Values that the backward recomputed. made: the arrays of the forward that
         replace them. wrong: the names of the wrong gradients. Return None if a gradient stays

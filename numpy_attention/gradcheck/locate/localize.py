@@ -110,7 +110,7 @@ class Comparison:
         self.parameter_gradients.setdefault(full, []).append(value)
 
     def judge(self, group):
-        """Compare a group with ∂L/∂X for its candidates X; set its state, number, fits, times."""
+        """Compare the gradients dX in `group` with ∂L/∂X; set its state, number, fits and times."""
         group.fits = [False] * len(group.values)
         argument = group.begins.kind == "argument"
         if argument or not self.reads_gradients(group):
@@ -189,7 +189,8 @@ class Comparison:
         number: the number of the place that computes X. fits: for each value, whether it equals
         ∂L/∂X. times: for each value, the number n of its X. The backward may go through the X in
         reverse or in the same order; the order that fits most values is returned. If there are more
-        X than values, consecutive X are compared. Single numbers may come from nested loops.
+        X than values, consecutive X are compared. For single numbers, the orders of two nested
+        loops are tried as well.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -209,9 +210,9 @@ class Comparison:
         """Return (suspects, parts), two lists of groups that may contain the first mistake.
 
         A suspect is a "wrong" or "unknown" group whose first wrong value is computed from right
-        gradients. A group without any right value is excused if a right gradient is computed
-        from that value. "wrong" suspects come first, in the order in which the backward completes
-        their first wrong values. `parts` are the groups in the state "part" (see Group).
+        gradients. A group without any right value is not a suspect if a right gradient is computed
+        from its first value. "wrong" suspects come first, in the order in which the backward
+        completes their first wrong values. `parts` are the groups in the state "part" (see Group).
         """
         wrong = []
         for group in self.groups:
@@ -248,10 +249,10 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Split the statements of a group where its values are complete; return two lists.
+        """Return two lists: the statements of a group up to its right values, and those after.
 
-        The first list has the statements up to the last one after which a value is right, and all
-        statements of values that are never right. The second list has the later statements.
+        For each value, the first list has the statements up to the last one after which the value
+        is right. If the value is never right, the list has all of its statements.
         """
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
@@ -262,7 +263,7 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return a list with the number n of X for each value of a group, or None if unknown.
+        """Return the numbers n of the X to which a group's values belong, or None if unknown.
 
         If no value of the group is right, the list is taken from a right group in the same
         function, because both groups are probably computed in the same loop.
@@ -285,7 +286,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return False if a Value is known to be wrong; judge an argument by the passed Value."""
+        """Return False if a Value, or for an argument the passed Value, is known to be wrong."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]

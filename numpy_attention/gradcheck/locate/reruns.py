@@ -79,7 +79,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the sizes above 1 of input axes that no parameter has, and that no input has twice."""
+    """Return the sizes above 1 of input axes, except those of parameters and of two equal axes."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)

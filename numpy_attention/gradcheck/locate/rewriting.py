@@ -136,8 +136,8 @@ def users_class(target):
 def tree_of(function):
     """Return the FunctionDef of a function, with the line numbers of its file.
 
-    Raises Declined if there is no source, or if the source does not match the function. The file
-    may have changed since the import, or another text may have the same file name.
+    Raises Declined if the function has no source, is not defined with def, uses a private name of
+    its class, or does not match its source, because the file has changed since the import.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -317,7 +317,7 @@ GRADS = "grads", "grad"
 
 
 def is_gradient(path):
-    """Return whether a name or attribute path belongs to a gradient: dX, dX.y, or grads.W."""
+    """Return whether a name or attribute path looks like a gradient: dX, dX.y, or grads.W."""
     root = path.partition(".")[0]
     return root.startswith("d") and len(root) > 1 or root in GRADS
 

@@ -139,7 +139,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding with an edit of its statements that corrects its gradients, if any."""
+        """Return the Finding, with an edit of its statements if one corrects the same gradients."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -227,7 +227,10 @@ class ForwardEditSearch:
         self.wrong = wrong
 
     def first(self, *kinds):
-        """Return the Finding of the first edit that helps, or None; `kinds` limits its kind."""
+        """Return the Finding of the first edit that makes all gradients correct, or None.
+
+        kinds: the kinds of edits that are tried. The default is all kinds.
+        """
         # if no gradient is wrong, an edit can only repair laws
         edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,

@@ -80,7 +80,7 @@ def lines_of(work, happened):
     """Run work(); return {event: Place of the line after which this event happened first}.
 
     happened(frame, line) is called after every line of user code. It returns a list of all events
-    up to then, as strings or other keys.
+    so far, as strings or other keys.
     """
     tracer = Tracer(happened)
     traced(work, tracer.called)
@@ -97,7 +97,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Tracer for sys.settrace that attributes events to lines, not to the lines' callers."""
+    """Tracer for sys.settrace that finds the line that causes an event, not a calling line."""
 
     def __init__(self, happened):
         self.happened = happened
@@ -149,7 +149,7 @@ def frames_of(frame):
 
 
 def calls_of_package(work):
-    """Run work(); return {(file, line) of this package: Place of the user's call, or None}."""
+    """Run work(); return {(file, line) of this package: Place of the call in user code or None}."""
     found = {}
     outer = frames_of(sys._getframe())
 

@@ -164,7 +164,7 @@ def masked(found, right, size, flags):
 def along(found, right, size):
     """Return [Kind] if the array `found` is wrong only at some positions of an axis, else [].
 
-    Positions where `right` is also 0 do not count. size: the largest absolute value of `right`.
+    Positions where both arrays are 0 do not count. size: the largest absolute value of `right`.
     """
     wrong = np.abs(found - right) > CLOSE * size
     for axis in range(wrong.ndim):
