@@ -195,10 +195,11 @@ def place_in_code(error: BaseException) -> str:
 
 
 def text_of(error: BaseException, code: str = "") -> str:
-    """Return the text of an error, with the line of user-defined code that raised the error.
+    """Return the message of an error, with the line of user-defined code in which it was raised.
 
-    An error that is neither expected nor raised by user-defined code is a bug and is raised again.
-    code: the name of the user-defined code, if every error must come from this code.
+    code: the name of the user-defined code, such as "mine.py:Mine", if every error must come from
+    this code. Any other error outside of user-defined code is raised again if it is not one of
+    EXPECTED, because it is a bug.
     """
     place = place_in_code(error)
     if isinstance(error, EXPECTED):

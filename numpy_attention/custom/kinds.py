@@ -79,9 +79,9 @@ def lacking(has: dict[str, list[str]]) -> str:
 
 
 def check_part(one: type, kind: str) -> None:
-    """Raise ValueError unless a class is a Module and a dataclass, so that it has parameters.
+    """Raise ValueError unless `one` is a Module and a dataclass, so that its arrays are parameters.
 
-    If classes of this kind need a method `create`, its arguments are checked too.
+    kind: the kind of the class. If this kind needs a method `create`, its arguments are checked.
     """
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "
@@ -125,7 +125,7 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
 
 
 def required(function: Any, first: int = 1) -> list[str]:
-    """Return the names of the parameters without a default, from index `first` on."""
+    """Return the names of a function's parameters without a default, from index `first` on."""
     parameters = list(signature(function).parameters.values())
     return [one.name for one in parameters[first:] if one.default is Parameter.empty
             and one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
@@ -193,6 +193,6 @@ def classes(code: Code) -> str:
 
 
 def cases(code: Code) -> list[str]:
-    """Return the names of the functions case_… in a file, which define gradient-check cases."""
+    """Return the names of the functions `case` and case_… in a file, for gradient checks."""
     return [name for name, one in code.defined().items()
             if isfunction(one) and name.split("_")[0] == "case"]

@@ -17,8 +17,8 @@ FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)
 def ended(command: list[str], seconds: float, **how: Any) -> int:
     """Run a command; return its exit status. After `seconds`, kill it and its child processes.
 
-    The command prints in the encoding of this process. how: further arguments of
-    `subprocess.Popen`.
+    The status is -9 after a kill. The command prints in the encoding of this process. how: further
+    arguments of `subprocess.Popen`.
     """
     sys.stdout.flush()
     environment = {**os.environ, "PYTHONIOENCODING": f"{sys.stdout.encoding or 'utf-8'}:replace"}

@@ -3,7 +3,7 @@
     check.py    the check; `differences`, `kinks`, `harness` and `faults` are its parts
     laws/       properties of the two passes that central differences cannot test
     locate/     the search for the first wrong line: instrumented passes, compared value by value
-    edits/      small edits of a statement, tried to see which edit makes the gradients correct
+    edits/      small edits of the code, each tried to see whether it makes all gradients correct
     report/     the report of a check, and the text of the report
     cases/      the gradient checks of the library's own layers and models
 

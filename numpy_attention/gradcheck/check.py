@@ -211,10 +211,10 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Context manager that turns an exception in user code into a GradientError with its line.
+        """Context manager that turns an exception in user code into a GradientError with a line.
 
-        The line is the last line of the traceback in user code, not a line inside NumPy. what:
-        "forward" or "backward".
+        The line is the last one of user code in the traceback, not a line inside NumPy. what:
+        "forward" or "backward", for the message.
         """
         try:
             yield

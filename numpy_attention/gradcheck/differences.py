@@ -11,7 +11,7 @@ TOLERANCE = 1e-6
 
 
 def check_epsilon(epsilon):
-    """Raise ValueError if epsilon is not positive, and TypeError if epsilon is not a number."""
+    """Raise ValueError unless epsilon is a positive number."""
     check_number("epsilon", epsilon, np.nextafter(0, 1), expected="a positive number")
 
 
@@ -47,7 +47,7 @@ def gradient_and_bends(loss, array, epsilon, middle=0.0):
 
 
 def losses_around(loss, flat, i, epsilon):
-    """Return {step: the loss with element i moved by step · epsilon} for the steps -2, -1, 1, 2."""
+    """Return {step: loss} for steps -2, -1, 1, 2, with element i of `flat` + step · epsilon."""
     kept = flat[i]
     around = {}
     for step in (-2, -1, 1, 2):

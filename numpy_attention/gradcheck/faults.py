@@ -73,7 +73,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if an input is uncheckable, as in `is_uncheckable`, or without variables."""
+    """Raise TypeError if an input is uncheckable (`is_uncheckable`), or if variables is empty."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -217,7 +217,7 @@ def is_number(value):
 def moves(check, module, name):
     """Return whether the loss depends smoothly on the number in the field `name` of a module.
 
-    The test: if the number changes by twice as much, the loss must change by twice as much.
+    The test: if the number is changed twice as much, the loss must change twice as much.
     """
     kept = getattr(module, name)
     losses = []

@@ -183,7 +183,7 @@ def among_kinks(check, flat, i, analytic, middle):
 def one_sided(losses, middle, step):
     """Return the slopes on the left and on the right of an element.
 
-    losses: from `losses_around`. middle: the loss at the element itself. step: their distance.
+    losses: from `losses_around`. middle: the loss without a step. step: the step of the losses.
     """
     return ((3 * middle - 4 * losses[-1] + losses[-2]) / (2 * step),
             (4 * losses[1] - 3 * middle - losses[2]) / (2 * step))

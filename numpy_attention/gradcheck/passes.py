@@ -52,7 +52,7 @@ class Unjudged(Exception):
 
 
 def forward_of(check, inputs):
-    """Return the outputs and the cache of a forward. Raises Unjudged if the forward raises."""
+    """Run the forward of a Check; return (outputs, cache). Raises Unjudged if forward raises."""
     try:
         *outputs, cache = outputs_of(check.forward, inputs)
     except Exception as error:
@@ -61,7 +61,7 @@ def forward_of(check, inputs):
 
 
 def backward_of(check, upstream, cache, grads):
-    """Run a backward; return {name: gradient} of the inputs. Raises Unjudged if it raises."""
+    """Run the backward of a Check; return {input: gradient}. Raises Unjudged if backward raises."""
     try:
         return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:
@@ -78,11 +78,11 @@ def named_gradients(grads):
 
 
 class First:
-    """The first forward and backward, with which the laws compare later calls of the backward.
+    """A first run of both passes of a Check, with which the laws compare later calls of backward.
 
     cache: the cache of the forward. upstream, grad: arguments of the backward. parameter_gradients,
-    input_gradients: copies of the gradients from the backward, {name: gradient}. The backward runs
-    when one of these gradients is first read.
+    input_gradients: {name: gradient}, copies of the results of the backward, which runs when one of
+    these attributes is first read. gradients: both in one dict.
     """
 
     def __init__(self, check):
@@ -105,7 +105,7 @@ class First:
         return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
-        """Set grads to 0 and run the backward again; return {name: gradient} of weights and inputs.
+        """Set grads to 0, and run the backward again; return {parameter or input: gradient}.
 
         upstream: the gradients of the outputs. cache: the cache of a forward.
         """
@@ -120,11 +120,11 @@ def copy_values(arrays):
 
 
 def differing(found, wanted, tolerance):
-    """Return the names of the arrays in `found` that differ from the arrays in `wanted`.
+    """Return the names of the arrays in the dict `found` that differ from those in `wanted`.
 
-    The tolerance is relative to the maximum of the wanted array. If the wanted array is 0 up to
-    rounding, the tolerance is relative to the largest array. Elements that are not finite in both
-    arrays, such as slopes of √x at 0, count as equal.
+    `tolerance` is relative to the largest element of the wanted array. For a wanted array that is 0
+    up to rounding, 1e-12 of the largest element of all arrays is allowed. Two elements that are not
+    finite, such as slopes of √x at 0, count as equal.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:

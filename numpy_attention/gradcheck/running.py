@@ -67,9 +67,9 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
     """Check `name`, FILE.py:CLASS, in a separate process; return 0, or 1 if a check fails.
 
-    Raises ValueError if the user's code raises an exception, TimeoutError if the code takes longer
-    than `seconds`, ChildProcessError if the code ends the process, and BrokenPipeError if the
-    output has no reader.
+    seed, full: as in `show_checks`. Raises ValueError if the user's code raises an exception,
+    TimeoutError if the code takes longer than `seconds`, ChildProcessError if the code ends the
+    process, and BrokenPipeError if the output has no reader.
     """
     file, _ = parted(name)
     read(file)                                      # raises before a process is started
@@ -99,7 +99,8 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
     """Check `name` (FILE.py:CLASS) in this process; return the exit status.
 
-    place: the path of a file for error messages. full: not empty for the full report.
+    place: the path of a file to which error messages are written. seconds: the time limit. full: a
+    string that is not empty if the full report should be printed.
     """
     from numpy_attention.gradcheck.cases.custom import checks_of
     with open(place, "w", encoding="utf-8", errors="replace") as file:
@@ -122,7 +123,7 @@ def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int
 def target_of(name: str) -> Any:
     """Return the class or function case(rng) named by FILE.py:NAME.
 
-    If the name is only FILE.py, return the only class or function of this kind in the file.
+    For FILE.py alone, return its only function of this kind, or else its only suitable class.
     """
     file, inside = parted(name)
     code = read(file)

@@ -1,7 +1,8 @@
 """Validation of arguments that are not arrays of numbers; `arrays` validates those.
 
 Each message is one line that says what was given, what was expected and what to do. A wrong type
-raises TypeError, and an impossible value raises ValueError.
+raises TypeError. An impossible value, anything but a number for a number, or anything but a known
+name for a name raises ValueError.
 """
 
 import math

@@ -98,7 +98,7 @@ def check_floating(dtype):
 
 
 def check_grads(grads, model, name="grads"):
-    """Check that `grads` has the parts and the parameters of a model, as model.zeros_like() has.
+    """Check that `grads` has the same parts and parameters as `model`, like model.zeros_like().
 
     Raises TypeError for another class, and ValueError for other parameters.
     """
@@ -112,7 +112,7 @@ def check_grads(grads, model, name="grads"):
 
 
 def _check_parts(its, own, name):
-    """Check a field of the gradient model (`its`) against the same field of the model (`own`)."""
+    """Check a field of grads (`its`) against the same field of the model (`own`)."""
     if type(its) is type(own) is np.ndarray and (its.shape, its.dtype) == (own.shape, own.dtype):
         return                                                  # the common case is cheap
     if is_dataclass(own):
@@ -197,7 +197,7 @@ def check_whole(name, number, low, high=math.inf):
 
 
 def check_mask(mask, shape, axes, name="mask"):
-    """Raise TypeError unless a mask is boolean, and ValueError if it has another shape."""
+    """Raise TypeError unless `mask` is boolean, and ValueError if its shape is not `shape`."""
     if not isinstance(mask, np.ndarray) or mask.dtype != BOOL:
         given = mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__
         raise TypeError(f"{name} {axes} must be boolean, True where there is a token, got {given}; "
@@ -206,7 +206,7 @@ def check_mask(mask, shape, axes, name="mask"):
 
 
 def check_integers(name, array, shape, axes, advice="check the order of the axes"):
-    """Raise TypeError unless a value is an integer array, and ValueError if the shape is wrong."""
+    """Raise TypeError unless `array` holds integers, and ValueError if its shape is not `shape`."""
     _check_integer_dtype(f"{name} {axes}", array)
     check_shape(name, array, shape, axes, advice)
 

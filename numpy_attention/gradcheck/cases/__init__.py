@@ -4,7 +4,8 @@
 
 Equal sizes could hide a missing transpose, and a bias of 0 could hide that the bias is forgotten.
 So parameters, inputs and upstream gradients are random. The sequences of a batch differ in length,
-and words repeat. A case in float32 has the numbers of the float64 case, rounded.
+and words repeat. CASES holds functions of (rng, dtype), each of which builds a Case. A Case in
+float32 has the numbers of the float64 Case, rounded.
 """
 
 from functools import partial

@@ -24,7 +24,7 @@ from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, build, res
 
 
 def attention(rng, dtype, create, queries=Q):
-    """Return a Case with three sentences: no word, some words, or all words are masked."""
+    """Return the Case of an attention on three sentences: no, some, or all words are masked."""
     layer = randomize(create(rng, dtype), rng)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]], bool)
     inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
@@ -91,7 +91,7 @@ WIDE = 7
 
 
 def score_cases():
-    """Return {title: case}. There is a case for each score and window that can be combined."""
+    """Return {title: build} for each valid (score, window). build(rng, dtype) returns a Case."""
     pairs = [(score, window) for score in SCORES for window in WINDOWS]
     return {title(*pair): partial(chosen, *pair) for pair in pairs if pair not in REFUSED}
 
@@ -160,7 +160,7 @@ KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], b
 
 
 def history_cases():
-    """Return {title: case} for each score in registry.HISTORY_SCORES."""
+    """Return {title: build} for each of HISTORY_SCORES. build(rng, dtype) returns a Case."""
     kinds = [resolve("score", name, HISTORY_SCORES) for name in HISTORY_SCORES]
     return {kind.__name__: partial(history, score=kind) for kind in kinds}
 

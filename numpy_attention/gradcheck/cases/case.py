@@ -22,10 +22,10 @@ SEED = 7            # of the dropout inside a case: every call draws the same ma
 
 @dataclass
 class Case:
-    """One gradient check: the arguments of `gradcheck`, which are a Module, inputs and two passes.
+    """The arguments of one call of `gradcheck`: a Module, its inputs and its two passes.
 
-    causal: which axis of the first input and of the outputs is time. No output may depend on a
-    later step of the input.
+    causal: the axis of the first input and of the outputs that is time, or None. No output may
+    depend on a later step of the input.
     """
 
     target: Module
@@ -46,11 +46,11 @@ def array(rng, dtype, *shape):
 
 
 def plain(target, *inputs):
-    """Return the Case of a layer (`target`) whose forward takes only the inputs."""
+    """Return the Case of a layer, `target`, whose forward takes only `inputs`."""
     return Case(target, inputs, target.forward, target.backward)
 
 
 def check_same_loss(*losses):
-    """Raise GradientError unless all losses are equal; the first is from loss_and_grad."""
+    """Raise GradientError unless all losses are equal. The first loss is from loss_and_grad."""
     if not np.allclose(losses, losses[-1], 1e-6):
         raise GradientError(f"loss_and_grad returns the loss {losses[0]}, expected {losses[-1]}")

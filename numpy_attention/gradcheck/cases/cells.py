@@ -57,7 +57,7 @@ def whole(rng, dtype, create, mask=MASK, uses="both"):
 
 
 def call(layer, xs, state, mask):
-    """Call a layer's forward. If the layer is a stack, use dropout."""
+    """Return layer.forward(xs, state, mask), with dropout if the layer is a stack."""
     if isinstance(layer, Stacked):
         return layer.forward(xs, state, mask, np.random.default_rng(SEED))
     return layer.forward(xs, state, mask)
@@ -130,7 +130,7 @@ def undropped(rng, dtype):
 
 
 def cases_of(kind):
-    """Return {title: case} for one kind of cell, such as "GRU"."""
+    """Return {title: build} for a class of cells, such as GRU. build(rng, dtype) returns a Case."""
     def one(rng, dtype):
         return kind.create(rng, I, H, dtype=dtype)
     return {

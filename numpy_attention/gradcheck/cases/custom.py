@@ -31,11 +31,10 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 
 
 def checks_of(one):
-    """Return {title: check} for a user's class, or for a function case(rng).
+    """Return {title: check} for `one`, a user's class or function case(rng).
 
-    Each check is a function check(rng) that returns a Report.
-
-    Raises ValueError if the kind of the class, or an argument for building an object, is unknown.
+    Each check is a function check(rng) that returns a Report. Raises ValueError if the kind of the
+    class, or an argument for building an object, is unknown.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
@@ -63,7 +62,8 @@ def check(title, build, rng):
 def check_score(title, build, rng):
     """Run `check` on an attention or a score, for which build(rng, dtype) returns the Case.
 
-    If the score raises an exception only for unequal sizes, add advice about sizes to the report.
+    If it raises an exception only because queries and values have different sizes, the report of
+    the GradientError gets advice about sizes.
     """
     try:
         return check(title, build, rng)
@@ -98,7 +98,7 @@ def check_as_it_is(function, rng):
 
 
 def cases_of(one):
-    """Return {title: build} for a user-defined class. build(rng, dtype) returns a Case."""
+    """Return {title: build} for `one`, a user-defined class. build(rng, dtype) returns a Case."""
     kind = mechanism_kind(one)
     if kind == ATTENTION:
         return attentions(one)
@@ -119,7 +119,7 @@ def attentions(one):
 
 
 def layer(one, rng, dtype):
-    """Return the Case of a layer class that reads x (T, B, D). Its first size argument is D."""
+    """Return the Case of `one`, a layer class with input x (T, B, D). Its first size is D."""
     create = getattr(one, "create", one)
     asked = required(create, first=int(create is not one))
     sizes = {name: D if name in INPUTS else OTHERS.get(name) for name in asked}

@@ -48,15 +48,15 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """Return code of masks, such as "mask[:, None]", that broadcast to one of some shapes.
+        """Return a list of code of masks, such as "mask[:, None]", that broadcast to some shape.
 
-        wholes: these shapes. If it is empty, return all masks with all indices.
+        wholes: the possible shapes. If there are none, return all masks with all indices.
         """
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
 
     def shapes_of(self, statement):
-        """Return the known shapes of the value that a statement assigns or returns."""
+        """Return the set of known shapes of the value that a statement assigns or returns."""
         if isinstance(statement, ast.Return):
             return self.shapes_of_value(statement.value)
         target = target_of(statement)
@@ -70,9 +70,9 @@ class Alternatives:
         return set(shapes)
 
     def shapes_of_value(self, value):
-        """Return the known shapes of an expression.
+        """Return the set of known shapes of an expression, `value`.
 
-        If an arithmetic operation contains a gradient, its shapes are assumed for the result.
+        An arithmetic operation with a gradient is assumed to have the shapes of the gradient.
         """
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
             for path in sorted(filter(is_gradient, reads_of(value))):

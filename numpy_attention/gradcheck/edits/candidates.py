@@ -19,11 +19,11 @@ CUTS = {
 
 
 class Written:
-    """Parts of the source of some functions, from which edits are built.
+    """The parts of the source of some functions from which edits are built.
 
-    names: the names of the functions. slices: the syntax trees of all indices in the functions.
-    indices: the indices that are names, such as t. entries: code such as step["c"]. is_softmax:
-    whether a function may compute a softmax.
+    others: further functions, which are not edited. names: the names of `functions`. slices: the
+    syntax trees of all indices. indices: the indices that are names, such as t. entries: code such
+    as step["c"]. is_softmax: whether one of the functions may compute a softmax.
     """
 
     def __init__(self, functions, others=()):
@@ -56,7 +56,7 @@ class Written:
 
 
 def keys_of(node):
-    """Return {key: None} for the constant keys in code dict(c=c) or {"c": c}, else {}."""
+    """Return {key: None} for the constant keys of a node dict(c=c) or {"c": c}, else {}."""
     if isinstance(node, ast.Call) and path_of(node.func) == "dict":
         return {one.arg: None for one in node.keywords if one.arg}
     if isinstance(node, ast.Dict):

@@ -24,9 +24,9 @@ from numpy_attention.gradcheck.locate.rewriting import (
 class Edit:
     """One edit of a function, which replaces the syntax tree `before` by `after`.
 
-    place: the statement. kind: the kind of mistake that the edit repairs. function, tree: the
-    edited function and its syntax tree. slot: where in the tree the edit is made. nodes: the nodes
-    in this slot after the edit.
+    place: the Place of the edited statement. kind: the kind of mistake that the edit repairs.
+    function, tree: the function and its unedited syntax tree. slot: the Slot in the tree that the
+    edit changes. nodes: the nodes in this slot after the edit.
     """
 
     place: Place
@@ -54,7 +54,7 @@ class Edit:
 
     @cached_property
     def behind(self):
-        """The new statement, if the edit only adds a statement after an existing one, or None."""
+        """The added statement if the edit only adds one after an existing statement, or None."""
         body = getattr(self.after, "body", None)
         stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None

@@ -195,7 +195,7 @@ class ExpressionEdits(Alternatives):
 
 
 def stepped(node):
-    """Return {t} for an index t, t + 1 or t - 1 with any name t, and set() for another index."""
+    """Return {"t"} for an index such as t, t + 1 or t - 1, with any name t, otherwise set()."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name):

@@ -133,8 +133,8 @@ def is_constant(node):
 class ForwardRepairs(Repairs):
     """The edits of a forward pass, each tried to see whether all gradients become correct.
 
-    laws: the broken laws, which should hold after the edit. accused: the Place of the statement
-    whose edits are tried first.
+    check: the Check. functions: the functions of its forward. laws: the broken laws, which should
+    hold after the edit. accused: the Place of the statement whose edits are tried first, or None.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
@@ -232,7 +232,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the edit makes the gradients match the forward much better than before."""
+        """Return whether the gradients match the forward, and much better than before the edit."""
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False

@@ -1,4 +1,4 @@
-"""Find the small edit of a backward pass that makes every gradient correct."""
+"""Find a small edit of a backward pass that makes every gradient correct."""
 
 import warnings
 from contextlib import contextmanager, suppress
@@ -34,10 +34,10 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 class Repairs:
     """The edits of some functions, each tried to see whether all gradients become correct.
 
-    functions: the functions that are edited. every: further functions, whose code supplies
-    alternatives. gradients() returns {name: gradient} of the check. wrong(gradients) returns the
-    names of the wrong gradients. variables: {name: array}, whose contents are restored after each
-    edit.
+    functions: the functions that are edited. every: further functions, from whose code edits are
+    built. gradients() returns {name: gradient} of the check. wrong(gradients) returns the names of
+    the wrong gradients. variables: {name: array}, whose contents are restored after each edit.
+    edits: the list of Edits.
     """
 
     functions: list
@@ -88,7 +88,10 @@ class Repairs:
         return not still & set(wrong) and still <= self.before
 
     def gradients_with(self, edit=None):
-        """Return {name: gradient} with an edit or without; {} if the backward raises."""
+        """Return {name: gradient} with an edit, or with the unchanged code if the edit is None.
+
+        Return {} if a pass raises an exception.
+        """
         with quiet():
             try:
                 with self.edited(edit):
@@ -116,8 +119,9 @@ class Repairs:
             np.copyto(array, self.kept[name])
 
     def reach(self):
-        """Return {(file, line): names of the gradients that depend on this line}.
+        """Return {(file, line): set of the names of the gradients that depend on this line}.
 
+        A gradient depends on a line if scaling the value of the line by 1.001 changes the gradient.
         The dict is empty if the unedited backward raises.
         """
         before = self.gradients_with()
@@ -133,7 +137,7 @@ class Repairs:
         return {line: changed for line, changed in found.items() if changed}
 
     def within(self, places):
-        """Return the edits of the statements at the given places, the most likely edits first."""
+        """Return the edits of the statements at `places`, the most likely edits first."""
         lines = {(one.file, one.line) for one in places}
         return self.sorted(edit for edit in self.edits if line_of(edit) in lines)
 
@@ -169,7 +173,10 @@ class Repairs:
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
     def first(self, edits, wrong):
-        """Return the first of these edits that makes the gradients in `wrong` correct, or None."""
+        """Return the first of `edits` that makes the gradients in `wrong` correct, or None.
+
+        Also return None if the budget of trials is used up.
+        """
         useless = self.useless.setdefault(tuple(wrong), set())
         for edit in edits:
             if edit in useless:

@@ -92,7 +92,7 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """Yield variants of x[i] = y and x[i] += y with another index i.
+        """Yield (kind, [statement]) to replace x[i] = y or x[i] += y, with another index i.
 
         Also yield x[i] += y to replace x += y[:, None].
         """

@@ -20,9 +20,9 @@ PRODUCTS = "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "(({0}) @ ({1}
 
 
 class Slot(NamedTuple):
-    """The place of a node in its parent, `field` of `parent`.
+    """The position of a node in a syntax tree: the attribute `field` of the node `parent`.
 
-    number: the index of the node if the field is a list, or None.
+    number: the index of the node if the attribute is a list, or None.
     """
 
     parent: Any
@@ -103,7 +103,7 @@ def function_name(call: Any) -> str:
 
 
 def calling(call: Any, name: str) -> Any:
-    """Return a copy of a call with another function or method: `name` instead of the last name."""
+    """Return a copy of a call that calls the function or method `name` of the same object."""
     part = "attr" if isinstance(call.func, ast.Attribute) else "id"
     return changed(call, func=changed(call.func, **{part: name}))
 
@@ -113,7 +113,7 @@ def without_keyword(call: Any, name: str) -> Any:
 
 
 def with_axis(call: Any, axis: str) -> Any:
-    """Return a copy of a reduction, such as a sum or mean, along another axis."""
+    """Return a copy of a reduction, such as a sum or mean, along `axis`, which is code."""
     if any(one.arg == "axis" for one in call.keywords):
         return changed(call, keywords=[
             changed(one, value=parsed(axis)) if one.arg == "axis" else one

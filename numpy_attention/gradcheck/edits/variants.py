@@ -80,7 +80,7 @@ def call_variants(node):
 
 
 def sequence_variants(node):
-    """Yield (kind, expression): a call of zip, stack etc. with arguments reversed or exchanged."""
+    """Yield (kind, call) to replace a call of zip, stack etc.: arguments reversed or exchanged."""
     if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
     for i, one in enumerate(node.args):

@@ -12,6 +12,7 @@
 
 The last column names the module of a law; laws without a name there are in this module. A central
 difference compares one call of backward, with zeroed gradients, so it cannot see these mistakes.
+A law is a function of a Check, or of its First run. It returns [Broken], or [] if the law holds.
 """
 
 import numpy as np
@@ -74,7 +75,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """Return a Broken for each of these parameters whose gradient is assigned instead of added."""
+    """Return [Broken] for the parameters in `names`, whose gradients are assigned, not added."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -155,7 +156,7 @@ def first_broken(laws, given):
 
 
 def judged(law, given):
-    """Return the result of law(given), or [] if it raises Unjudged. Suppress NumPy warnings."""
+    """Return law(given) without NumPy's warnings, or [] if the law raises Unjudged."""
     try:
         with np.errstate(all="ignore"):
             return law(given)

@@ -60,7 +60,7 @@ def first_leak(records, others, mask):
 
 
 def places_of(array, other, shape):
-    """Return a boolean array: where two arrays differ. Return None if they do not differ.
+    """Return a boolean array that is True where two arrays differ, or None if they do not differ.
 
     Arrays of different shapes, or not of floats, are not compared, and the result is None. shape:
     the shape (B, S) of the mask. The result has this shape if the arrays have the axes B and S. If
@@ -85,9 +85,9 @@ def has(frame, mask):
 
 
 def recorded(run):
-    """Call run() and return [(frame, line, {name: array})], an item for each executed line.
+    """Call run(); return [(frame, line, {name: array})] with an item for each line of user code.
 
-    The arrays are the local arrays of user code after the line.
+    The arrays are copies of the local arrays after the line.
     """
     lines = []
 

@@ -81,7 +81,7 @@ def changed_by_padding(check, mask, axis):
 
 
 def longer(value, shape, axis):
-    """Return a tree in which each array with first axes `shape` has a 0 appended along `axis`."""
+    """Return `value` with a 0 appended along `axis` to each array whose first axes are `shape`."""
     if isinstance(value, (list, tuple)):
         return type(value)(longer(one, shape, axis) for one in value)
     if isinstance(value, np.ndarray) and value.shape[:2] == shape:
@@ -167,7 +167,7 @@ def at_mask(array, mask):
 
 
 def move(array, where, shape):
-    """Change an input in place where `where` is True; return whether that is possible.
+    """Change the input `array` in place where `where` is True; return whether that is possible.
 
     Only arrays whose first two axes are `shape` can be changed. An integer may be an id, so it is
     replaced by another integer that occurs in the array.
@@ -185,7 +185,8 @@ def move(array, where, shape):
 def hidden_weights(name, array, mask, hidden):
     """Return [text], a description of the largest weight of a hidden word, or [].
 
-    An output holds weights if the sums along its last axis are 1.
+    The output `array` holds weights if its sums along the last axis are 1. hidden: an array of
+    booleans like `mask`, True for the words whose weight must be 0.
     """
     if array.ndim < 2 or array.dtype.kind != "f":
         return []
@@ -240,7 +241,7 @@ def steps(outputs, check, which):
 
 
 def check_causal(check):
-    """Raise ValueError or TypeError unless `causal` is an axis of the first input and an output."""
+    """Raise ValueError unless check.causal is None or an axis of the first input and an output."""
     if check.causal is None:
         return
     check_whole("causal", check.causal, 0)

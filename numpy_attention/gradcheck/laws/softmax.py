@@ -19,7 +19,7 @@ SEED = 13
 
 
 def unbalanced(derivatives, compared):
-    """Return [Broken] for the first gradient that should sum to 0 but does not, or [].
+    """Return [Broken] for the first gradient of scores that does not sum to 0, or [].
 
     derivatives: the numerical gradients of the forward's values. compared: the Comparison, whose
     groups are the gradients of the backward.

@@ -53,9 +53,10 @@ def not_finite(check, fill, places):
 
 @contextlib.contextmanager
 def emptied(fill, places):
-    """Make np.empty and np.empty_like fill float arrays with fill(place) inside this context.
+    """Make np.empty and np.empty_like in user code fill their float arrays inside this context.
 
-    place: the line that calls np.empty. places: a dict, to which each place is added as a key.
+    An array is filled with fill(place), where `place` is the line of the call. places: a dict, to
+    which each place is added as a key.
     """
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 

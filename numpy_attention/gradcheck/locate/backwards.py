@@ -31,13 +31,16 @@ class BackwardRewriter(Rewriter):
         return self.start(node, start)
 
     def begin(self, node):
-        """Return the statement `__call__ = listener.begin()`, which numbers the function calls."""
+        """Return the statement `__call__ = listener.begin()`, which numbers each call of `node`."""
         call = self.through("begin", ast.copy_location(ast.Constant(0), node), 0)
         made = ast.Assign([ast.Name("__call__", ast.Store())], call, lineno=node.lineno)
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def after(self, target, statement, kind, reads):
-        """Return the statements that report the new value of a target to the listener."""
+        """Return statements that report each new value to the listener, to put after `statement`.
+
+        target: the target that the statement assigns. kind, reads: as in a Place.
+        """
         made = []
         for one in targets_of(target):
             whole = one.value if isinstance(one, ast.Subscript) else one
@@ -112,13 +115,14 @@ class BackwardRewriter(Rewriter):
 
 @dataclass
 class Value:
-    """What a name holds from one assignment to the next, or an attribute in the whole run.
+    """The contents of a variable between two assignments, or of an attribute in the whole run.
 
     places: the statements that assigned or changed the contents. values: copies of the contents
-    after each of these statements, and at the end. base: for an attribute, the object that has it.
-    call: the number of the function call. order, done: the numbers of the first and last change.
-    held: the object that the name holds. terms: [(place, array)] for each array that a += added.
-    source: for an argument, the Value that the caller passed.
+    after each of these statements, and for an array also at the end of the run. base: the object
+    that has the attribute, or None for a variable. call: the number of the function call. order,
+    done: when the contents changed first and last, as numbers of events in the run. held: the
+    contents themselves. terms: [(place, array)] for each array that a += added. source: for an
+    argument, the Value that the caller passed, or None.
     """
 
     name: str
@@ -138,9 +142,10 @@ class Value:
 
 
 class Kept:
-    """Listener that keeps the `values` of a backward pass, in the order of their first assignment.
+    """Listener that records the Values of a backward in `values`, in order of first assignment.
 
-    instead: {(place, n): array}, replacements for the n-th value that a statement computes.
+    places: the Places of the instrumented backward. instead: {(place, n): array}, which replaces
+    the n-th value that the statement `place` computes.
     """
 
     def __init__(self, places, instead=None):
@@ -207,7 +212,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Record the contents of each array at the end, since a kernel may have changed them."""
+        """Record the final contents of each array, since a kernel may have changed them."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))

@@ -1,4 +1,4 @@
-"""Limits of a search. The number of trials is limited, so results are equal on all machines."""
+"""Limits of a search: a number of trials, equal on all machines, and a time for slow code."""
 
 import time
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ share = ContextVar("share", default=1.0)        # of the usual number of trials
 
 @contextmanager
 def limited_search(part):
-    """Reduce the number of trials of every search in this context to the fraction `part`."""
+    """Reduce the number of trials of every search in this context to a fraction, `part`."""
     token = share.set(part)
     try:
         yield
@@ -21,7 +21,7 @@ def limited_search(part):
 
 
 class Budget:
-    """The number of trials that a search may still make, and the time at which it must stop."""
+    """The number of trials that a search may still make, and the time at which it must end."""
 
     def __init__(self, number):
         self.left = int(number * share.get())

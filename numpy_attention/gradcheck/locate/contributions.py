@@ -1,4 +1,4 @@
-"""Find which uses of a value contribute to its gradient, and how often each use is counted."""
+"""Find how often a gradient dX counts the contribution of each use of X, which should be once."""
 
 import linecache
 
@@ -14,10 +14,10 @@ MOST_PARTS = 16         # uses of a name, or executions of one, that are disting
 
 
 class Contributions:
-    """The places where a value of the forward is read, and the gradient through each place.
+    """The places where the forward reads one value, and the gradient of the loss through each.
 
-    number: the number of the Place that computes the value. n: the value is the n-th that this
-    Place computes. array: the parameter or input itself, if the value is one of these.
+    The value is the n-th that the place `number` computes, or the parameter or input `array`.
+    derivatives: the Derivatives of the forward.
     """
 
     def __init__(self, derivatives, number=None, n=0, array=None):
@@ -32,11 +32,14 @@ class Contributions:
         self.shape = found.shape
 
     def parts(self):
-        """Return the parts, their derivatives along random directions, and the directions.
+        """Split the gradient of the value; return (parts, derivatives, directions).
 
-        A part of the gradient flows through a use, a place that reads the value. The part is
-        written (use, executions), with one execution or, if there are too many, all executions. The
-        part (None, ()) is the rest of the gradient, which flows through no known use.
+        A part is the gradient through one use, a place that reads the value. The part is written
+        (use, executions): the number of the place, and a tuple of one execution number, or of all
+        if there are more than 16 executions in total. The part (None, ()) is the rest of the
+        gradient, which flows through no known use. directions: random arrays of the value's shape.
+        derivatives: an array with a row for each part and a column for each direction. Without
+        uses, or with too many, return an empty list, an empty array and None.
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -57,7 +60,7 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """Return the derivatives of the loss along some directions, through all uses at once.
+        """Return an array with the derivative of the loss along each direction, through all uses.
 
         directions: arrays of the shape of the value.
         """
@@ -75,13 +78,14 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """Return the parts, and how often the gradient `value` contains each part.
+        """Return (parts, factors) such that the gradient `value` is Σ factor · part, or None.
 
-        Return None if `value` is not a sum of parts. Also return None for a single number, because
-        a number is a multiple of any other number.
+        parts: as returned by `parts`. A correct gradient has all factors 1. The result is None if
+        `value` is not a multiple or sum of parts. It is also None for a single number, because a
+        number is a multiple of any other number.
 
         later: arrays that were added to the gradient afterwards. A part that equals one of these
-        arrays counts once.
+        arrays gets the factor 1.
         """
         if not np.ndim(value) or np.shape(value) != self.shape:
             return None
@@ -104,10 +108,11 @@ class Contributions:
 
 
 def independent(parts):
-    """Return the indices of the parts of a gradient that are not 0 and not the sum of other parts.
+    """Return the indices of the rows of `parts` that are not 0 and not the sum of other rows.
 
-    A part is the gradient through one use of a value. If the value is passed to a function, the
-    function reads it again. The part of the call is then the sum of the parts inside the function.
+    A row is the gradient through one use of a value, along some directions. If the value is passed
+    to a function, the function reads the value again. The row of the call is then the sum of the
+    rows of the uses inside the function.
     """
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
@@ -123,7 +128,11 @@ def independent(parts):
 
 
 class ReadListener:
-    """Listener that records each read of one value, except as an argument of traced functions."""
+    """Listener that records each read of one value in `times`, as (number of the place, execution).
+
+    The value is given by number, n and array as in Contributions. A read that only passes the value
+    to a traced function is not recorded.
+    """
 
     def __init__(self, places, number, n, array):
         self.places = places
@@ -158,10 +167,11 @@ class ReadListener:
 
 
 class MovingUse(Moving):
-    """Listener that changes a value only where the place `use` reads it.
+    """Listener that adds `step` to one value, only where the place `use` reads the value.
 
-    times: the numbers of the reads to which `step` is added, counted from 0. array: the parameter
-    or input that is changed, or None for a value that the forward computes.
+    number, n: as in Moving. times: the numbers of the reads that get the changed value, counted
+    from 0. array: the parameter or input that is changed, or None for a value that the forward
+    computes.
     """
 
     def __init__(self, number, n, step, use, times, array):
@@ -186,10 +196,11 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a Kind of mistake for each use that a gradient does not count exactly once.
+    """Return a list with a Kind of mistake for each use that a gradient does not count once.
 
-    uses: the Contributions to the gradient `value`. later: arrays that were added to the gradient
-    afterwards. calls: as in a Report, for lines of this package.
+    value: the gradient that the backward computes. uses: the Contributions to the correct gradient.
+    later: arrays that were added to `value` afterwards. calls: {(file, line) of this package: the
+    Place in user code that called this line}.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -218,11 +229,11 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """Return (name, text) of the Kind of mistake, or None if the backward is right about a use.
+    """Return (name, text) of the Kind of mistake in the gradient through one use, or None.
 
     A use is a statement of the forward that reads a value. ks: for each execution of the use, the
-    factor with which the backward counts its gradient (right is 1). text: the statement. line: a
-    description of its line.
+    factor with which the backward counts its gradient. The result is None if all factors are 1 or
+    if they fit no kind. text: the statement. line: a description of its line.
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None
@@ -246,7 +257,7 @@ def use_kind(ks, text, line):
 
 
 def statement(derivatives, place):
-    """Return the source of the forward statement that contains `place`, where a value is read."""
+    """Return the source line of the forward statement that contains the Place `place`."""
     same = [one for one in derivatives.places if one.line == place.line and one.name
             and one.file == place.file and one.kind in ("assign", "update", "part")]
     text = linecache.getline(place.file, place.line).split("#")[0].strip()

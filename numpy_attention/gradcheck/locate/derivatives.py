@@ -17,8 +17,8 @@ SEED = 11
 class Derivatives:
     """Numerical gradients ∂L/∂X for any value X in the forward pass, by perturbing X.
 
-    L = Σ upstream · output is the result of run(). values: {place number: [a copy of each X]}, with
-    None for an X that is not an array of floats.
+    run() returns the loss L = Σ upstream · output. functions: the functions of the forward. values:
+    {number of a place: [a copy of each X]}, with None for an X that does not hold floats.
     """
 
     def __init__(self, run: Callable[[], float], functions):
@@ -40,11 +40,11 @@ class Derivatives:
         return self.rewritten.places
 
     def is_late(self):
-        """Return whether the budget of time and loss evaluations is used up."""
+        """Return whether the budget of time and of differences is used up."""
         return self.budget.is_spent
 
     def times(self, number):
-        """Return the shapes of all X that a place computes, or [] if one is not a float array."""
+        """Return the shapes of all X of place `number`, or [] if some X does not hold floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
@@ -52,8 +52,8 @@ class Derivatives:
         """Return (L(X + step) − L(X − step)) / 2 for one value X of the forward, or None.
 
         number, n: X is the n-th value that the place `number` computes. step: an array. use: if
-        given, X is moved only where the place `use` reads X. The result is None if X cannot be
-        moved.
+        given, X is changed only where the place `use` reads X. The result is None if the forward
+        does not compute or read X there.
         """
         self.budget.take()
         with self.rewritten.reporting_to(listener := Moving(number, n, step, use)):
@@ -65,7 +65,7 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return ([∂L/∂X · δ], [δ]) for some random directions δ, or None if X cannot be moved."""
+        """Return (array of ∂L/∂X · δ, array of δ) for random δ, or None if X cannot be changed."""
         if (number, n) not in self.known:
             if self.is_late():
                 return None
@@ -85,7 +85,7 @@ class Derivatives:
         return np.array(found) / STEP, directions
 
     def whole(self, number, n):
-        """Return ∂L/∂X for the n-th X of a place as an array, computed element by element."""
+        """Return the array ∂L/∂X for the n-th X of place `number`, computed element by element."""
         if (number, n) not in self.wholes:
             self.wholes[number, n] = self._whole(number, n)
         return self.wholes[number, n].copy()
@@ -100,7 +100,10 @@ class Derivatives:
         return found
 
     def fits(self, value, number, n):
-        """Return whether an array equals ∂L/∂X for the n-th X that place `number` computes."""
+        """Return whether the array `value` equals ∂L/∂X along random directions.
+
+        X is the n-th value of the place `number`. If X cannot be changed, return False.
+        """
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
             return False
         known = self.directional(number, n)

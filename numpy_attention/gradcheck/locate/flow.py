@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient
 
 
 class Flow:
-    """Finds the operands (`sources`) of a Value of the backward, and its results (`consumers`)."""
+    """Finds the operands of a Value (`sources`), and the Values computed from it (`consumers`)."""
 
     def __init__(self, values):
         self.values = values
@@ -45,11 +45,11 @@ class Flow:
 
 
 def carrying(values, of_forward):
-    """Return a set of the (function, name) that hold gradients, and of functions that return one.
+    """Return a set with (function, name) for each variable that holds a gradient.
 
-    A name dX holds a gradient unless the forward also has the name dX. A name that is computed from
-    a gradient also holds a gradient. values: the Values of the backward. of_forward: the names of
-    the forward.
+    The set also has the names of functions that return a gradient. A variable dX holds a gradient
+    unless the forward also has a variable dX. A variable computed from a gradient also holds a
+    gradient. values: the Values of the backward. of_forward: the names of the forward.
     """
     found: set = set()
     for value in values:
@@ -65,7 +65,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return "X" for a value named dX, "return" for a returned value, or "" for any other name."""
+    """Return "X" for a Value named dX or grads.X, "return" for a returned one, "" for any other."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

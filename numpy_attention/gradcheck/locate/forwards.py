@@ -1,4 +1,4 @@
-"""Rewrite a forward pass so that any value can be moved, to measure the effect on the loss."""
+"""Rewrite a forward pass so that any value can be changed, to measure the effect on the loss."""
 
 import ast
 from collections import Counter
@@ -12,9 +12,10 @@ FLOATS = float, np.floating
 
 
 class Forward(Rewriter):
-    """Rewriter of a forward, which passes its values to a listener, so that they can be changed.
+    """Rewriter that lets a forward pass its values to a listener, which may change them.
 
-    listener.moved gets each computed value, and listener.used gets a value when its name is read.
+    listener.moved gets each computed value. listener.used gets a value when its name is read. Both
+    also get the number of the Place, and return the value that the forward uses.
     """
 
     def visit_FunctionDef(self, node):
@@ -152,10 +153,10 @@ class Counting:
 
 
 class Naming:
-    """Listener that records the arrays and numbers of each function.
+    """Listener that records the names of the arrays and scalars in each function.
 
-    names: {function: {name or path: shapes}} of float arrays. masks: the same for boolean arrays.
-    numbers: {function: names} of scalar numbers.
+    names: {function: {name or path: set of shapes}} of float arrays. masks: the same for boolean
+    arrays. numbers: {function: set of names} of scalars.
     """
 
     def __init__(self, places):
@@ -189,9 +190,9 @@ class Naming:
 
 
 class Moving:
-    """Listener that adds `step` to the n-th value of a line (a place).
+    """Listener that adds `step` to the n-th value that the place `number` computes.
 
-    use: if given, the only line that reads the value plus `step`. Other lines read the value.
+    use: if given, the number of the only place that reads the changed value. `met` counts changes.
     """
 
     def __init__(self, number, n, step, use=None):

@@ -14,11 +14,11 @@ MOST_TRIED = 8          # places of the forward that one may be meant to be the 
 
 
 class Hypotheses:
-    """Tests groups: replaces their values by correct ones, to see which gradients become correct.
+    """Tests which gradients become correct if the values of a group are replaced by correct values.
 
-    A group is the gradients that one statement computes. run(instead) returns the gradients with
-    the replacements `instead`. wrong(gradients) returns the names of the wrong gradients. instead:
-    {(statement, its execution): value}, the replacements found so far.
+    A group is the gradients that one statement computes. derivatives: the source of correct values.
+    run(instead) returns {name: gradient} with the replacements `instead`. wrong(gradients) returns
+    the names of the wrong gradients. instead: {(place, n): array}, the replacements found so far.
     """
 
     def __init__(self, derivatives, run, wrong):
@@ -28,7 +28,11 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """Return a Finding if correct values for this group make a gradient correct, or None."""
+        """Return a Finding if correct values for this group make a gradient correct, or None.
+
+        No other gradient may become wrong. compared: the Comparison, which stores the result.
+        wrong: the names of the wrong gradients.
+        """
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
         return compared.tried[id(group)]
@@ -62,9 +66,9 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield (number, times) for each forward value X whose gradients the group may hold.
+        """Yield (number, times) for the forward values X whose gradients a group may hold.
 
-        number: the number of X's place. times: for each value of the group, the number of its X.
+        number: the number of the place. times: for each value of the group, the number n of its X.
         """
         m = len(group.values)
         for number in self.meant(group, compared):
@@ -78,7 +82,10 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """Test values computed from a group. Return a Finding if correcting them helps, or None."""
+        """Return a Finding if correcting wrong values computed from `group` helps, or None.
+
+        The Finding blames a statement of `group`. compared, wrong: as in `tried`.
+        """
         if group.state == "part":
             return None
         for one in compared.wrong_consumers(group):
@@ -93,17 +100,16 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return the number n of the execution of a statement that completed a value of a group.
+        """Return which execution of the last statement of group.values[j] completed this value.
 
-        The value is group.values[j], and the statement is the last one that changed it. n is
-        counted from 0, over all values of the group.
+        The executions of this statement are counted from 0, over all values of the group.
         """
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return the numbers of places whose gradients a group may hold, the most likely first."""
+        """Return up to 8 numbers of places whose gradients a group may hold, most likely first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -124,10 +130,10 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the places in `others` whose values have a group's shapes, the nearest first.
+        """Return the places in `others` whose values have the shapes of a group's values, sorted.
 
-        others: numbers of places. The distance is the number of lines between a place and the first
-        X whose gradient the group reads.
+        others: numbers of places. Places nearest above the first X whose gradient the group reads
+        come first. Places below this X come last.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
@@ -143,7 +149,11 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """Return [∂L/∂X] for the X that a place computes at `times`, or None if not measurable."""
+        """Return a list of ∂L/∂X for the X that place `number` computes at `times`, or None.
+
+        The result is None if the shapes differ from those of the group, X cannot be perturbed, or
+        the measurement would take too long.
+        """
         made = self.derivatives.times(number)
         shapes = [made[n] for n in times]
         if shapes != [np.shape(one.values[-1]) for one in group.values]:
@@ -156,10 +166,11 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding with its first wrong statement, if several statements form the value.
+        """Return the Finding, moved to the first wrong one of the statements that form its value.
 
-        What each statement adds should be the gradient through some of the uses of X. The first
-        statement that adds anything else is the wrong one.
+        Each statement should add the gradient through some of the uses of X. The first statement
+        that adds anything else is wrong. If a statement scales the value, that statement is blamed
+        for a wrong scale, and the first statement for any other error.
         """
         if not finding.others:
             return finding
@@ -183,7 +194,7 @@ class Hypotheses:
         return finding
 
     def recomputed(self, compared, wrong):
-        """Return a Finding if the backward recomputes a forward value incorrectly, else None."""
+        """Return a Finding if the backward recomputes a forward value incorrectly, or None."""
         for values in compared.recomputed_values:
             place = values[0].place
             for number, one in enumerate(self.derivatives.places):
@@ -198,10 +209,11 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Return a Finding if all gradients become correct with values of the forward, or None.
+        """Return a Finding if arrays of the forward in place of `values` make all gradients right.
 
-        values: the Values that the backward recomputed. made: the arrays of the forward with which
-        they are replaced. wrong: the names of the wrong gradients.
+        values: the Values that the backward recomputed. made: the arrays of the forward that
+        replace them. wrong: the names of the wrong gradients. Return None if a gradient stays
+        wrong, or if the backward recomputed the same arrays as the forward.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]

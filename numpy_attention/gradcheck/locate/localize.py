@@ -1,10 +1,10 @@
-"""Find the first wrong line of a backward pass: compare every dX with the central difference of X.
+"""Find the first wrong line of a backward pass by comparing every dX with central differences.
 
 For each name dX that the backward assigns, ∂L/∂X is measured by perturbing X in the forward. If the
-forward computes X several times, each of these X is perturbed separately. A loop of the backward,
-or a series of calls, goes through their gradients in reverse, or in the forward's order. If the
-forward has no X of this name, dX is compared with the gradient of every expression in the forward.
-The first wrong value that is computed from correct values is a suspect.
+forward computes X several times, each of these X is perturbed separately. The backward may compute
+their gradients in the order of the forward or in reverse. If the forward has no X of this name, dX
+is compared with the gradients of the other values and expressions of the forward. The first wrong
+value that is computed from correct values is a suspect.
 """
 
 from dataclasses import dataclass, field
@@ -23,13 +23,14 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 class Group:
     """The gradients whose computation starts at one statement of the backward pass.
 
-    values: one Value for each time the statement runs. name: the name X, if the gradient is called
-    dX. state: "right"; "part" for the gradient through one use of X instead of all; "wrong";
-    "unknown" if no X of the forward has this gradient; "given" by the caller. number: the place of
-    X in the forward. fits: for each value, whether the value is right. times: for each value, the
-    number n of its X, from 0. other: (number, fits, times) of an X of another name that fits
-    better. renamed: whether the gradient belongs to that X, despite its name. is_named: whether the
-    forward has an X of this name.
+    values: one Value for each time the statement runs. name: the name X if the gradients are called
+    dX, or "". state: "right"; "part" if the values equal another gradient, such as the gradient
+    through only one use of X; "wrong"; "unknown" if no X of the forward has these gradients;
+    "given" if they are arguments. number: the number of the forward place that computes X. fits:
+    for each value, whether it equals ∂L/∂X. times: for each value, the number n of its X. other:
+    (number, fits, times) of the place with another name that fits most values, or None. renamed:
+    whether the values belong to that other place, despite their name. is_named: whether the forward
+    has an X of this name.
     """
 
     values: list[Value]
@@ -48,7 +49,7 @@ class Group:
 
     @property
     def places(self):
-        """All statements that compute or change the values, each once."""
+        """The list of statements that compute or change the values, without duplicates."""
         return list(dict.fromkeys(place for value in self.values for place in value.places))
 
     @property
@@ -64,7 +65,9 @@ class Group:
 class Comparison:
     """Comparison of the gradients of a backward pass with central differences of the loss.
 
-    `groups` holds a Group for each statement at which the computation of a gradient starts.
+    derivatives: the central differences. values: the Values of the backward. grads_names: {id of a
+    module in grads: its name}. `groups` holds a Group for each statement at which the computation
+    of a gradient starts.
     """
 
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
@@ -107,6 +110,7 @@ class Comparison:
         self.parameter_gradients.setdefault(full, []).append(value)
 
     def judge(self, group):
+        """Compare the gradients dX in `group` with ∂L/∂X; set its state, number, fits and times."""
         group.fits = [False] * len(group.values)
         argument = group.begins.kind == "argument"
         if argument or not self.reads_gradients(group):
@@ -135,7 +139,7 @@ class Comparison:
     def judge_again(self, group):
         """Accept the values of a wrong group if right values are computed from them.
 
-        The values then belong to another X than their name says.
+        These values are then correct gradients, but of another X than their name says.
         """
         if group.state not in ("wrong", "unknown") or any(group.fits):
             return
@@ -153,11 +157,15 @@ class Comparison:
                    or path.rpartition(".")[2] in self.carrying for path in place.reads)
 
     def accused(self, group):
-        """Return the statement to report for a group: its first statement that reads gradients."""
+        """Return the statement to report for a wrong group: the first one that reads gradients."""
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return two lists: places that compute the group's X, and others that run as often."""
+        """Return two lists of numbers of forward places: those named X, and those named otherwise.
+
+        group: a Group of gradients named dX. Places named X run at least as often as the group has
+        values, and the others exactly as often, in the same file.
+        """
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):
@@ -176,12 +184,13 @@ class Comparison:
         return own, others + expressions + uses
 
     def fits(self, group, number):
-        """Return (which values of a group equal ∂L/∂X, the number n of the X for each value).
+        """Compare the values of a group with the ∂L/∂X of a place; return two lists (fits, times).
 
-        number: the number of the place that computes X. A loop of the backward may go through its
-        executions in reverse or in the same order. If X is computed more often than there are
-        values, the consecutive executions that fit best are returned. Single numbers may be
-        computed in nested loops.
+        number: the number of the place that computes X. fits: for each value, whether it equals
+        ∂L/∂X. times: for each value, the number n of its X. The backward may go through the X in
+        reverse or in the same order; the order that fits most values is returned. If there are more
+        X than values, consecutive X are compared. For single numbers, the orders of two nested
+        loops are tried as well.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -200,9 +209,10 @@ class Comparison:
     def suspects(self):
         """Return (suspects, parts), two lists of groups that may contain the first mistake.
 
-        A suspect is a group that is not right and is computed from right gradients. No right
-        gradient is computed from it. Suspects are in the order of their first wrong values. A group
-        in `parts` holds the gradient through only some of the uses of its X.
+        A suspect is a "wrong" or "unknown" group whose first wrong value is computed from right
+        gradients. A group without any right value is not a suspect if a right gradient is computed
+        from its first value. "wrong" suspects come first, in the order in which the backward
+        completes their first wrong values. `parts` are the groups in the state "part" (see Group).
         """
         wrong = []
         for group in self.groups:
@@ -219,14 +229,14 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether some values of a group are right, and all others have wrong operands."""
+        """Return whether some values of a group are right, and all others have a wrong operand."""
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
             for fit, value in zip(group.fits, group.values))
 
     def innocent_lines(self):
-        """Return {(file, line)} of the lines that compute only values of innocent groups."""
+        """Return the set of (file, line) of lines that compute only values of innocent groups."""
         found, others = set(), set(self.unjudged)
         for group in self.groups:
             if self.is_innocent(group):
@@ -239,9 +249,10 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Return two lists of statements: those that compute the values of a group, and the rest.
+        """Return two lists: the statements of a group up to its right values, and those after.
 
-        The rest are statements that change a value after it was right.
+        For each value, the first list has the statements up to the last one after which the value
+        is right. If the value is never right, the list has all of its statements.
         """
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
@@ -252,10 +263,10 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return, for each value of a group, the number n of its X; None if the order is unknown.
+        """Return the numbers n of the X to which a group's values belong, or None if unknown.
 
-        If no value of the group is right, the order is taken from a loop in the same function, in
-        which the gradient of another X is right.
+        If no value of the group is right, the list is taken from a right group in the same
+        function, because both groups are probably computed in the same loop.
         """
         m, count = len(group.values), len(self.derivatives.times(group.number))
         if any(group.fits) or m == count == 1:
@@ -267,7 +278,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return the suspects and the parts in the order in which they should be tried."""
+        """Return one list of the groups from `suspects()`, in the order in which to try them."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -275,7 +286,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return False if a value, or the value passed for an argument, is known to be wrong."""
+        """Return False if a Value, or for an argument the passed Value, is known to be wrong."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]
@@ -301,8 +312,8 @@ class Comparison:
 def rows(count, m):
     """Yield lists of `m` consecutive execution numbers of a place that runs `count` times.
 
-    Each list is a possible order of the X of this place in a loop of the backward. The lists in
-    reverse order come first.
+    Each list is an order in which a loop of the backward may compute the gradients of this place.
+    The lists in reverse order come first.
     """
     for last in range(count, m - 1, -1):
         yield list(range(last - 1, last - m - 1, -1))
@@ -312,10 +323,11 @@ def rows(count, m):
 
 
 def nested(count, m):
-    """Yield lists of `m` execution numbers, in the possible orders of two nested loops.
+    """Yield lists of `m` execution numbers of a place that runs `count` times in the forward.
 
-    The numbers are those of the `count` executions of a place in the forward. If count is larger
-    than m, a third, inner loop is assumed, and only its last execution counts.
+    Each list is an order in which two nested loops of the backward may compute the gradients. If
+    count is a larger multiple of m, a third, inner loop is assumed, and only its last execution
+    counts. For any other count, there are no lists.
     """
     if count % m:
         return

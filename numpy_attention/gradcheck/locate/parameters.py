@@ -6,11 +6,12 @@ from numpy_attention.gradcheck.report.finding import Finding
 
 
 def parameter_finding(name, events, wrong, wrong_elements):
-    """Return the Finding for a parameter whose gradient is wrong though its operands are correct.
+    """Return the Finding of the statement that makes the gradient of the parameter `name` wrong.
 
-    events: [(statement, the gradient after it)]. If the gradient was right at some time, the
-    statement after that time is reported. wrong(gradients) returns the names of the wrong
-    gradients. wrong_elements(array) returns a boolean array: which elements are wrong.
+    events: [(statement, gradient after this statement)]. If the gradient was ever right, the first
+    statement after which it stayed wrong is reported; otherwise the one whose changes match the
+    wrong elements best. wrong(gradients) returns the names of the wrong gradients in {name:
+    gradient}. wrong_elements(array) returns a boolean array, True where the gradient is wrong.
     """
     was_right = [i for i, (_, value) in enumerate(events)
                  if name not in wrong({name: value})]
@@ -26,7 +27,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 def share(events, place, wrong_elements):
     """Return a number from 0 to 1: how well the changes of a statement match the wrong elements.
 
-    events: as in `parameter_finding`. place: the statement.
+    place: the statement. events, wrong_elements: as in `parameter_finding`.
     """
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)

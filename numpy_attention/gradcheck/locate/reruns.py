@@ -1,4 +1,4 @@
-"""Repeat the check with less: one output, a full mask, or one position along an axis.
+"""Repeat a failed check with one output, a full mask, or one position along an axis.
 
 A smaller check that passes narrows the search. If one step passes, the mistake is in what is passed
 from step to step, or in a sum over steps. If a full mask passes, the mistake is in the use of the
@@ -23,10 +23,10 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """Return a line for each smaller check whose gradients are all correct.
+    """Return a list with a line of the report for each smaller check with only correct gradients.
 
-    wrong: the names of the wrong gradients. A smaller check in which all these gradients are 0
-    proves nothing and has no line.
+    check: the failed Check. wrong: the names of its wrong gradients. A smaller check in which all
+    these gradients are 0 proves nothing and gets no line.
     """
     with quiet():
         return [*rerun_outputs(check, wrong), *rerun_masks(check, wrong), *rerun_axes(check, wrong)]
@@ -79,7 +79,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the sizes above 1 that no parameter has, and that no input has on two axes."""
+    """Return the sizes above 1 of input axes, except those of parameters and of two equal axes."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -88,7 +88,7 @@ def sizes(check, arrays):
 
 
 def cut(value, size):
-    """Return a tree whose arrays are cut to the first position along each axis of this size."""
+    """Return `value` (nested lists or tuples of arrays) with axes of length `size` cut to 1."""
     if isinstance(value, (list, tuple)):
         return type(value)(cut(one, size) for one in value)
     if isinstance(value, np.ndarray):
@@ -108,7 +108,7 @@ def has_ones(check):
 
 @contextlib.contextmanager
 def cut_around(check, size):
-    """Cut the arrays in the closures of forward and backward inside this context."""
+    """Cut arrays (see `cut`) in the closures of the forward and backward inside this context."""
     cells = {id(cell): cell for one in (check.forward, check.backward)
              for cell in getattr(one, "__closure__", None) or ()
              if isinstance(cell.cell_contents, np.ndarray)}

@@ -1,8 +1,8 @@
 """Rewrite functions through their syntax trees, so that a listener gets every value they compute.
 
 A rewritten function computes the same as before, but each value is passed to a method of the
-listener, which returns the value or a replacement. Only `__code__` is exchanged, so methods,
-closures and other references to the function stay valid.
+listener, which returns the value or a replacement. Only the `__code__` of a function is replaced,
+so methods, closures and other references to the function stay valid.
 """
 
 import ast
@@ -41,9 +41,10 @@ class Declined(Exception):
 class Place:
     """A place in the code where a value is computed or read.
 
-    kind: "argument", "assign", "update" (in place), "term" (added by +=) or "return". In a forward
-    also "use" (a name is read) and "expression". name: the name of the value, such as "dx" or
-    "grads.W". reads: the names that the statement reads.
+    kind: "argument", "assign" or "update" (in place). In a backward also "term" (added by +=) and
+    "return"; in a forward "use" (a name is read), "expression", "part" (x[i] = …) and "filled" (x
+    after a loop of x[i] = …). name: the name of the value, such as "dx" or "grads.W". text: the
+    code. reads: the names that the statement reads.
     """
 
     function: str       # "PlainAttention.step"
@@ -65,7 +66,7 @@ class Place:
 
 
 def called_functions(work):
-    """Return the functions that work() calls, in order of first call, and the result of work().
+    """Return (functions that work() calls, in order of first call; result of work()).
 
     Functions of NumPy, of the standard library and of gradient checks, and functions without a
     name, are left out. A function that is defined inside another may occur several times in the
@@ -89,7 +90,7 @@ def called_functions(work):
 
 @contextlib.contextmanager
 def profiled(profile):
-    """Report calls to profile() inside this context; restore the previous profiler at its end."""
+    """Make `profile` the profiler inside this context, and restore the previous one at its end."""
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
@@ -103,7 +104,10 @@ def profiled(profile):
 
 
 def is_user_code(code):
-    """Return whether code may be user code: a function with a name, outside of libraries."""
+    """Return whether a code object may be user code: a named function outside of libraries.
+
+    Layers and models of this package count as user code; the code of gradient checks does not.
+    """
     if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
             code.co_filename, code.co_name) == MADE:
         return False
@@ -132,8 +136,8 @@ def users_class(target):
 def tree_of(function):
     """Return the FunctionDef of a function, with the line numbers of its file.
 
-    Raises Declined if there is no source, or if the source does not match the function. The file
-    may have changed since the import, or another text may have the same file name.
+    Raises Declined if the function has no source, is not defined with def, uses a private name of
+    its class, or does not match its source, because the file has changed since the import.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -162,7 +166,7 @@ def has_asserts(node):
 
 
 def compiled(function, node):
-    """Compile a changed tree with the names and closure of `function`. May raise Declined."""
+    """Compile `node`, the changed FunctionDef of `function`, to new code. May raise Declined."""
     free = function.__code__.co_freevars
     module = ast.parse(f"def outer({', '.join(free)}): pass")
     node.name = INNER                           # or what it reads by its own name were outer's
@@ -199,10 +203,10 @@ def is_private(node):
 
 
 class Instrumented:
-    """Functions that a Rewriter has rewritten. They run as rewritten inside `reporting_to`.
+    """Functions with a second, rewritten version of their code, which runs inside `reporting_to`.
 
-    places: a list of Places; a listener gets the index of a Place with each value. declined:
-    {function name: the reason why the function is not rewritten}.
+    rewriter: a subclass of Rewriter. places: a list of Places; a listener gets the index of a Place
+    with each value. declined: {function name: the reason why the function is not rewritten}.
     """
 
     def __init__(self, functions, rewriter):
@@ -227,7 +231,7 @@ class Instrumented:
 
     @contextlib.contextmanager
     def reporting_to(self, listener):
-        """Make the functions report to the listener inside this context."""
+        """Run the rewritten code, which reports to the listener, inside this context."""
         spaces = {id(function.__globals__): function.__globals__ for function, _ in self.codes}
         try:
             for space in spaces.values():
@@ -313,7 +317,7 @@ GRADS = "grads", "grad"
 
 
 def is_gradient(path):
-    """Return whether a name or attribute path belongs to a gradient: dX, dX.y, or grads.W."""
+    """Return whether a name or attribute path looks like a gradient: dX, dX.y, or grads.W."""
     root = path.partition(".")[0]
     return root.startswith("d") and len(root) > 1 or root in GRADS
 
@@ -324,7 +328,7 @@ def is_of_parameter(path):
 
 
 def loaded(target):
-    """Return the expression that reads an assignment's target."""
+    """Return a copy of the target of an assignment as an expression that reads it."""
     copy = ast.parse(ast.unparse(target), mode="eval").body
     return ast.copy_location(copy, target)
 
@@ -342,7 +346,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """Return the last line (a Place) in user code of an exception's traceback, or None."""
+    """Return the Place of the last user-code line in an exception's traceback, or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:

@@ -25,9 +25,9 @@ MOST_ELEMENTS = 300      # of a value whose derivative is computed for the repor
 class Search:
     """The search for the wrong lines of a failed check.
 
-    check: an object with the methods loss() and gradients(). wrong(gradients) returns the names of
-    the wrong gradients. wrong_elements(name, array) returns a boolean array: which elements are
-    wrong. unbalanced: [Broken] for gradients of scores that do not sum to 0, set by `findings`.
+    check: the Check. wrong(gradients) returns the names of the wrong gradients in {name: gradient}.
+    wrong_elements(name, array) returns a boolean array, True where `array` is wrong as the gradient
+    `name`. unbalanced: [Broken] for gradients of scores that do not sum to 0, set by `findings`.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -54,7 +54,10 @@ class Search:
             return {}
 
     def kept(self, instead):
-        """Run the backward with the replacements `instead`; return (gradients, list of Values)."""
+        """Run the backward with some values replaced; return ({name: gradient}, list of Values).
+
+        instead: {(place, n): array}, which replaces the n-th value that the place computes.
+        """
         kept = Kept(self.rewritten.places, instead)
         with self.rewritten.reporting_to(kept):
             gradients = self.gradients()
@@ -66,6 +69,7 @@ class Search:
         return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
     def findings(self):
+        """Return a list of up to 3 Findings, which together explain the wrong gradients."""
         found = []
         acquitted = set()
         while len(found) < MOST_FINDINGS:
@@ -95,7 +99,7 @@ class Search:
         """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
         Edits that undo a change in place are tried first. If the forward breaks a law, the forward
-        is edited before the backward.
+        is edited before the backward. compared: the Comparison. wrong: as in `first`.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -104,10 +108,10 @@ class Search:
         return found or self.repaired(compared, wrong) or meant.first()
 
     def repaired(self, compared, wrong):
-        """Return the Finding of a statement whose edit makes every gradient correct, or None.
+        """Return the Finding of a backward statement whose edit corrects all gradients, or None.
 
-        The suspects and parts of the Comparison are tried first, then all statements on which the
-        wrong gradients depend. wrong: the names of the wrong gradients.
+        The suspects and parts of the Comparison `compared` are tried first, then all statements on
+        which the wrong gradients depend. wrong: the names of the wrong gradients.
         """
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
@@ -121,7 +125,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """Return the Finding of an edit, with a correct value of `group` if it can be computed."""
+        """Return the Finding of an Edit, with a correct value of `group` if it can be computed."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -135,7 +139,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an edit that makes its gradients correct, if there is one."""
+        """Return the Finding, with an edit of its statements if one corrects the same gradients."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -145,7 +149,10 @@ class Search:
         return finding
 
     def overwritten(self, wrong):
-        """Return the Finding of a forward value that is changed before its last use, or None."""
+        """Return the Finding of a forward value that is changed in place too early, or None.
+
+        A copy of this value makes all gradients correct. wrong: the names of wrong gradients.
+        """
         places = self.derivatives.places
         for number, place in enumerate(places):
             if place.kind not in ("assign", "argument"):
@@ -162,9 +169,10 @@ class Search:
     def first(self, compared, wrong, acquitted):
         """Return the Finding that corrects the largest number of wrong gradients, or None.
 
-        The correct values of this Finding are used in the rest of the search. compared: the
-        Comparison of the gradients. wrong: the names of the wrong gradients. acquitted: the
-        statements and parameters of earlier Findings, which are skipped.
+        The correct values of this Finding are used in the rest of the search. If no group explains
+        a wrong gradient, a parameter is tried. compared: the Comparison of the gradients. wrong:
+        the names of the wrong gradients. acquitted: a set of statements and parameters of earlier
+        Findings, which are skipped.
         """
         best = None
         for group in compared.in_order():
@@ -189,7 +197,11 @@ class Search:
         return None
 
     def parameter_finding(self, name, compared):
-        """Return the Finding for a parameter's wrong gradient, or None if its line is unknown."""
+        """Return the Finding for the wrong gradient of the parameter `name`, or None.
+
+        If the gradient is 0, because the backward computes nothing for it, a forward line that
+        reads the parameter is reported. compared: the Comparison of the gradients.
+        """
         events = [event for value in compared.parameter_gradients.get(name, ())
                   for event in zip(value.places, value.values)]
         if events:
@@ -204,14 +216,21 @@ class Search:
 
 
 class ForwardEditSearch:
-    """The search for an edit of the forward that makes the backward correct."""
+    """The search for an edit of the forward that makes the backward correct.
+
+    functions: the forward functions that may be edited. wrong: the names of the wrong gradients.
+    laws, accused: as in ForwardRepairs.
+    """
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
         self.repairs = ForwardRepairs(check, functions, laws, accused)
         self.wrong = wrong
 
     def first(self, *kinds):
-        """Return the Finding of an edit of one of these kinds (without kinds: of any), or None."""
+        """Return the Finding of the first edit that makes all gradients correct, or None.
+
+        kinds: the kinds of edits that are tried. The default is all kinds.
+        """
         # if no gradient is wrong, an edit can only repair laws
         edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
         return edit and Finding(edit.place, "", follows=list(self.wrong), edit=edit,
@@ -219,10 +238,10 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """Return the Finding of an edit with which laws hold and gradients are correct, or None.
+    """Return the Finding of a forward edit with which `laws` hold and gradients are right, or None.
 
-    place: the line that a broken law names, or None. If it is given, only edits of masks and of
-    time steps are tried, those of this line first.
+    place: the Place of the line that breaks a law, or None. If `place` is given, only edits of
+    masks and of time steps are tried, beginning with this line.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -233,7 +252,7 @@ def find_broken_law(check, laws, place):
 def find_stop(check):
     """Return the Finding of an edit that repairs a forward that raises or is not finite, or None.
 
-    With the edit, the forward runs and all gradients are correct.
+    check: the Check. With the edit, its forward runs and all gradients are correct.
     """
     def run():
         try:

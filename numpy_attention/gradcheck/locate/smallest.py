@@ -13,7 +13,10 @@ from numpy_attention.gradcheck.locate.watching import arrays_within
 
 @dataclass
 class Smallest:
-    """A wrong gradient and the correct one, for the smallest inputs with which a check fails."""
+    """A wrong gradient and the correct one, for the smallest inputs with which a check fails.
+
+    shapes: {input: shape}. name: the name of the gradient. found, right: the two gradients.
+    """
 
     shapes: dict
     name: str
@@ -28,10 +31,11 @@ class Smallest:
 
 
 def smallest(check, wrong):
-    """Return the Smallest of the first gradient that is still wrong, or None if nothing can be cut.
+    """Cut the inputs of a failing Check while it still fails; return a Smallest, or None.
 
-    All arrays are cut to the first position along one axis after another, as long as the check
-    still fails. wrong: the names of the wrong gradients.
+    All arrays are cut to the first position along one axis after another. The Smallest has the
+    first gradient that is still wrong. The result is None if nothing can be cut. wrong: the names
+    of the wrong gradients.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False

@@ -19,10 +19,11 @@ OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 
 
 def arrays_within(value, name, seen=None):
-    """Yield (name, array) for all arrays in lists, tuples, dicts and objects, each array once.
+    """Yield (name, array) for each array in a value of nested lists, tuples, dicts and objects.
 
-    seen: {id: object} of the objects already visited. If several calls get the same dict, each
-    array is yielded by only one of them.
+    name: the name of `value`; the names of its arrays begin with it, as in "input[0]". seen: {id:
+    object} of the objects already visited. No array is yielded twice, also by several calls with
+    the same dict `seen`.
     """
     seen = {} if seen is None else seen
     if id(value) in seen:
@@ -48,7 +49,7 @@ def parts_of(value):
 
 
 class Watch:
-    """Named arrays and copies of their values, to find out which arrays have changed."""
+    """Named arrays and copies of their initial values, to find out which arrays have changed."""
 
     def __init__(self, arrays):
         self.arrays = dict(arrays)
@@ -67,7 +68,7 @@ class Watch:
         return found
 
     def restore(self):
-        """Restore the arrays; return the names of the arrays that had changed."""
+        """Restore the initial values; return the names of the arrays that had changed."""
         changed = self.changed()
         for name, array in self.arrays.items():
             if array.flags.writeable:
@@ -76,10 +77,10 @@ class Watch:
 
 
 def lines_of(work, happened):
-    """Run work() and call happened(frame, line) after every line of a user's code.
+    """Run work(); return {event: Place of the line after which this event happened first}.
 
-    happened returns the names of all events so far. The result is {name: Place}, where Place is the
-    line after which happened first returned this name.
+    happened(frame, line) is called after every line of user code. It returns a list of all events
+    so far, as strings or other keys.
     """
     tracer = Tracer(happened)
     traced(work, tracer.called)
@@ -96,7 +97,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Trace functions for sys.settrace, which separate a line's effect from that of its calls."""
+    """Tracer for sys.settrace that finds the line that causes an event, not a calling line."""
 
     def __init__(self, happened):
         self.happened = happened
@@ -127,9 +128,9 @@ class Tracer:
 
 
 def first_line_with(work, is_it):
-    """Return the first line (a Place) in work() after which is_it(name, array) is true, or None.
+    """Return the Place of the first line in work() after which is_it(name, array) is true, or None.
 
-    is_it is called for the local variables that are arrays, after each line.
+    is_it is called after each line of user code, for each local variable that is an array.
     """
     def happened(frame, _):
         return [True for name, value in frame.f_locals.items()
@@ -148,7 +149,7 @@ def frames_of(frame):
 
 
 def calls_of_package(work):
-    """Return {(file, line) in this package: the Place in user code that called it, or None}."""
+    """Run work(); return {(file, line) of this package: Place of the call in user code or None}."""
     found = {}
     outer = frames_of(sys._getframe())
 

@@ -24,7 +24,7 @@ MOST_TERMS = 2          # that are written out
 
 
 def arithmetic(check, finding):
-    """Describe how the element with the largest error was computed. Return "" if unknown."""
+    """Return the arithmetic of the element with the largest error as text, or "" if unknown."""
     group = finding.group
     if group is None or finding.right is None or np.shape(finding.found) != finding.right.shape:
         return ""
@@ -46,7 +46,7 @@ def arithmetic(check, finding):
 
 
 def furthest(found, right):
-    """Return the index of the element with the largest error."""
+    """Return the index, a tuple of ints, of the largest difference between two arrays."""
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
     return tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
 
@@ -75,11 +75,11 @@ def assigned_expression(place):
 
 
 class Taken:
-    """Traces a run up to one execution of a line, and evaluates expressions there.
+    """Tracer that evaluates expressions at one execution of a line.
 
-    before: the number of executions to skip. take: take(evaluate) is called at the line, where
-    evaluate(node) returns the value of an expression. found: the result of `take`, or None if the
-    line was not executed often enough.
+    place: the line. before: the number of executions to skip. take: take(evaluate) is called at the
+    line, where evaluate(node) returns the value of an expression. found: the result of `take`, or
+    None if the line was not executed often enough.
     """
 
     def __init__(self, place, before, take):

@@ -18,15 +18,15 @@ class Finding:
     """A statement that computes a wrong value from correct operands.
 
     place: the statement. name: the name of the value. others: statements that contribute to the
-    same value. of: the Place in the forward whose value X has the gradient that should be computed
-    here, or None for the gradient of a parameter. number: the number of this Place. found, right:
-    the first wrong value, and the correct value. group: the Group that contains the value. fits,
-    times: as in a Group. follows: the names of the gradients that become correct with the
+    same value. of: the forward Place that computes X, if the statement should compute ∂L/∂X, or
+    None, for instance for the gradient of a parameter. number: the number of this Place. found,
+    right: the first wrong value, and the correct value. group: the Group that contains the value.
+    fits, times: as in a Group. follows: the names of the gradients that become correct with the
     replacements `instead` or with `edit`, an edit of the statement. compared: the statement of a
-    later value that was compared instead, if the forward has no X for this value. copied: the place
-    in the forward whose value must be copied. recomputed: the place in the forward whose value must
-    be used. is_forward: whether the statement is in the forward. arithmetic: how the element with
-    the largest error was computed, or "".
+    later value that was compared instead, if the forward has no X for this value. copied: the
+    forward Place whose value must be copied. recomputed: the forward Place whose value the backward
+    should use. is_forward: whether the statement is in the forward. arithmetic: how the element
+    with the largest error was computed, or "".
     """
 
     place: Place
@@ -50,7 +50,7 @@ class Finding:
 
     @property
     def earlier(self):
-        """Earlier contents of the first wrong value, the latest first. Sums may be incomplete."""
+        """Earlier contents of the first wrong value, such as incomplete sums, the latest first."""
         return () if self.group is None else self.group.values[self.first_wrong].values[-2::-1]
 
     @property
@@ -64,7 +64,7 @@ class Finding:
 
     @property
     def is_recurrent(self):
-        """Whether every time step is wrong except the last, with which the backward begins."""
+        """Whether every time step is wrong except the last one, at which the backward begins."""
         back = len(self.times) > 1 and self.times[0] > self.times[-1]
         return back and self.fits[0] and not any(self.fits[1:])
 
@@ -133,7 +133,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls):
 
 
 def at_the_same_time(derivatives, finding):
-    """Return {name: array} of the forward's values in the time step of the first wrong value."""
+    """Return {name: array} of the forward values from the time step of the first wrong value."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

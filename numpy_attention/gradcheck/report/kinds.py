@@ -52,7 +52,8 @@ LOCAL = {
 class Kind:
     """A kind of mistake: its short name and its description.
 
-    instead: the correct code. line: the line of the forward whose gradient is incomplete.
+    instead: a phrase with the correct code, such as "right with `x.T`", or "". line: the number of
+    the forward line that explains the mistake, for instance because its gradient is missing, or 0.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Kind:
 
 
 def array_kinds(found, right, flags=()):
-    """Return Kinds of mistake that describe how a wrong array differs from the correct array.
+    """Return a list of Kinds that describe how the array `found` differs from the correct `right`.
 
     flags: boolean arrays that may be masks.
     """
@@ -101,7 +102,10 @@ def array_kinds(found, right, flags=()):
 
 
 def by_rows(found, right, size):
-    """Return whether each row of `found` is a positive multiple of the same row of `right`."""
+    """Return whether each row of `found` is a positive multiple of the same row of `right`.
+
+    size: the largest absolute value of `right`, to which errors are relative.
+    """
     found, right = (one.reshape(len(one), -1) for one in (found, right))
     ratios = (found * right).sum(1) / np.maximum((right**2).sum(1), 1e-300)
     fits = np.abs(found - ratios[:, None] * right).max(initial=0) <= CLOSE * size
@@ -109,7 +113,10 @@ def by_rows(found, right, size):
 
 
 def exchanged(found, right, same):
-    """Return [Kind] if blocks of columns (gates) are exchanged or only one is wrong, or []."""
+    """Return [Kind] if blocks of columns of `found` are permuted or only one is wrong, else [].
+
+    A block holds the columns of one gate of a cell. same(a, b): whether two arrays are equal.
+    """
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
             continue
@@ -131,9 +138,9 @@ def exchanged(found, right, same):
 
 
 def masked(found, right, size, flags):
-    """Return [Kind] if an array is wrong only where it should be 0, or where a mask is False.
+    """Return [Kind] if `found` is wrong only where it should be 0 or a mask is False, else [].
 
-    size: the largest absolute value of `right`, the correct array. flags: possible masks.
+    right: the correct array. size: its largest absolute value. flags: possible masks.
     """
     wrong = np.abs(found - right) > CLOSE * size
     if not right.any():
@@ -155,7 +162,7 @@ def masked(found, right, size, flags):
 
 
 def along(found, right, size):
-    """Return [Kind] if an array is wrong only at some positions of an axis, or [].
+    """Return [Kind] if the array `found` is wrong only at some positions of an axis, else [].
 
     Positions where both arrays are 0 do not count. size: the largest absolute value of `right`.
     """
@@ -171,7 +178,7 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """Return [Kind] if a wrong local derivative explains the wrong gradient `found`, or [].
+    """Return [Kind] if a wrong local derivative explains the wrong gradient `found`, else [].
 
     This is the case if found = right · g(z) / f(z): the code has g(z) instead of f(z). values:
     {name: z}, the values of the forward that are tried as z.
@@ -189,7 +196,7 @@ def local_derivative(found, right, values):
 
 
 def factors(found, right, z):
-    """Return two keys (f, g) of LOCAL with found · f(z) = right · g(z), or None without such keys.
+    """Return two keys (f, g) of LOCAL with found · f(z) = right · g(z), or None if there are none.
 
     f is the local derivative that should have been used, g the one that was used.
     """

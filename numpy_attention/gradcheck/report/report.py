@@ -36,16 +36,17 @@ SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as wel
 
 @dataclass
 class Report:
-    """The gradients of a check by name, their largest relative errors, and the findings.
+    """The result of a gradient check: the gradients, their errors, and what is known of mistakes.
 
-    analytic: {name: gradient} of the backward. numeric: {name: gradient} by central differences.
-    noise: the rounding error of a central difference. kinds: the Kinds of mistake of each finding.
-    stops: the message of the exception that ended a pass. laws: the broken laws, which differences
-    cannot test. declined: {function: why the function could not be traced}. reruns: lines about
-    smaller checks that pass. kinks: {name: {index: Kink}} of the elements that were not checked.
-    letters: {input: letters of its axes}. users_class: the name of the user's class, if any. calls:
-    {(file, line) of this package: the Place in the user's code that called this line}. smallest: a
-    wrong gradient for the smallest input that still fails.
+    title: the name of the check. errors: {name: largest relative error of the gradient}. analytic:
+    {name: gradient} of the backward. numeric: {name: gradient} by central differences. noise: the
+    rounding error of a central difference. findings: the wrong lines. kinds: for each finding, its
+    Kinds of mistake. stops: the message of the exception that ended a pass, or "". laws: the broken
+    laws, which differences cannot test. declined: {function: why the function could not be traced}.
+    reruns: lines about smaller checks that pass. kinks: {name: {index: Kink}} of the elements that
+    were not checked. letters: {input: letters of its axes}. users_class: the name of the user's
+    class, or "". calls: {(file, line) of this package: the Place in the user's code that called
+    this line}. smallest: a wrong gradient for the smallest input that still fails, or None.
     """
 
     title: str
@@ -149,7 +150,7 @@ class Report:
 
 
 def explain(report, check):
-    """Look for the first wrong line of a failed check, and return the completed Report."""
+    """Search for the wrong lines of a failed Check; return the Report with the Findings added."""
     def wrong(gradients):
         trial = Report(report.title, {}, report.tolerance, report.noise)
         for name, right in report.numeric.items():
@@ -213,7 +214,7 @@ def stop_error(text, check):
 
 
 def short(report):
-    """Return the lines that describe a failure, at most 14. Details are left out as needed."""
+    """Return the lines of text about a failed check, if possible at most 14, with fewer details."""
     for brevity in range(4):
         lines = "\n".join(lines_of(report, brevity)).splitlines()
         if len(lines) <= MOST_LINES:
@@ -222,7 +223,7 @@ def short(report):
 
 
 def lines_of(report, brevity=0):
-    """Yield the lines that describe a failure.
+    """Yield the lines of text that describe a failed check, from its Report.
 
     brevity: 0 yields all lines. 1 yields only one kind of mistake per finding, and one line for
     each finding after the second. 2 also omits the re-runs and the text after the findings. 3 also
@@ -312,7 +313,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
 
 
 def subject_of(finding):
-    """Return the name of the value that was compared: of the statement itself, or a later value."""
+    """Return the name of the compared value: the value of the statement, or a later value."""
     if finding.compared is None:
         return finding.name
     made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
@@ -357,7 +358,7 @@ def array_lines(report, name):
 
 
 def elements_of(report, name):
-    """Yield a line that says how many elements of a gradient are wrong, and by how much."""
+    """Yield a line of text: how many elements of a gradient are wrong, or that its shape is."""
     found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return
