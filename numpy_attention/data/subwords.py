@@ -53,9 +53,10 @@ class Subwords:
     def build(cls, sentences: Iterable[Iterable[str]], size: int, whose: str = "") -> "Subwords":
         """Learn pieces by byte-pair encoding from sentences, which are lists of words.
 
-        size: the number of all ids, including the special ones. The same text gives the same
-        pieces. whose: text that comes before the number of sentences in messages. Raises ValueError
-        if there is no text, if the text cannot give this size, or without sentencepiece.
+        size: the number of all ids, including the special ones. whose: the owner of the sentences
+        in messages, such as "the source's ". The same text gives the same pieces. Raises ValueError
+        if there is no text, if the text cannot give this size, or if sentencepiece is not
+        installed.
         """
         library = _sentencepiece()
         check_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)

@@ -13,7 +13,7 @@ from numpy_attention.validation.arrays import at_least, check_integers, check_ma
 
 @dataclass
 class Hypothesis:
-    """A translation: its ids, log p of the translation, and the attention weights.
+    """A translation: its ids, the sum of their log p, and the attention weights.
 
     The ids end with </s>, unless the search ended at the maximum length.
     """

@@ -56,7 +56,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
            sentences: int | None = None, temperature: float = 1.0, top_k: int | None = None,
            top_p: float | None = None, never: Sequence[int] = (UNK,),
            reset: bool = False) -> Iterator[Choice]:
-    """Return an iterator that samples tokens after `start`, a Reading, with one Choice per step.
+    """Sample tokens after `start`, a Reading. Return an iterator with one Choice per token.
 
     The next token is drawn from softmax(log p / temperature). The distribution is first cut down to
     the `top_k` most probable tokens, then to the nucleus: the smallest set of most probable tokens
@@ -142,7 +142,7 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
-    """Return the ids that must never be chosen, with <pad>, <s> and those in `never`.
+    """Return a list of the ids that must not be chosen: <pad>, <s> and those in `never`.
 
     Raises TypeError if start.log_probabilities is not an array.
     """

@@ -62,10 +62,11 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
     """Return the name and settings of a language model, for `LanguageModelRun.create`.
 
-    hidden, embedding: the sizes of the model. If only one of them is given, it determines the
-    other. If neither is given, the embedding has SIZE. parameters: choose the largest sizes within
-    this number of parameters instead; only then are `text` and `training` used, to count the
-    vocabulary. Raises ValueError if `parameters` is too small, or if the sizes differ although the
+    attention: the readout of the history, or "none". hidden, embedding: the sizes of the model. If
+    only one of them is given, it determines the other. If neither is given, the embedding has SIZE.
+    parameters: choose the largest sizes within this number of parameters instead; only then are
+    `text` and `training` used, to count the vocabulary. settings: other arguments of the model's
+    `create`. Raises ValueError if `parameters` is too small, or if the sizes differ although the
     weights are tied.
     """
     parts = 1

@@ -35,7 +35,7 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
 
 
 def check_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
-    """Raise TypeError unless `sentences` is a list of lists. name: its name in messages."""
+    """Raise TypeError unless `sentences` is a list of lists. name: for messages."""
     check_list(name, sentences, "lists of ids")
     for n, sentence in enumerate(sentences):
         check_list(f"number {n} of the {name}", sentence, "ids")

@@ -76,7 +76,7 @@ class TextBatches:
         return -(-len(self.inputs) // self.steps)
 
     def order(self, rng: np.random.Generator | None = None) -> list[int]:
-        """Return the first time step of each batch, in the order of the text even with rng."""
+        """Return the first time step of each batch, always in the order of the text."""
         if rng is not None:
             check_generator(rng)
         return list(range(0, len(self.inputs), self.steps))
@@ -92,5 +92,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """Return whether the batch at time step `start` continues another: False only at step 0."""
+        """Return whether the batch at `start` continues the previous batch: only if start > 0."""
         return start > 0

@@ -160,7 +160,7 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether the lower end of the cost of equal weights is at least USED nats per token."""
+        """Whether the interval of the cost of equal weights begins at or above USED nats."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1

@@ -164,8 +164,9 @@ def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]
     """Return, for each question, an array with log p of the query with each candidate, in float64.
 
     The text is read in windows of `steps` tokens. The windows before the query are read once for
-    all candidates. From the window in which the query begins, each different query is read. Up to
-    TOGETHER questions with the same number of windows before the query share a batch.
+    all candidates. The window in which the query begins, and any after it, are read for each
+    different query. Up to TOGETHER questions with the same number of windows before the query share
+    a batch.
     """
     windows = [(len(one.past) - 1) // steps for one in questions]
     found: list[Array] = [np.empty(0)] * len(questions)

@@ -41,7 +41,7 @@ class Distances:
 
 
 def loss_by_distance(model: Any, batches: Any, rng: np.random.Generator) -> Distances:
-    """Return a language model's loss, grouped by how many tokens ago the target last occurred.
+    """Measure a language model's loss by how many tokens ago the target last occurred.
 
     batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups; empty groups are
     omitted. The confidence intervals are those of `mean_interval` over the rows of the batches.

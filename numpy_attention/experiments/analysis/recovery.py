@@ -108,8 +108,8 @@ class Recovery:
 
     loss: the loss of the measured tokens in the unchanged passages. tokens: the number of these
     tokens. excess: {distance: increase}, where distance 1 is the first token after the replaced
-    words. mean: the mean increase over all distances. rows (N, following): the increase by passage
-    and distance, NaN beyond the end of a passage.
+    words. mean: the mean increase over all distances. rows: an array of the increases with a row
+    for each passage and a column for each distance, NaN beyond the end of a passage.
     """
 
     loss: float
@@ -120,10 +120,10 @@ class Recovery:
 
     def more_than(self, first: "Recovery",
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-        """Return how much `excess` and `mean` exceed those of another model, paired by passage.
+        """Return (dict, Interval): how much `excess` and `mean` exceed those of another model.
 
-        first: the Recovery of the other model. Raises ValueError if it was measured on other
-        passages.
+        first: the Recovery of the other model. The differences are paired by passage. Raises
+        ValueError if `first` was measured on other passages.
         """
         check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):

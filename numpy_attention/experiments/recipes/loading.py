@@ -91,7 +91,10 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:
-    """Return the entries of a table, completed from its base table, from the base of that, etc."""
+    """Return the entries of a table, completed from its base table, from the base of that, etc.
+
+    Raises ValueError for an unknown base, and for a table that is based on itself.
+    """
     chain = [name]
     while "base" in tables[chain[-1]]:
         base = str(tables[chain[-1]]["base"])

@@ -35,7 +35,7 @@ def with_ends(name: str, value: float, ends: tuple[float, float] | None) -> Figu
 
 def of_likelihood(found: Evaluation, rng: Generator | None = None,
                   name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
-    """Return the perplexity per token, or per word if `words` is given, as {name: value}.
+    """Return {name: the perplexity per token, or per word if `words` is given}.
 
     found: the result of `evaluate`. rng: if given, add the ends of the confidence interval; this
     requires `found.rows`. words: the number of words in each row.

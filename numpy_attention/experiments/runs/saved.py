@@ -69,7 +69,7 @@ How = TypeVar("How", bound=Training)
 
 
 def kind_in(about: dict[str, Any]) -> str:
-    """Return the kind of run in a checkpoint's `about`, or "plain model" if it is not of a run."""
+    """Return the kind of run that a checkpoint's `about` records, or "plain model" if none."""
     return about.get("about", {}).get("kind", "plain model")
 
 
@@ -94,7 +94,7 @@ def upgraded(configuration: dict[str, Any]) -> dict[str, Any]:
 
 
 def training_from(kind: type[How], saved: dict[str, Any]) -> How:
-    """Build a training of class `kind` from saved fields. Raises ValueError for an unknown one."""
+    """Build a training of class `kind` from saved fields. Raises ValueError for unknown fields."""
     check_known("training", saved, {one.name for one in fields(kind)}, "this version")
     return kind(**saved)
 
@@ -141,8 +141,8 @@ def kind_like(default: Any, most: int) -> Schema:
 class Limited(np.random.Generator):
     """A random generator that raises ValueError if it has to draw far more numbers than were saved.
 
-    arrays: those of the checkpoint. A model that is built with this generator thus fails before
-    memory is allocated for it, if its settings make it larger than the saved arrays.
+    arrays: those of the checkpoint. Building a model with this generator fails, before memory is
+    allocated, if its settings describe a model far larger than these arrays.
     """
 
     def __init__(self, arrays: dict[str, Array]) -> None:

@@ -333,7 +333,7 @@ class Translator(Trained):
 
     def _best(self, ids: list[list[int]], beam: int, length_penalty: float,
               unknown: bool) -> list[Hypothesis]:
-        """Return the best Hypothesis for each source (a list of ids), found by beam search."""
+        """Return the best Hypothesis that the search finds for each source, a list of ids."""
         batch = self._batch_to_translate(ids)
         never = [] if unknown else [UNK]
         if beam == 1:
