@@ -28,7 +28,7 @@ SHOWN = 8           # words of a sentence in a message
 
 
 class Link(NamedTuple):
-    """A link of a file. line: the number of its line. pair: the index of its sentence pair."""
+    """A word link. line: its line in the file, from 1. pair: the index of its sentence pair."""
 
     line: int
     pair: int
@@ -39,12 +39,12 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Add the links of a file to pairs. Return the pairs, and the number that the first word has.
+    """Return copies of the pairs with the links of a file, and the number of the first word.
 
     count_from: this number, 0 or 1. With None, the content decides, as the docstring of the module
     describes. Raises ValueError with file and line for a line in neither format and for a link
-    outside its pair. Also raises ValueError if the numbers of lines and pairs differ. Raises
-    ValueError for a file without sure links.
+    outside its pair. Also raises ValueError for a file without sure links, and for a file in
+    Pharaoh's format that does not have one line for each pair.
     """
     check_pairs(pairs)
     if count_from is not None:

@@ -42,11 +42,11 @@ NUMERAL = "N"       # replaces every number in the Penn Treebank
 
 @dataclass(frozen=True)
 class Question:
-    """Sentences, one more sentence with a gap (the query), and candidate words for the gap.
+    """A cloze question: a context, a query (a sentence with a gap), and candidates for the gap.
 
-    context: the sentences, which are tuples of tokens. before, after: the tokens of the query
-    before and after the gap. candidates: at least two different words. answer: the index of the
-    correct candidate. Lists become tuples. Raises TypeError for anything other than tokens, and
+    context: sentences, which are tuples of tokens. before, after: the tokens of the query before
+    and after the gap. candidates: at least two different words. answer: the index of the correct
+    candidate. Lists are converted to tuples. Raises TypeError for anything other than tokens, and
     ValueError for an impossible context, candidates or answer.
     """
 
@@ -98,10 +98,10 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     vocabulary must be in the order of their frequency, as `Vocabulary.build` returns them.
 
     The candidates are words that can be a gap, that occur in the context, and that do not occur in
-    the rest of the query. Either all candidates begin with a capital or none does (parts of speech
-    are not known here). The candidates are neighbours in the order of frequency of all such words.
-    The place of the answer among them is random, so the most frequent candidate is correct as often
-    as any other. Grammar still distinguishes many candidates.
+    the rest of the query. Either all candidates begin with a capital or none does. If all such
+    words are sorted by frequency, the candidates are neighbours. The place of the answer among them
+    is random, so the most frequent candidate is correct as often as any other. Grammar still
+    distinguishes many candidates, because parts of speech are not known here.
 
     Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
     characters, impossible sizes, or a text with fewer questions.
@@ -137,10 +137,10 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
                 candidates: int, rng: np.random.Generator) -> Question | None:
-    """Return the question for a gap, or None if there are not enough suitable candidates.
+    """Return a Question about a word of `query`, or None without enough suitable candidates.
 
     gap: the index of the word in the query. ranks: {word: its rank by frequency} for the words that
-    can be a gap.
+    can be a gap. candidates: their number, including the answer.
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])
@@ -163,12 +163,12 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
 
 
 def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
-    """Return the questions of a file in the form that the module's docstring shows.
+    """Return the Questions of a file in the form that the module's docstring shows.
 
-    A question may have any number of sentences. lowercase: lowercase all words. A candidate that is
-    repeated counts once. Empty fields between two | are ignored. Raises the errors of `read_lines`,
-    and ValueError with file and line for a line of another form, a question without an end, or a
-    file without questions.
+    A question may have any number of sentences. lowercase: lowercase all words. A repeated
+    candidate counts once, and empty candidates are ignored. Raises the errors of `read_lines`, and
+    ValueError with file and line for a line of another form, a question without a query, or a file
+    without questions.
     """
     check_flags(lowercase=lowercase)
     questions = []
@@ -238,8 +238,8 @@ def _in_case(words: Sequence[str], lowercase: bool) -> Tokens:
 def write_questions(questions: Sequence[Question], path: str | Path) -> None:
     """Write questions in the form that `read_questions` reads. An existing file is replaced.
 
-    Raises ValueError if there are no questions or if the form cannot hold one of the tokens, and
-    OSError if the file cannot be written.
+    Raises ValueError if there are no questions or if this form cannot represent one of the tokens,
+    and OSError if the file cannot be written.
     """
     check_questions(questions)
     text = "".join(map(_lines_of, questions))
@@ -256,7 +256,7 @@ def check_questions(questions: Sequence[Question]) -> None:
 
 
 def _lines_of(question: Question) -> str:
-    """Return the lines that a question takes in a file, as one string."""
+    """Return the lines of a question in a file, and the blank line after them, as one string."""
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         if token.split() != [token] or "\0" in token or not encodable(token):

@@ -92,7 +92,7 @@ MARKUP = (
 
 
 def lines_of(data: bytes, name: str) -> list[str]:
-    """Return the lines of UTF-8 text without line ends and byte order marks.
+    """Decode UTF-8 text, and return its lines without line ends and byte order marks.
 
     name: the name of the file, for messages. A newline, with or without carriage returns, ends a
     line. In a text without newlines, a carriage return ends a line. Raises ValueError if the bytes
@@ -117,7 +117,8 @@ def lines_of(data: bytes, name: str) -> list[str]:
 def check_signature(data: bytes, name: str, but: str = "") -> None:
     """Raise ValueError for data that begin like an archive, a document or another binary file.
 
-    but: a kind of file that is accepted, such as "gzip data".
+    name: the name of the file, for messages. but: a kind in SIGNATURES that is accepted, such as
+    "gzip data".
     """
     head = data[:HEAD] + data[-HEAD:]       # a zip archive lists its files at its end
     for signature, kind, advice in SIGNATURES:
@@ -140,7 +141,7 @@ def check_not_markup(lines: list[str], name: str) -> None:
 
 
 def explain(data: bytes, name: str) -> str:
-    """Return a one-line message that says what bytes that are not UTF-8 are, and what to do."""
+    """Return an error message for data that are not UTF-8 text: their likely kind, and a remedy."""
     if JAPANESE in data:
         return f"{name} is ISO-2022-JP; convert it with: {iconv('ISO-2022-JP')}"
     place = first_wrong(data)
@@ -166,12 +167,12 @@ def explain(data: bytes, name: str) -> str:
 
 
 def iconv(encoding: str) -> str:
-    """Return the command that converts from this encoding to UTF-8."""
+    """Return the shell command that converts a file from this encoding to UTF-8."""
     return f"iconv -f {iconv_name(encoding)} -t UTF-8 FILE > NEW"
 
 
 def iconv_name(encoding: str) -> str:
-    """Return the name that iconv has for an encoding, given Python's name."""
+    """Return iconv's name of an encoding, given Python's name."""
     return ICONV.get(encoding, encoding.upper().replace("_", "-"))
 
 
@@ -188,7 +189,7 @@ def first_wrong(data: bytes) -> int:
 def is_wide(data: bytes, encoding: str) -> bool:
     """Return whether data without a byte order mark is probably text in UTF-16 or UTF-32.
 
-    encoding: the encoding to test, such as "utf-16-le".
+    encoding: the encoding to test, one of WIDE.
     """
     unit = 4 if "32" in encoding else 2
     errors = "strict" if unit == 4 else "replace"       # the sample may end within a pair of UTF-16
@@ -202,7 +203,7 @@ def is_wide(data: bytes, encoding: str) -> bool:
 
 
 def cut_letter(data: bytes, name: str) -> str:
-    """Return a message if UTF-8 text was cut within a character, or "" if this is uncertain."""
+    """Return an error message if data are UTF-8 text cut within a character; "" if not certain."""
     first = re.match(rb"[\x80-\xbf]{0,3}", data)
     half = rb"(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2})?\Z"
     last = re.compile(half).search(data, max(len(data) - 3, 0))
@@ -220,9 +221,9 @@ def cut_letter(data: bytes, name: str) -> str:
 
 
 def other_encoding(data: bytes, name: str, place: int) -> str:
-    """Return a message with possible encodings of the lines that are not UTF-8.
+    """Return an error message with possible encodings of the lines that are not UTF-8.
 
-    place: the position of the first byte that is not UTF-8.
+    place: the position in `data` of the first byte that is not UTF-8.
     """
     rows = data.splitlines() if b"\n" not in data else data.removesuffix(b"\n").split(b"\n")
     wrong = [row for row in rows if first_wrong(row) >= 0]
@@ -247,9 +248,9 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 
 
 def word_at(row: bytes, place: int) -> bytes:
-    """Return the word that contains the byte at `place`.
+    """Return the word of a line, `row`, that contains the byte at `place`.
 
-    If the word begins far before this byte, only the part that starts at the byte is returned.
+    If the word begins SHOWN or more bytes before this byte, the result begins with this byte.
     """
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])

@@ -11,9 +11,9 @@ SHARE = 0.05
 
 def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
                    share: float = SHARE) -> tuple[list[Pair], list[Pair]]:
-    """Split pairs into training and validation pairs; return (training, validation).
+    """Split pairs at random into training and validation pairs; return (training, validation).
 
-    share: the fraction of pairs for validation, at least one pair. Pairs with the same source
+    share: the fraction of pairs for validation; there is at least one. Pairs with the same source
     sentence stay together. Raises ValueError if there are fewer than two different source
     sentences.
     """
@@ -42,8 +42,8 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     """Split off the end of a Text; return (training, validation).
 
-    share: the fraction of sentences, or of characters, for validation. At least one sentence (or
-    character) is split off. Raises ValueError if the Text has fewer than two of them.
+    share: the fraction of sentences, or of characters of a text of characters, for validation. At
+    least one is split off. Raises ValueError if the Text has fewer than two of them.
     """
     check_kind("text", text, Text, "a Text")
     check_number("share", share, 0, 1, "a fraction from 0 to 1")

@@ -60,7 +60,7 @@ class Pair:
 
 
 def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
-    """Return links as a frozenset. Raises TypeError for anything other than pairs of integers."""
+    """Return links as a frozenset of tuples. Raises TypeError unless each has two integers."""
     if not isinstance(links, (set, frozenset)):
         links = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
                  for link in as_list(name, links, "links")]
@@ -83,7 +83,7 @@ def check_pairs(pairs: Any) -> None:
 
 def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
             max_length: int | None = None, count: int | None = None) -> list[Pair]:
-    """Return the first `count` pairs with min_length to max_length tokens on both sides.
+    """Return the first `count` of the pairs with min_length to max_length tokens on both sides.
 
     None means no limit. name: the corpus or file, for messages. Raises ValueError if no pair is
     left.

@@ -33,7 +33,7 @@ class Batch:
         raise NotImplementedError
 
     def share(self, k: int, n: int) -> "Batch":
-        """Divide the rows into n nearly equal batches; return the k-th of these batches."""
+        """Divide the rows into n nearly equal batches; return batch k, counted from 0."""
         raise NotImplementedError
 
 
@@ -44,16 +44,13 @@ class Batches(Protocol):
         """The number of batches in an epoch, if `order` is called without a generator."""
 
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
-        """Return a key for each batch of an epoch, in the order of training.
+        """Return the place of each batch of an epoch, in the order of training.
 
-        `batch` takes such a key as `place`. Without rng, the order is always the same.
+        A place is an argument of `batch`. Without rng, the order is always the same.
         """
 
     def batch(self, place: Any) -> Batch:
         """Return the batch at a place, which is an element of `order()`."""
 
     def carried(self, place: Any) -> bool:
-        """Return whether the batch at a place continues the previous batch.
-
-        If so, the state is carried to it. place: an element of `order()`.
-        """
+        """Return whether the batch at a place starts from the final state of the previous batch."""

@@ -48,7 +48,10 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def sentence_lines(path: str | Path) -> list[str]:
-    """Return the lines of a text file. Raises the errors of `read_lines` and `check_not_markup`."""
+    """Return the lines of a file, like `read_lines`, after checking that they are not markup.
+
+    Raises the errors of `read_lines` and `check_not_markup`.
+    """
     lines = read_lines(path)
     check_not_markup(lines, str(path))
     return lines
@@ -67,8 +70,8 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     tokens: a function that splits a line into tokens. columns: the columns of the source and the
     target, from 1, if lines have tab-separated columns; both columns may be in one file.
     skip_blank: leave out pairs in which a line is empty. Raises ValueError for files of unequal
-    length, empty lines, lines with columns if `columns` is None, an empty file, or text that is not
-    UTF-8.
+    length, empty lines unless `skip_blank` is set, tab-separated columns if `columns` is None, an
+    empty file, or text that is not UTF-8.
     """
     check_flags(skip_blank=skip_blank)
     paths = source_path, target_path
@@ -99,10 +102,10 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
 
 
 def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[str]:
-    """Return one column, counted from 1, of tab-separated lines. With None, return the lines.
+    """Return one column of tab-separated lines, or the lines themselves if `column` is None.
 
-    Raises ValueError if a line has too few columns, or if nearly every line has more than one
-    column but `column` is None.
+    column: its number, from 1. path: for messages. Raises ValueError if a line has too few columns,
+    or if nearly every line has several columns but `column` is None.
     """
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]
@@ -159,7 +162,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
 
 
 def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
-    """Return the tokens of a line. Raises TypeError unless `tokens` is a suitable function."""
+    """Return tokens(line). Raises TypeError unless `tokens` is a function that returns tokens."""
     check_function("tokens", tokens, "a function that cuts a line into a list of tokens, such as "
                    "str.split")
     cut = tokens(line)

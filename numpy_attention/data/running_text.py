@@ -27,7 +27,7 @@ class Text:
     """A running text. articles: lists of sentences, which are lists of tokens.
 
     unit: "words" or "characters". In a text of words, </s> ends every sentence. In a text of
-    characters, a sentence is a stretch of text with its own line ends, and no </s> is added.
+    characters, a sentence is a stretch of text that includes line ends, and no </s> is added.
     has_articles: whether the text itself is divided into articles, so that a state can be reset
     between two of them. Raises TypeError unless the articles are lists of lists of tokens, and
     ValueError for another unit.
@@ -57,12 +57,12 @@ class Text:
         return sum(map(len, sentences)) + len(sentences) * (self.unit == "words")
 
     def stream(self, vocabulary: AnyVocabulary) -> list[int]:
-        """Return all ids after a first </s>, so that each token of the text is predicted."""
+        """Return </s> and then the ids of the text, so that a model predicts each of its tokens."""
         return [EOS] + self._ids(self.sentences, vocabulary)
 
     def documents(self, vocabulary: AnyVocabulary, state: str,
                   cut: int | None = None) -> list[list[int]]:
-        """Return lists of ids that begin with </s>. A model starts each list from an empty state.
+        """Return lists of ids, each beginning with </s>. The state is reset between them.
 
         state: "article" for a list per article, or "sentence" for a list per sentence that is not
         blank. cut: predict at most this many ids of each list. Raises ValueError for another state,
@@ -100,7 +100,7 @@ class Text:
 
 
 def load(name: str, split: str) -> Text:
-    """Return the Text of a corpus by name. Raises ValueError for an unknown name or split."""
+    """Return a split of a corpus as a Text. Raises ValueError for an unknown name or split."""
     corpus = text_corpus(name)
     unit = "characters" if corpus.tokenizer == "characters" else "words"
     return Text(corpus.articles(split), unit, corpus.has_articles)

@@ -30,7 +30,7 @@ from numpy_attention.validation.messages import missing_and_unknown, short_repr
 
 @dataclass
 class NamedPairs:
-    """A parallel corpus. arguments: those of `load_parallel`, except the split."""
+    """A named parallel corpus. arguments: those of `load_parallel`, except split and rng."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -60,7 +60,7 @@ class NamedPairs:
 
 @dataclass
 class NamedText:
-    """A corpus of running text. characters: whether a text of words is read as characters."""
+    """A named corpus of running text. characters: whether a text of words is read as characters."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -110,12 +110,12 @@ Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown
 
 def selected(saved: dict[str, Any], kind: str | None = None,
              folder: Path | None = None) -> Selection:
-    """Return the selection, the text of a run, that a dict describes.
+    """Return the Selection that describes the training text of a run, Unknown if none is recorded.
 
     saved: the dict in the checkpoint of the run. kind: "parallel" or "text", if a named corpus must
     be of that kind. folder: the folder of the run, near which the user's files are searched for.
-    Raises ValueError if the selection is of another kind, or if a field or its value is unknown or
-    missing.
+    Raises ValueError if the corpus is unknown or of another kind, or if a field is unknown, missing
+    or has an impossible value.
     """
     check_kind("saved", saved, dict, "the dict saved by a selection")
     if "source" in saved:

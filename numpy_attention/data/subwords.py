@@ -26,9 +26,9 @@ LARGEST = 2**31 - 1     # ids that sentencepiece can count
 class Subwords:
     """A vocabulary of pieces of words, used like a `Vocabulary` of words.
 
-    Its methods take and return words, but its ids stand for pieces. The four special ids are those
-    of `Vocabulary`. A letter that is not in the text from which the vocabulary was built becomes
-    <unk>.
+    `encode` and `decode` take and return words, but an id represents a piece. The four special ids
+    are those of `Vocabulary`. A letter that is not in the text from which the vocabulary was built
+    becomes <unk>.
     """
 
     def __init__(self, saved: str) -> None:
@@ -51,11 +51,12 @@ class Subwords:
 
     @classmethod
     def build(cls, sentences: Iterable[Iterable[str]], size: int, whose: str = "") -> "Subwords":
-        """Learn pieces by byte-pair encoding from lists of words. size: the number of all ids.
+        """Learn pieces by byte-pair encoding from sentences, which are lists of words.
 
-        The same text gives the same pieces. whose: a description of the text for messages. Raises
-        ValueError if there is no text, if the text cannot give this size, or if sentencepiece is
-        not installed.
+        size: the number of all ids, including the special ones. whose: the owner of the sentences
+        in messages, such as "the source's ". The same text gives the same pieces. Raises ValueError
+        if there is no text, if the text cannot give this size, or if sentencepiece is not
+        installed.
         """
         library = _sentencepiece()
         check_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)
@@ -115,7 +116,7 @@ class Subwords:
         return self._pieces[word]
 
     def encode(self, words: Sequence[str]) -> list[int]:
-        """Return the ids of all pieces of the words."""
+        """Return the ids of the pieces of all words, as one list."""
         check_tokens("words", words)
         return [id for word in words for id in self._ids(word)]
 
@@ -125,16 +126,16 @@ class Subwords:
         return [n for n, word in enumerate(words) for _ in self._ids(word)]
 
     def token(self, id: int) -> str:
-        """Return the piece of an id. Raises ValueError for an id outside 0 … V − 1."""
+        """Return the piece with this id. Raises ValueError for an id outside 0 … V − 1."""
         check_id(id, self)
         return self._model.id_to_piece(int(id))
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the words of the ids up to the first </s>, without <pad> and <s>."""
+        """Return the words that the ids spell up to the first </s>, without <pad> and <s>."""
         return self.read(ids)[0]
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """Return `decode(ids)`, and the index of the word for each id up to the first </s>."""
+        """Return `decode(ids)` and, for each id that is decoded, the index of its word."""
         words: list[str] = []
         places = []
         for id in as_list("ids", ids, "ids"):
@@ -154,7 +155,10 @@ class Subwords:
         return [words[n] for n in kept], [new.get(n, max(0, min(n, last))) for n in places]
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return the fraction of the words that contain an unknown letter, from 0 to 1."""
+        """Return the fraction of the words that contain an unknown letter, from 0 to 1.
+
+        Raises ValueError if there are no words.
+        """
         words = [word for sentence in _checked(sentences) for word in sentence]
         if not words:
             raise ValueError("no tokens to measure: the sentences are empty")
@@ -162,7 +166,7 @@ class Subwords:
 
 
 def restored(saved: str | list[str]) -> Vocabulary | Subwords:
-    """Return the vocabulary of a checkpoint: a list of words, or one string for Subwords."""
+    """Restore the vocabulary of a checkpoint, saved as a list of words or a string (Subwords)."""
     return Subwords(saved) if isinstance(saved, str) else Vocabulary(saved)
 
 

@@ -41,12 +41,12 @@ LEFT_OUT = regex.compile(
 
 
 def composed(text: str) -> str:
-    """Return text in which accented letters have their composed form (Unicode NFC)."""
+    """Return `text` with accented letters in their composed form (Unicode NFC)."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def lowered(text: str) -> str:
-    """Return text in lowercase. İ becomes i, without the second dot that str.lower would leave."""
+    """Return `text` in lowercase. İ becomes i, without the combining dot that str.lower leaves."""
     return text.replace("İ", "i").lower()
 
 
@@ -122,7 +122,7 @@ class TextForm:
         check_flags(lowercase=self.lowercase)
 
     def in_case(self, lowercase: bool | None) -> "TextForm":
-        """Return this form with another value of `lowercase`. None keeps the value."""
+        """Return this TextForm with another value of `lowercase`. None keeps the value."""
         return self if lowercase is None else replace(self, lowercase=lowercase)
 
     def tokens(self, text: str) -> list[str]:
@@ -139,5 +139,5 @@ class TextForm:
 
     def pairs(self, source: str | Path, target: str | Path, columns: Sequence[int] | None = None,
               skip_blank: bool = False) -> list[Pair]:
-        """Return the pairs of two files of raw text. Arguments and errors: as in `read_pairs`."""
+        """Return the Pairs of two files of raw text. Arguments and errors: as in `read_pairs`."""
         return read_pairs(source, target, self.tokens, columns, skip_blank)

@@ -45,9 +45,10 @@ ENDED = re.compile(r"\w[.!?,]$")
 
 def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequence[AnyVocabulary],
              own_valid: bool, max_length: int | None, tokenized: bool) -> Iterator[str]:
-    """Yield findings, likely problems in sentence pairs, as strings.
+    """Yield a string for each likely problem in the training and validation pairs.
 
-    own_valid: whether the user provided the validation text. tokenized: whether the option
+    vocabularies: those of source and target. own_valid: whether the user provided the validation
+    text. max_length: the limit on the length of sentences, or None. tokenized: whether the option
     `tokenize` split the text.
     """
     for side, vocabulary in zip(("source", "target"), vocabularies):
@@ -68,7 +69,7 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
 
 def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_valid: bool,
             tokenized: bool) -> Iterator[str]:
-    """Yield likely problems in the sentences of a running text. The arguments: see `of_pairs`."""
+    """Yield a string for each likely problem in running text. The arguments: see `of_pairs`."""
     learned, held = _sample(train), _sample(valid)
     yield from _in_sentences("", learned, tokenized)
     yield from _unknown("", learned, held, vocabulary, "characters")

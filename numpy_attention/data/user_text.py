@@ -31,7 +31,7 @@ NEWER = ("drawn", "skip_blank")     # not saved where off, as in runs of version
 
 @dataclass(kw_only=True)
 class UserFiles:
-    """The user's files for training and validation.
+    """The user's files for training and validation: base class of UserPairs and UserText.
 
     Without validation files, part of the training text is held out. lowercase: whether the text is
     lowercased. tokenize: whether words and punctuation are separated. digest: the digest of the
@@ -39,7 +39,7 @@ class UserFiles:
     digest the files are new: their paths are made absolute, and the digest is computed. folder: the
     folder of the run. If the files are not at their paths, `load` searches in this folder, in the
     folders above it and in the current folder. Raises FileNotFoundError for a missing file, and
-    OSError or ValueError for a file that is not plain or not readable.
+    OSError or ValueError for a file that is not a regular file or not readable.
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
@@ -61,7 +61,7 @@ class UserFiles:
 
     @property
     def label(self) -> str:
-        """The name of the first file."""
+        """The name of the first file, without its last extension."""
         return self._first().stem
 
     def saved(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class UserFiles:
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return how the files are tokenized. lowercase: by default as for the files."""
+        """Return the TextForm that tokenizes the files. lowercase: by default as for the files."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
@@ -97,15 +97,15 @@ class UserFiles:
         return Path(getattr(self, self.FILES[0]))
 
     def _paths(self) -> dict[str, Path]:
-        """Return {field of this class: path of the file}."""
+        """Return {field: path} for the fields in FILES that name a file."""
         return {name: as_path(getattr(self, name), name) for name in self.FILES
                 if getattr(self, name) is not None or name == self.FILES[0]}
 
     def _found(self) -> dict[str, Path]:
-        """Return {field: path} for the files with the run's digest, at their paths or near the run.
+        """Return {field: path} for the files whose digest is that of the run.
 
-        The files may also have swapped their names. Raises FileNotFoundError if a file is missing,
-        and ValueError if a file has changed.
+        They are at their paths or near the run, or have exchanged their names. Raises
+        FileNotFoundError if a file is missing, and ValueError if a file has changed.
         """
         saved = self._paths()
         if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:
@@ -126,11 +126,11 @@ class UserFiles:
         raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
-        """Return the existing files, each once, that may be the file formerly at this path.
+        """Return the existing files, each once, that may be the file that was at this path.
 
-        The path itself comes first. The search combines the folder of the run, and each folder
-        above this folder, with each end of the path. This finds a file whose path relative to the
-        run is unchanged. Only the digest can confirm a file.
+        The path itself comes first. Then the folder of the run, each folder above it and the
+        current folder are combined with each end of the path, which finds a file that was moved
+        together with the run. Only the digest can confirm a file.
         """
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]
@@ -162,7 +162,7 @@ class UserFiles:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """Return the first digits of the SHA-256 of the content of all files together."""
+    """Return the first hexadecimal digits of the SHA-256 of the contents of all files, in order."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(bytes_of(path) + b"\0")
@@ -174,7 +174,7 @@ def _readable(path: Path) -> bool:
 
 
 def _pure(path: Path) -> PurePath:
-    """Return the path in the syntax of the system on which the run was trained."""
+    """Return a saved path in the syntax of the system on which the run was trained."""
     return (PurePosixPath if str(path).startswith("/") else PureWindowsPath)(path)
 
 
@@ -187,7 +187,7 @@ def _absolute(path: Path) -> str:
 
 @dataclass
 class UserPairs(UserFiles):
-    """Two files of sentence pairs, and two for validation or None.
+    """Two files of sentence pairs, and optionally two more for validation.
 
     Line k of one file translates line k of the other. held_out_seed: the seed that chooses the
     held-out pairs if there are no validation files. max_length: the largest number of tokens on
@@ -225,8 +225,8 @@ class UserPairs(UserFiles):
     def load(self, *splits: str) -> list:
         """Return one list of Pairs for each split.
 
-        Raises FileNotFoundError if a file is not near the run, and ValueError for an unknown split,
-        files that have changed, or if no pair is left.
+        Raises FileNotFoundError if a file is neither at its path nor near the run, and ValueError
+        for an unknown split, for files that have changed, or if no pair is left.
         """
         first = None if self.drawn else self.count
         parts = [limited(pairs, f"{self.label} ({split})", None, self.max_length, first)
@@ -234,7 +234,7 @@ class UserPairs(UserFiles):
         return [self._draw(pairs) for pairs in parts] if self.drawn else parts
 
     def _draw(self, pairs: list[Pair]) -> list[Pair]:
-        """Draw `count` of the pairs, and keep their order."""
+        """Return `count` random pairs, or all if `count` is None, in their original order."""
         rng = np.random.default_rng(self.held_out_seed)
         return [pairs[k] for k in sorted(rng.permutation(len(pairs))[:self.count])]
 
@@ -250,10 +250,10 @@ class UserPairs(UserFiles):
 
 @dataclass
 class UserText(UserFiles):
-    """A file of running text with one sentence per line, and a validation file.
+    """A file of running text with one sentence per line, and optionally a validation file.
 
-    If valid_text is None, the end of the text is held out. characters: read both files as
-    characters. Raises ValueError for characters together with tokenize.
+    If valid_text is None, the end of the text is held out. characters: whether both files are read
+    as characters. Raises ValueError for characters together with tokenize.
     """
 
     FILES = ("text", "valid_text")

@@ -46,10 +46,10 @@ class Vectors:
 
 
 def read_vectors(path: str | Path, words: Sequence[str]) -> Vectors:
-    """Return the vectors of these words, read from a file line by line.
+    """Read a file line by line, and return the Vectors of these words.
 
     The file may be larger than the memory. Raises ValueError with file and line if the file does
-    not hold vectors, if lines differ in the number of numbers, or if a number is not finite.
+    not hold vectors, if the vectors differ in size, or if a number is not finite.
     """
     check_tokens("words", words)
     path = existing_file(path)
@@ -133,7 +133,7 @@ def _size(path: Path, first: bytes) -> tuple[int, bool]:
 
 
 def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, bytes]:
-    """Split a line into its word, which may contain spaces, and its `size` numbers."""
+    """Split line `number` of a file into its word, which may contain spaces, and `size` numbers."""
     if b"  " in line:
         line = b" ".join(line.split())
     extra = line.count(b" ") - size

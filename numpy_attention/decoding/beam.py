@@ -29,12 +29,12 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
                 length_penalty: float = 1.0,
                 max_length: int | None = None,
                 never: Sequence[int] = ()) -> list[list[Hypothesis]]:
-    """Translate a batch of sentences; return the hypotheses of each, best first.
+    """Translate a batch of sentences; return a list of Hypothesis for each, best first.
 
     source (S, B), source_mask (S, B). source holds ids, with </s> at the end of each sentence. For
     each sentence, the search keeps the `beam` most probable prefixes. A prefix that ends in </s> is
     finished, and its place in the beam stays empty. The search ends when `beam` hypotheses have
-    finished, at max_length words, or at twice the source's length plus 10 words. Hypotheses are
+    finished, at max_length words, or at twice the source length plus 10 words. Hypotheses are
     ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. The result for a
     sentence does not depend on the rest of its batch. <pad>, <s> and the ids in `never` are never
     chosen.
@@ -79,10 +79,10 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
 
 
 def _largest(so_far: Array, log_probs: Array, count: int) -> list[tuple[int, int, float]]:
-    """Return (row, token, total) for the `count` largest sums of so_far (N,) and log_probs (N, V).
+    """Return (row, token, sum) for the `count` largest sums of so_far (N,) and log_probs (N, V).
 
-    The largest comes first, and equal sums keep their order. If fewer than `count` sums are finite,
-    only the finite sums are returned.
+    so_far: log p of each prefix. The largest sum comes first, and equal sums keep their order. If
+    fewer than `count` sums are finite, only the finite sums are returned.
     """
     if log_probs.dtype not in (np.float32, np.float64):
         log_probs = log_probs.astype(np.float64)        # compiled code has no others

@@ -24,7 +24,7 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     """Translate a batch of sentences; return one Hypothesis for each.
 
     source (S, B), source_mask (S, B). source holds ids, with </s> at the end of each sentence. A
-    translation ends with </s>, after max_length words, or after twice the source's length plus 10
+    translation ends with </s>, after max_length words, or after twice the source length plus 10
     words. <pad>, <s> and the ids in `never` are never chosen. Finished sentences leave the batch.
     Raises ValueError for an empty sentence, max_length below 1 or ids outside the vocabulary, and
     ArithmeticError if log p is not a number.

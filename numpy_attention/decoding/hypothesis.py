@@ -13,7 +13,7 @@ from numpy_attention.validation.arrays import at_least, check_integers, check_ma
 
 @dataclass
 class Hypothesis:
-    """A translation: its ids, Σ log p and the attention weights.
+    """A translation: its ids, the sum of their log p, and the attention weights.
 
     The ids end with </s>, unless the search ended at the maximum length.
     """
@@ -57,7 +57,7 @@ class Prefix(NamedTuple):
     def ends(self, limit: Array) -> bool:
         """Return whether the prefix ends with </s> or has the maximum length.   limit (B,).
 
-        limit: the maximum length for each sentence of the batch.
+        limit: the maximum length of the translation of each sentence in the batch.
         """
         return self.ids[-1] == EOS or len(self.ids) >= limit[self.sentence]
 
@@ -81,10 +81,10 @@ def check_sources(model: Any, source: Array, source_mask: Array) -> None:
 
 
 def longest(source_mask: Array, max_length: int | None) -> Array:
-    """Return the largest number of steps (B,) for each sentence.
+    """Return the maximum length (B,) of the translation of each sentence.
 
-    The number is twice the source's length plus 10, or max_length if max_length is smaller. Raises
-    ValueError for an empty sentence or a max_length below 1.
+    It is twice the source length (with </s>) plus 10, or max_length if max_length is smaller.
+    Raises ValueError for an empty sentence or a max_length below 1.
     """
     check_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
@@ -101,7 +101,7 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
 def never_chosen(never: Sequence[int], V: int) -> list[int]:
     """Return the ids that a search must not choose: <pad>, <s> and the ids in `never`.
 
-    Raises ValueError for an id of V or more.
+    V: the size of the vocabulary. Raises ValueError for an id outside 0 … V − 1.
     """
     ids = as_integers("`never`", never)
     if ids.size and not 0 <= ids.min() <= ids.max() < V:

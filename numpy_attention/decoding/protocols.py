@@ -29,12 +29,13 @@ class Translator(Protocol):
 
 
 class LanguageModel(Protocol):
-    """A model that writes one token after another. Only the model itself reads its state."""
+    """A model that writes one token after another. Its state may be any object."""
 
     def next(self, tokens: Array, state: Any = None) -> tuple[Array, Array | None, Any]:
         """Predict the next token of each text → log p (B, V), weights (B, S) or None, state.
 
-        tokens: the last token of each text. The weights are over the S remembered states, oldest
-        first, or None without attention. A translator can be used too, with a state from its
-        `start`; its weights are over the source.
+        tokens: the last token of each text. state: the one that the previous step returned, or None
+        at the first step. The weights are over the S states in memory, oldest first, or None
+        without attention. A translator can be used too, with a state from its `start`; its weights
+        are over the source.
         """

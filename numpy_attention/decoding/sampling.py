@@ -37,7 +37,10 @@ class Choice(NamedTuple):
 
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
-    """Read ids with a model. The first id is usually </s>. Raises ValueError if ids is empty."""
+    """Read ids with a model, from `state` or the initial state, and return the Reading.
+
+    The first id of a text is usually </s>. Raises ValueError if ids is empty.
+    """
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
@@ -53,7 +56,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
            sentences: int | None = None, temperature: float = 1.0, top_k: int | None = None,
            top_p: float | None = None, never: Sequence[int] = (UNK,),
            reset: bool = False) -> Iterator[Choice]:
-    """Continue from a Reading; yield one Choice per step.
+    """Sample tokens after `start`, a Reading. Return an iterator with one Choice per token.
 
     The next token is drawn from softmax(log p / temperature). The distribution is first cut down to
     the `top_k` most probable tokens, then to the nucleus: the smallest set of most probable tokens
@@ -104,9 +107,9 @@ def _next(model: LanguageModel, id: int, state: Any) -> tuple[Array, Array | Non
 
 def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
            top_k: int | None = None, top_p: float | None = None) -> int:
-    """Draw an id with the log probabilities log_p (V,). An id with log p = −inf is never drawn.
+    """Draw an id from the distribution log_p (V,). An id with log p = −inf is never drawn.
 
-    The probabilities need not sum to 1. The settings and errors are those of `sample`.
+    The probabilities need not sum to 1. The other arguments and the errors are as in `sample`.
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
         raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats of shape (V,)")
@@ -139,7 +142,10 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
-    """Return the ids that must never be chosen. Raises TypeError if start is not a Reading."""
+    """Return a list of the ids that must not be chosen: <pad>, <s> and those in `never`.
+
+    Raises TypeError if start.log_probabilities is not an array.
+    """
     if not isinstance(start.log_probabilities, np.ndarray):
         raise TypeError(f"start.log_probabilities is {typed_repr(start.log_probabilities)}; "
                         "expected an array, as in a Reading returned by `read`")

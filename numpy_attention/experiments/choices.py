@@ -18,7 +18,7 @@ SIZE = 200      # of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
-    """Replace each FILE.py:CLASS in settings by its class.
+    """Return settings in which each "FILE.py:CLASS" is replaced by this user-defined class.
 
     kinds: {name of a setting that accepts a class: the kind of class}.
     """
@@ -29,9 +29,10 @@ def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
-    """Add the length of the longest source to a translator's settings, if its score needs it.
+    """Return settings of a translator with the length of the longest source, if its score needs it.
 
-    parts: the pairs of each split that the translator will read. The length includes </s>.
+    vocabulary: the source vocabulary. parts: the pairs of each split that the translator will
+    read. The length is in ids, including </s>.
     """
     if "attention" in settings:
         score = registry.resolve("attention", settings["attention"], registry.SCORES)
@@ -42,7 +43,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name for a translator: its model, and its attention and window unless default."""
+    """Return a name for a translator: its model, then attention and window if not the default."""
     parts = [model]
     if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
         parts.append(brief_name(settings["attention"]))
@@ -52,7 +53,7 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """Return a choice in a form that fits a folder name: a string itself, or a class's name."""
+    """Return a form of a setting that fits a folder name: the string itself, or the class name."""
     return choice.__name__ if isinstance(choice, type) else choice
 
 
@@ -61,9 +62,12 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
     """Return the name and settings of a language model, for `LanguageModelRun.create`.
 
-    hidden, embedding: the sizes of the model. If only one of them is given, it determines the
-    other. If neither is given, the embedding has SIZE. parameters: choose the largest sizes within
-    this number of parameters instead. Raises ValueError for sizes that do not fit.
+    attention: the readout of the history, or "none". hidden, embedding: the sizes of the model. If
+    only one of them is given, it determines the other. If neither is given, the embedding has SIZE.
+    parameters: choose the largest sizes within this number of parameters instead; only then are
+    `text` and `training` used, to count the vocabulary. settings: other arguments of the model's
+    `create`. Raises ValueError if `parameters` is too small, or if the sizes differ although the
+    weights are tied.
     """
     parts = 1
     name = "language-model"

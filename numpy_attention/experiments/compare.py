@@ -43,7 +43,7 @@ COSTS = ("parameters", "minutes")       # columns without a standard deviation
 
 
 class Texts(NamedTuple):
-    """Pairs for training, validation and test, and one test pair to plot."""
+    """Pairs for training, validation and test, and one test pair whose attention is plotted."""
 
     train: Sequence[Pair]
     valid: Sequence[Pair]
@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One training. name: its name in messages. drawn: whether the plots show this training."""
+    """One training: a recipe and a seed. name: for messages. drawn: whether the plots show it."""
 
     recipe: Recipe
     seed: int
@@ -62,9 +62,9 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The metrics of a training and, if the plots show the training, the data to plot.
+    """The metrics of a training and, if the plots show this training, the data to plot.
 
-    figures: {metric: value}. weights: the attention weights of the example pair. words: the
+    figures: {metric: value}. weights: the attention weights of `Texts.example`. words: the
     translation of each test sentence.
     """
 
@@ -108,7 +108,7 @@ def budget_of(training: Training) -> str:
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
-    """Return the folder name that `reproduce` uses, with the budget if the budget was changed."""
+    """Return a run's folder name, as `reproduce` uses it; a changed budget is part of the name."""
     usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe(
         "clauses-dot").training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
@@ -128,7 +128,7 @@ def jobs_of(recipes: Sequence[Recipe], seeds: Sequence[int], ranks: SingleProces
 
 
 def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess) -> None:
-    """Raise an error if a job cannot be trained or resumed, before any job is trained."""
+    """Raise an error before any training if one of the jobs cannot be trained or resumed."""
     def check_all() -> None:
         recipe = None
         for job in jobs:                    # those of one recipe follow each other
@@ -149,8 +149,8 @@ def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
           done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
     """Run all jobs. Return {name of a recipe: one Outcome for each seed}.
 
-    done: a function that rank 0 calls after each job with the number of jobs done, the job and its
-    outcome.
+    done: with several ranks, a function that rank 0 calls after each job with the number of jobs
+    done, the job and its Outcome.
     """
     outcomes = handed_out(ranks, jobs, lambda job: outcome_of(job, texts, threads, ranks), done)
     found: dict[str, list[Outcome]] = {}
@@ -213,7 +213,10 @@ def cell(key: str, values: Sequence[float]) -> str:
 
 
 def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Path]:
-    """Save heatmaps of one pair side by side, and a plot of BLEU by length. Return the files."""
+    """Save two plots in a folder, and return their paths: attention heatmaps, and BLEU by length.
+
+    outcomes: {recipe: Outcome}. The heatmaps of `texts.example` are side by side.
+    """
     example = texts.example
     grid = plotting.heatmap_grid(
         {name: np.asarray(one.weights) for name, one in outcomes.items()},
@@ -229,7 +232,8 @@ def by_length(found: Mapping[str, Sentences], pairs: Sequence[Pair],
               buckets: int = 6) -> dict[str, list[LengthBucket]]:
     """Return {recipe: BLEU for each range of source lengths}.
 
-    The ranges contain similar numbers of pairs. found: {recipe: the translation of each pair}.
+    found: {recipe: the translation of each pair}. buckets: the largest number of ranges, which
+    contain similar numbers of pairs.
     """
     lengths = [len(pair.source) for pair in pairs]
     references = [pair.target for pair in pairs]

@@ -31,10 +31,10 @@ NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, an
 
 
 def describe(run: Any) -> str:
-    """Return one line with the number of parameters of a model and a description of the model.
+    """Return one line that describes a run's model and ends with its number of parameters.
 
-    For a translator the description is its name, for a language model its cells, sizes and
-    attention.
+    The description is the name of a translator, or the cells, sizes and attention of a language
+    model.
     """
     line = run.name
     if run.KIND == "writer":
@@ -50,7 +50,7 @@ def describe(run: Any) -> str:
 
 
 def describe_reading(writer: LanguageModelRun, streams: int) -> str:
-    """Describe how a language model reads a text, and whether state and memory are carried."""
+    """Describe how a language model reads a text, and when its state and memory are reset."""
     how = writer.training
     if how.state == "sentence":
         return "state reset at every sentence"
@@ -67,7 +67,7 @@ def describe_reading(writer: LanguageModelRun, streams: int) -> str:
 
 
 def describe_data(data: Any, run: Any, streams: int) -> str:
-    """Describe the data of a run: how many pairs there are, or how running text is read."""
+    """Describe the data of a run: the number of sentence pairs, or how running text is read."""
     if run.KIND == "translator":
         return f"{len(data):,} pairs"
     return describe_reading(run, streams)
@@ -89,7 +89,10 @@ def lines_of_vectors(run: Any) -> Iterator[str]:
 
 
 def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Plot a run's learning curves. Raises ArithmeticError if no perplexity is finite."""
+    """Save a plot of a run's learning curves in the folder of the run.
+
+    history: the lines that training recorded. Raises ArithmeticError if no perplexity is finite.
+    """
     kinds = ("train_perplexity", "valid_perplexity")
     known = [line[kind] for line in history for kind in kinds if kind in line]
     if not any(map(math.isfinite, known)):
@@ -102,7 +105,7 @@ def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
 
 
 def lines_of_figures(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Format the results of `measure` or of the cloze test as lines, with intervals."""
+    """Yield lines with the results of `measure` or of the cloze test, with their intervals."""
     if "gain" in figures:
         yield from lines_of_cloze(figures)
     elif "bleu" in figures:
@@ -176,7 +179,7 @@ def lines_on_unknown(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
-    """Format a figure, followed by its interval, " [low, high]", if the interval is known."""
+    """Format the figure called `name`, followed by its interval " [low, high]" if that is known."""
     text = f"{figures[name]:8.{digits}f}"
     if f"{name}_low" in figures:
         low, high = (figures[f"{name}_{end}"] for end in ("low", "high"))
@@ -185,7 +188,7 @@ def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
 
 
 def signed(more: Interval) -> str:
-    """Format a difference between two models with its sign and its interval."""
+    """Format a difference between two losses or accuracies with its sign and its interval."""
     return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
 
 
@@ -199,14 +202,14 @@ def lines_of_cloze(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_question(question: Question, log_p: Array) -> Iterator[str]:
-    """Format a cloze question, its answer, and the candidates with log p, most probable first."""
+    """Yield lines with a cloze question, its answer, and log p of each candidate, best first."""
     ranked = [f"{question.candidates[k]} {log_p[k]:.2f}" for k in np.argsort(-log_p, kind="stable")]
     yield f"\n  {' '.join(question.filled('_____'))}\n    answer: {question.word}"
     yield f"    log p: {', '.join(ranked)}"
 
 
 def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
-    """Format the result of `provenance`: the data, seed, versions and machine behind figures."""
+    """Yield lines with the result of `provenance`: data, seed, versions and machine of a figure."""
     yield (f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
            f"{known['seed']}, {plural(known['threads'], 'thread')};")
     yield (f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "
@@ -214,7 +217,10 @@ def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Format the recorded lines of a recipe as text, with the baselines that the recipe names."""
+    """Yield lines of text with the recorded figures of a recipe, each next to its baseline.
+
+    lines: the figures of one run, as `recipes.recipe.run` returns them.
+    """
     first = lines[0]
     yield (f"{first['parameters']:,} parameters, {first['minutes']:.1f} minutes of training, "
            f"{first['threads']} thread(s)")
@@ -231,7 +237,7 @@ def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Itera
 
 
 def lines_of_ablation(found: Ablation) -> Iterator[str]:
-    """Format an ablation: a row for each pair of change and word group, then the verdict."""
+    """Yield a row for each change of the attention and each group of words, then the verdict."""
     for change, what in CHANGES.items():
         yield f"  {change}: {what}"
         for one in found.costs:
@@ -242,10 +248,10 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 
 
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
-    """Format a table with a row for each run.
+    """Yield the lines of a table of recoveries, with a row for each run.
 
-    found: {folder of a run: Recovery}. more: {folder: how much the run's increase exceeds the first
-    run's increase}, from `Recovery.more_than`.
+    found: {folder of a run: Recovery}. more: {folder: result of `Recovery.more_than` for this run
+    and the first run}.
     """
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
@@ -261,10 +267,10 @@ def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) ->
 
 def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
-    """Yield a table for each group of words, with a row for each run.
+    """Yield the lines of a table of losses for each group of words, with a row for each run.
 
-    found: {folder of a run: Distances}. more: {folder: how much the run's loss on each group
-    exceeds the first run's loss}.
+    found: {folder of a run: Distances}. more: {folder: result of `Distances.more_than` for this
+    run and the first run}.
     """
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))
@@ -281,7 +287,7 @@ def group_of(words: str) -> str:
 
 
 def lines_of_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Format rows as a table. The first column is left-aligned, the others are right-aligned."""
+    """Yield rows as aligned lines: the first column is left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     for first, *others in rows:
         cells = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
@@ -291,7 +297,7 @@ def lines_of_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def lines_of_corpus(corpus: Any) -> Iterator[str]:
-    """Describe the splits of a corpus, and show examples from the last split with their links."""
+    """Yield lines with the size of each split of a corpus, and examples with their word links."""
     pairs: Any
     for split in SPLITS:
         if corpus.kind == "parallel":

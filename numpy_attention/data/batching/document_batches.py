@@ -18,8 +18,8 @@ class DocumentBatches:
     """Batches of documents (sentences, articles). The state is carried within each document.
 
     documents: lists of ids; every id except the first is predicted. steps: the number of ids read
-    at a time; None reads a whole document at once. Documents of similar length share a batch, as in
-    PairBatches.
+    at a time; None reads a whole document at once. Documents of similar length share a batch of
+    batch_size rows. block: as in PairBatches.
     """
 
     documents: Sequence[Sequence[int]]
@@ -43,7 +43,10 @@ class DocumentBatches:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Return a place for each batch, an argument of `batch`. Without rng, sorted by length."""
+        """Return the place of each batch of an epoch: (indices of its documents, first time step).
+
+        Without rng, the documents are sorted by length.
+        """
         lengths = np.array([len(document) - 1 for document in self.documents])
         places = []
         for group in grouped(lengths, self.batch_size, self.block, rng):
@@ -63,15 +66,15 @@ class DocumentBatches:
         )
 
     def first_words(self) -> "DocumentBatches":
-        """Return the documents, each cut to two ids: its first id and the first target.
+        """Return DocumentBatches with only the first two ids of each document.
 
-        The rows are in the order in which the batches of `order()` contain the documents.
+        The documents are in the order in which the batches of `order()` contain them.
         """
         places = [place for place in self.order() if place[1] == 0]
         first = [self.documents[i][:2] for group, _ in places for i in group]
         return DocumentBatches(first, self.batch_size)
 
     def carried(self, place: Place) -> bool:
-        """Return whether a batch continues the documents of the previous batch."""
+        """Return whether the batch at a place continues the documents of the previous batch."""
         _, start = place
         return start > 0

@@ -12,11 +12,11 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Array:
-    """Return lists of ids as one time-major array (T, B), with PAD at the end.
+    """Return sentences, lists of ids, as one time-major array (T, B) with PAD at the end.
 
-    T is `length`, or the length of the longest list. Raises TypeError for ids that are not
-    integers, and ValueError if there is no sentence, a sentence is longer than `length`, or an id
-    is negative.
+    T is `length`, or the length of the longest sentence. Raises TypeError for ids that are not
+    integers, and ValueError if there are no sentences, if a sentence is longer than `length`, or if
+    an id is negative.
     """
     at_least(1, length=length)
     check_lists("sentences", sentences)
@@ -35,14 +35,14 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
 
 
 def check_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
-    """Raise TypeError unless sentences is a list of lists."""
+    """Raise TypeError unless `sentences` is a list of lists. name: for messages."""
     check_list(name, sentences, "lists of ids")
     for n, sentence in enumerate(sentences):
         check_list(f"number {n} of the {name}", sentence, "ids")
 
 
 def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
-    """Raise TypeError unless sentences holds lists of integers, and ValueError for negative ids."""
+    """Raise TypeError unless `sentences` has lists of integers, and ValueError for negative ids."""
     check_lists(name, sentences)
     # types alone, for a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
@@ -55,12 +55,12 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
 
 def grouped(lengths: Array, batch_size: int, block: int = 20,
             rng: np.random.Generator | None = None) -> list[Array]:
-    """Group the indices of sequences into batches of similar length.
+    """Group sequences of similar length. Return an array of their indices for each batch.
 
-    block: a number of batches. The sequences are shuffled, then sorted by length within blocks of
-    this many batches, and then the batches are shuffled. Without rng, all sequences are sorted by
-    length, and the result is always the same. Raises TypeError if rng is not a Generator, and
-    ValueError if batch_size or block is below 1.
+    lengths: the length of each sequence. With rng, the sequences are shuffled, then sorted by
+    length within blocks of `block` batches, and then the batches are shuffled. Without rng, all
+    sequences are sorted by length, and the result is always the same. Raises TypeError if rng is
+    not a Generator, and ValueError if batch_size or block is below 1.
     """
     lengths = as_integers("lengths", lengths)
     if not len(lengths):
@@ -77,7 +77,7 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
 
 
 def share_of(size: int, k: int, n: int) -> slice:
-    """Divide `size` elements into n nearly equal slices; return the k-th of these slices."""
+    """Divide `size` elements into n nearly equal slices; return slice k, counted from 0."""
     check_whole("n", n, 1)
     check_whole("k", k, 0, n - 1)
     return slice(size * k // n, size * (k + 1) // n)

@@ -47,7 +47,7 @@ class PairBatch(Batch):
         return self.target_mask.sum(0)
 
     def share(self, k: int, n: int) -> "PairBatch":
-        """Divide the rows into n nearly equal batches without needless padding; return the k-th."""
+        """Divide the rows into n nearly equal batches without needless padding; return batch k."""
         rows = share_of(self.size, k, n)
         S = self.source_mask[:, rows].any(1).sum()
         T = self.target_mask[:, rows].any(1).sum()
@@ -95,11 +95,11 @@ def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
 
 @dataclass
 class PairBatches:
-    """Sentence pairs as ids, cut into batches of similar length.
+    """Sentence pairs as lists of ids, divided into batches of `batch_size` pairs of similar length.
 
     An epoch shuffles the pairs and sorts them by length within blocks of `block` batches (20 in
-    Bahdanau et al. 2015, appendix B.2). Then the blocks are cut into batches, and the batches are
-    shuffled.
+    Bahdanau et al. 2015, appendix B.2). Then the blocks are divided into batches, and the batches
+    are shuffled. reverse_source: as in `pair_batch`.
     """
 
     sources: list[list[int]]
@@ -116,7 +116,7 @@ class PairBatches:
     @classmethod
     def encode(cls, pairs: Sequence[Pair], source_vocabulary: AnyVocabulary,
                target_vocabulary: AnyVocabulary, **settings: Any) -> "PairBatches":
-        """Encode Pairs of tokens with the vocabularies of both sides."""
+        """Encode Pairs with the vocabularies of both sides. settings: the other fields."""
         check_pairs(pairs)
         check_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
         check_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")
@@ -128,13 +128,13 @@ class PairBatches:
         return -(-len(self.sources) // self.batch_size)
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
-        """Return the indices of each batch's pairs. Without rng, the pairs are sorted by length."""
+        """Return the indices of the pairs in each batch, sorted by length if rng is None."""
         # by the target's length, and where that is equal by the source's
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)
 
     def batch(self, indices: Sequence[int] | Array) -> PairBatch:
-        """Return the PairBatch of these pairs. Raises ValueError for an index out of range."""
+        """Return the PairBatch of pairs `indices`. Raises ValueError for an index out of range."""
         array = as_integers("indices", indices)
         count = len(self.sources)
         if array.size and not 0 <= array.min() <= array.max() < count:

@@ -31,7 +31,7 @@ class TextBatch(Batch):
         return (self.targets != PAD).sum(0)
 
     def share(self, k: int, n: int) -> "TextBatch":
-        """Divide the streams into n nearly equal batches; return the k-th of these batches."""
+        """Divide the streams into n nearly equal batches; return batch k, counted from 0."""
         rows = share_of(self.size, k, n)
         return TextBatch(
             np.ascontiguousarray(self.inputs[:, rows]),
@@ -43,9 +43,9 @@ class TextBatch(Batch):
 class TextBatches:
     """One long text as `batch_size` streams of equal length, read `steps` tokens at a time.
 
-    Batches are in the order of the text (Zaremba et al. 2014). Each batch continues the previous
-    one, and the state is carried. Every token except the very first is predicted. The last stream
-    is padded.
+    ids: those of the text. Batches are in the order of the text (Zaremba et al. 2014). Each batch
+    continues the previous one, and the state is carried. Every token except the very first is
+    predicted. The last stream is padded.
     """
 
     def __init__(self, ids: Sequence[int] | Array, batch_size: int = 20, steps: int = 20) -> None:
@@ -76,13 +76,13 @@ class TextBatches:
         return -(-len(self.inputs) // self.steps)
 
     def order(self, rng: np.random.Generator | None = None) -> list[int]:
-        """Return the start of each window, in the order of the text, which is never shuffled."""
+        """Return the first time step of each batch, always in the order of the text."""
         if rng is not None:
             check_generator(rng)
         return list(range(0, len(self.inputs), self.steps))
 
     def batch(self, start: int) -> TextBatch:
-        """Return the TextBatch that begins at this step of every stream."""
+        """Return the TextBatch that begins at time step `start` of every stream."""
         check_whole("start", start, 0, len(self.inputs) - 1)
         window = slice(start, start + self.steps)
         return TextBatch(
@@ -92,5 +92,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """Return whether a state is carried to the batch beginning at `start`: not to the first."""
+        """Return whether the batch at `start` continues the previous batch: only if start > 0."""
         return start > 0

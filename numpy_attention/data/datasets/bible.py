@@ -45,7 +45,7 @@ End = tuple[int, int, bool]  # source end, target end, whether the clause is off
 
 @functools.cache  # few texts, many times
 def link_of(text: str) -> Link:
-    """Parse a link such as "3-4" (sure) or "3p4" (possible)."""
+    """Return the Link that a text such as "3-4" (sure) or "3p4" (possible) describes."""
     sure = "-" in text
     i, j = text.split("-" if sure else "p")
     return int(i), int(j), sure
@@ -53,7 +53,7 @@ def link_of(text: str) -> Link:
 
 @functools.cache
 def end_of(text: str) -> End:
-    """Parse the end of a clause: "5-4", or "5-4!" for a clause that part "clauses" omits."""
+    """Return the End that a text describes: "5-4", or "5-4!" if part "clauses" omits the clause."""
     i, j = text.removesuffix("!").split("-")
     return int(i), int(j), not text.endswith("!")
 
@@ -144,11 +144,12 @@ def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
 
 def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[End], low: int,
                  high: int) -> list[Pair]:
-    """Return the clauses of a line as pairs, if they have low to high tokens on both sides.
+    """Return those clauses of a verse that have low to high tokens on both sides, as Pairs.
 
-    linked: the links of the line, ordered by source position; no link crosses the end of a clause.
-    The links of a clause have positions that are counted from the start of the clause. In the code,
-    a clause is source[a:c] and target[b:d], and k is the number of links before it.
+    source, target: the tokens of the verse. linked: its links, ordered by source position; no link
+    crosses the end of a clause. ends: the ends of its clauses. In a Pair, the positions of links
+    are counted from the start of the clause. In the code, a clause is source[a:c] and target[b:d],
+    and k is the number of links before it.
     """
     pairs = []
     a = b = k = 0

@@ -83,9 +83,9 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
 
 
 def find_corpus(name: str, kind: str | None = None) -> Corpus:
-    """Return the `Corpus` of a name. kind: the kind it must have, "parallel" or "text".
+    """Return the `Corpus` with this name. kind: the kind required, "parallel" or "text", if any.
 
-    Raises ValueError for an unknown name or a corpus of the other kind, and lists the known names.
+    Raises ValueError, with the known names, for an unknown name or a corpus of the other kind.
     """
     corpus = CORPORA.get(name) if isinstance(name, str) else None
     if kind is not None:
@@ -150,7 +150,7 @@ def text_corpus(name: str) -> TextCorpus:
 
 
 def load_text(name: str, split: str) -> list[list[str]] | str:
-    """Return running text as a list of token lists, or characters as one string.
+    """Return a split of running text as a list of token lists, or of characters as one string.
 
     There is one token list per sentence or line. wikitext-2 keeps blank lines as empty lists,
     because their ends count as tokens. bible-en has one list per verse, and its chapters are
@@ -164,7 +164,7 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
 
 
 def load_corpus(name: str, split: str = "train", **options: Any) -> list:
-    """Return a split of a corpus: a list of Pairs, or the sentences or characters of a text.
+    """Return a split of a corpus as a list of Pairs, of sentences, or of characters.
 
     options: for Pairs, as in `load_parallel`, such as max_length; running text has no options.
     Raises ValueError for an unknown name or split.

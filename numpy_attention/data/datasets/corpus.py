@@ -25,9 +25,9 @@ class Corpus:
     """An entry in the table of corpora. `CORPORA[entry.name] = entry` adds a corpus.
 
     origin: "shipped" with the package, "generated" on demand, or "downloaded". read: the function
-    that reads the corpus; each kind of corpus documents the arguments. tokenizer, lowercase: how
-    its raw text became tokens, as in a TextForm. files: the files of a downloaded corpus. parts:
-    {name: the fields in which this part differs from the corpus}.
+    that reads the corpus; each subclass documents its arguments. tokenizer, lowercase: how the raw
+    text became tokens, as in a TextForm. files: the files of a downloaded corpus. parts: {name of a
+    part: the fields in which the part differs from the corpus}.
     """
 
     kind: ClassVar[str]
@@ -49,7 +49,7 @@ class Corpus:
         return TextForm(self.tokenizer, self.lowercase)
 
     def part(self: AnyCorpus, name: str | None) -> AnyCorpus:
-        """Return a part of the corpus, or the corpus itself if `name` is None.
+        """Return the part with this name as a corpus, or the corpus itself if `name` is None.
 
         Raises ValueError for an unknown name.
         """
@@ -86,7 +86,7 @@ class ParallelCorpus(Corpus):
 
     read(split) returns a list of Pairs. If `read` has parameters min_length and max_length, these
     limits are passed to `read`, where None means the default limits of the corpus. split_aliases:
-    {another name: a split}.
+    {another name of a split: the split}.
     """
 
     kind: ClassVar[str] = "parallel"

@@ -51,9 +51,9 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
         year 0–3             each digit to the same digit of the source's year: sure
         hyphens 4, 7         none
-        day 8–9, and month   two digits in the source: each to its own digit, sure
-          5–6 in digits      one digit in the source: the second to it, sure; the 0 to it, possible
-        month 5–6, in words  both to the first letter of its name, sure; to its letters, possible
+        day 8–9, and month   two digits in the source: each to the same digit, sure
+          5–6 in digits      one digit in the source: the last to it, sure; the 0 to it, possible
+        month 5–6, in words  both to the first letter of the name, sure; to all letters, possible
 
     Weekdays, ordinal suffixes and separators have no links. No single letter determines a month
     (January, June, July), so the sure link to the first letter is a convention. With
@@ -82,7 +82,7 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
 
 def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
-    """Return the pair of a `datetime.date` in one of `FORMATS`. Links are as in `dates`."""
+    """Return the Pair of a date in `layout`, one of FORMATS, and ISO 8601. Links: as in `dates`."""
     values = {
         "d": str(date.day),
         "dd": f"{date.day:02}",

@@ -17,10 +17,10 @@ ENVIRONMENT = "NUMPY_ATTENTION_DATA"
 
 
 class RemoteFile(NamedTuple):
-    """One public file: its path below the data folder, its address and its SHA-256.
+    """A public file: its path below the data folder, its address and its SHA-256.
 
-    sha256: None if the file changes. member: if the address is a zip archive, the name of the file
-    inside it.
+    sha256: None if the file changes over the years. member: if the address is that of a zip
+    archive, the name of the file in the archive.
     """
 
     path: str
@@ -30,7 +30,7 @@ class RemoteFile(NamedTuple):
 
 
 def folder() -> Path:
-    """Return the folder that NUMPY_ATTENTION_DATA names, or else pooch's cache folder."""
+    """Return the data folder: the one that NUMPY_ATTENTION_DATA names, or else pooch's cache."""
     named = os.environ.get(ENVIRONMENT)
     if named:
         return Path(named).expanduser()

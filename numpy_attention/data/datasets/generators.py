@@ -26,11 +26,11 @@ Keep = Callable[[Pair], bool]
 
 def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generator, count: int,
              keep: Keep | None = None, max_misses: int = 20_000) -> list[Pair]:
-    """Draw `count` pairs with different sources. draw: a function that returns a random pair.
+    """Draw `count` pairs with different sources. draw: a function that returns a random Pair.
 
-    keep: a function that decides whether a pair is used. Raises ValueError after `max_misses` draws
-    in a row that give no new pair, because there are fewer than `count` sources. Raises TypeError
-    if rng is not a Generator or a draw is not a Pair.
+    keep: a function that decides whether a Pair is used. Raises ValueError after `max_misses` draws
+    in a row without a new pair, because there are then probably fewer than `count` sources. Raises
+    TypeError if rng is not a Generator or `draw` does not return a Pair.
     """
     check_generator(rng)
     check_whole("count", count, 1, MOST)

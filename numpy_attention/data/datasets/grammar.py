@@ -60,7 +60,7 @@ Words = list[tuple[str, Hashable]]  # each with a key: equal keys translate each
 
 
 class Phrase(NamedTuple):
-    """The words of a phrase, and the features with which a verb or adjective agrees."""
+    """The words of a phrase in both languages, and the features for agreement."""
 
     english: Words
     french: Words
@@ -188,7 +188,7 @@ def _sentence(rng: np.random.Generator) -> Pair:
 
 
 def _around(verb: str, negated: bool, clitic: Words | None = None) -> Words:
-    """Put the pronoun `clitic` before a French verb; if negated, put "ne" and "pas" around both."""
+    """Return a French verb with the pronoun `clitic` before it; if negated, inside "ne" … "pas"."""
     words = [*(clitic or []), (verb, "verb")]
     return [("ne", "not"), *words, ("pas", "not")] if negated else words
 

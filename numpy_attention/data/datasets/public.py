@@ -70,7 +70,7 @@ LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 
 
 def penn_treebank(split: str) -> list[list[list[str]]]:
-    """Return a list with one article: the list of all sentences of a split."""
+    """Return a split as a list with one article, which is the list of all sentences."""
     return [read_text(fetch_file(PTB[f"ptb.{split}.txt"]))]
 
 
@@ -92,7 +92,7 @@ def articles_of(lines: list[list[str]]) -> list[list[list[str]]]:
 
 
 def tinyshakespeare(split: str) -> list[list[list[str]]]:
-    """Return the characters of a split as one sentence.
+    """Return a split as one article with one sentence, the list of its characters.
 
     The splits are the first 90 %, the next 5 % and the last 5 % of the text.
     """
@@ -122,9 +122,9 @@ def _multi30k_files(source: str, target: str, split: str,
 
 
 def tatoeba(split: str) -> list[Pair]:
-    """Return the lowercased pairs of a split. French l'homme is split into l' homme.
+    """Return the pairs of a split, lowercased. French l'homme is split into l' homme.
 
-    The English sentence determines the split.
+    The split of a pair is `split_of` its English sentence.
     """
     def french(text: str) -> list[str]:
         return word_tokens(text.lower(), elision=True)

@@ -22,7 +22,7 @@ Weigh = Callable[[Array, Array], Array]     # weights from scores and what is vi
 
 
 def none(scores: Array, visible: Array) -> Array:
-    """Return weights of 0 for all positions, so that the context is 0."""
+    """Return weights of 0 for all positions, so that the context vector is 0."""
     return np.zeros_like(scores)
 
 
@@ -33,12 +33,12 @@ def equal(scores: Array, visible: Array) -> Array:
 
 
 def hard(scores: Array, visible: Array) -> Array:
-    """Return weight 1 for the position with the largest weight, and 0 for the others."""
+    """Return weight 1 for the visible position with the largest score, and 0 for the others."""
     return _one_hot(masked_softmax(scores, visible).argmax(-1), scores, visible)
 
 
 def sampled(rng: np.random.Generator) -> Weigh:
-    """Return a function that gives weight 1 to one position, sampled by the attention weights."""
+    """Return a function that gives weight 1 to one position, drawn with the attention weights."""
     def attention_weights(scores: Array, visible: Array) -> Array:
         totals = masked_softmax(scores, visible).cumsum(-1)
         drawn = rng.random(totals.shape[:-1] + (1,)) * totals[..., -1:]
@@ -48,7 +48,7 @@ def sampled(rng: np.random.Generator) -> Weigh:
 
 
 def _one_hot(chosen: Array, scores: Array, visible: Array) -> Array:
-    """Return weight 1 at each row's chosen position, or 0 for a row without visible positions."""
+    """Return 1 at the chosen position of each row and 0 elsewhere; all 0 if nothing is visible."""
     weights = np.zeros_like(scores)
     some = visible.any(-1, keepdims=True).astype(scores.dtype)
     np.put_along_axis(weights, chosen[..., None], some, -1)
@@ -101,9 +101,9 @@ def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
 
 
 def attentions_of(model: Any) -> list[Any]:
-    """Return a decoder's attentions over the source, or a language model's over the past.
+    """Return the modules of a model that attend over the source, or over its own past.
 
-    Raises ValueError if the model has no attention.
+    Raises ValueError if the model has no such module.
     """
     found = [part.source_attention for _, part in model.modules() if isinstance(part, DecoderLayer)]
     for holder in (model, getattr(model, "reader", None)):
@@ -160,7 +160,7 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether the lower end of the cost of equal weights is at least USED nats per token."""
+        """Whether the interval of the cost of equal weights begins at or above USED nats."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1
@@ -175,7 +175,7 @@ class Ablation:
                          f"expected one of {[(one.change, one.words) for one in self.costs]}")
 
     def verdict(self) -> str:
-        """Return a one-line verdict: whether the attention is used, and the deciding number."""
+        """Return one line: whether the attention is used, and the cost that decides this."""
         return (f"attention is {'used' if self.used else 'unused'}: equal weights cost "
                 f"{self.cost('equal weights').more} nats a token, and the lower end must be at "
                 f"least {USED:g}")
@@ -183,11 +183,12 @@ class Ablation:
 
 def ablate(model: Any, batches: Any, rng: np.random.Generator,
            changes: Sequence[str] = tuple(CHANGES)) -> Ablation:
-    """Evaluate a model on batches with its attention unchanged, and with each change.
+    """Evaluate a model on batches with its attention unchanged, and with each of the `changes`.
 
-    The differences in loss are paired by sentence or, for a language model, by row of each batch;
-    `mean_interval` computes their intervals. For a language model, the losses are also grouped by
-    how many tokens ago the same word last occurred in the row. Raises the errors of `changed`.
+    changes: names in CHANGES. The differences in loss are paired by sentence or, for a language
+    model, by row of each batch; `mean_interval` computes their intervals. For a language model, the
+    losses are also grouped by how many tokens ago the target last occurred in the row. Raises the
+    errors of `changed`.
     """
     check_methods("model", model, "a model", "losses", "copy")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

@@ -34,11 +34,11 @@ TOGETHER = 20       # questions that are read side by side
 
 @dataclass
 class Cloze:
-    """A model's answers to cloze questions.
+    """The answers of a model to cloze questions, and its accuracy.
 
     log_p: for each question, log p of the query with each candidate. right: for each question, 1 if
-    the model's answer is correct, else 0, or 1 / k if the correct word is one of k candidates with
-    the same best score, as unknown words have. Accuracies are means of `right`.
+    the model's answer is correct, else 0. If the correct word is one of k candidates that share the
+    best score, as unknown words do, it is 1 / k. accuracy: the mean of `right`.
 
     others: {name of a baseline: interval of its accuracy}. The baselines are the model without the
     context, the candidate most frequent in the context, and the candidate most frequent overall.
@@ -56,7 +56,7 @@ class Cloze:
 
     @property
     def choices(self) -> list[int]:
-        """The index of each question's best candidate (the first, if several are equal)."""
+        """For each question, the index of the best candidate (the first, if several are equal)."""
         return [int(one.argmax()) for one in self.log_p]
 
 
@@ -65,8 +65,8 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
                steps: int | None = 20) -> Cloze:
     """Evaluate a language model, or an ensemble, on cloze questions.
 
-    vocabulary: tokens ordered by frequency, as from `Vocabulary.build`. rng: for the 95 %
-    intervals. state, steps: as in the model's training.
+    vocabulary: the one of the model, with tokens ordered by frequency, as from `Vocabulary.build`.
+    rng: for the 95 % intervals. state, steps: as in the model's training.
 
     A candidate's score is log p of the whole query, including its </s>. With state "carried" or
     "article", the context and the query are one stream that begins with </s> and has </s> after
@@ -109,10 +109,10 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
 
 
 def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Array:
-    """Return, for each question, 1 if its answer is the best candidate, else 0.
+    """Return an array with 1 for each question whose answer has the largest value, else 0.
 
-    values: a value for each candidate of each question. If the answer is one of k candidates with
-    the same largest value, the result is 1 / k.
+    values: for each question, a value for each candidate. If the answer is one of k candidates with
+    the same largest value, the entry is 1 / k.
     """
     found = []
     for one, question in zip(values, questions):
@@ -128,7 +128,7 @@ def counts(question: Question) -> Array:
 
 
 def ranks(vocabulary: Vocabulary, question: Question) -> Array:
-    """Return the rank of each candidate by frequency, where all unknown candidates come last."""
+    """Return the rank of each candidate by frequency; unknown candidates share the last rank."""
     ids = np.array(vocabulary.encode(question.candidates))
     return np.where(ids < len(SPECIAL_TOKENS), len(vocabulary), ids)
 
@@ -150,7 +150,7 @@ class Readings(NamedTuple):
 
 
 def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings:
-    """Return the ids of a question's context and queries. State "sentence" omits the context."""
+    """Encode the context and the queries of a question. State "sentence" omits the context."""
     context = [] if state == "sentence" else list(map(list, question.context))
     past = Text([context]).stream(vocabulary)
     filled = [Text([[question.filled(word)]]).stream(vocabulary)[1:]
@@ -161,11 +161,12 @@ def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings
 
 
 def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
-    """Return log p of each question's query with each candidate, in float64.
+    """Return, for each question, an array with log p of the query with each candidate, in float64.
 
     The text is read in windows of `steps` tokens. The windows before the query are read once for
-    all candidates. The window in which the query begins is read for each candidate. Questions with
-    the same number of windows before the query are read side by side.
+    all candidates. The window in which the query begins, and any after it, are read for each
+    different query. Up to TOGETHER questions with the same number of windows before the query share
+    a batch.
     """
     windows = [(len(one.past) - 1) // steps for one in questions]
     found: list[Array] = [np.empty(0)] * len(questions)
@@ -205,7 +206,7 @@ def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
                       steps: int) -> tuple[Array, Any]:
     """Return the sum (B,) of −log p(target) over all steps, and the last state.
 
-    inputs, targets (T, B) are read in windows of `steps` tokens.
+    inputs, targets (T, B) are read in windows of `steps` tokens, beginning with `state`.
     """
     T, B = inputs.shape
     total = np.zeros(B)

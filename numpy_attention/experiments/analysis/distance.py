@@ -13,11 +13,11 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 
 @dataclass
 class Distances:
-    """The loss of a language model on each group of words.
+    """The loss of a language model, by how many tokens ago the target last occurred.
 
-    Each field is {name of a group: value}; the first group is "all". loss: nats per token. tokens:
-    the number of tokens. totals, counts: the sum of the losses, and the number of tokens, in each
-    unit. A unit is a row of a batch.
+    Each field is a dict {name of a group of targets: value}; the first group is "all". loss: nats
+    per token. tokens: the number of tokens. totals, counts: arrays with the sum of the losses and
+    the number of tokens in each row of each batch.
     """
 
     loss: dict[str, Interval]
@@ -26,9 +26,9 @@ class Distances:
     counts: dict[str, Array]
 
     def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
-        """Return how much the loss on each group exceeds another model's, in nats per token.
+        """Return {group: how much its loss exceeds that of another model, in nats per token}.
 
-        first: the Distances of the other model. The differences are paired by unit. Raises
+        first: the Distances of the other model. The differences are paired by row. Raises
         ValueError if `first` was measured on another text or with other batches.
         """
         check_kind("first", first, Distances, "Distances, as returned by loss_by_distance()")
@@ -41,10 +41,10 @@ class Distances:
 
 
 def loss_by_distance(model: Any, batches: Any, rng: np.random.Generator) -> Distances:
-    """Return a language model's loss, grouped by how many tokens ago the target last occurred.
+    """Measure a language model's loss by how many tokens ago the target last occurred.
 
-    batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups, and empty groups
-    are omitted. The intervals of `mean_interval` are over the rows of the batches.
+    batches: TextBatches or DocumentBatches. `losses.groups_of` defines the groups; empty groups are
+    omitted. The confidence intervals are those of `mean_interval` over the rows of the batches.
     """
     check_methods("model", model, "a language model", "losses")
     check_texts(batches)

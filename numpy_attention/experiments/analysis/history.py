@@ -15,13 +15,13 @@ from numpy_attention.validation.messages import short_repr
 
 
 def attention_span(model: Any, batches: Any, longest: int | None = None) -> Array:
-    """Return the mean attention weight by distance. Index 0 is the previous position.
+    """Return the mean attention weight at each distance. Index 0 is the previous position.
 
-    batches: TextBatches or DocumentBatches. longest: by default, the window of the readout, or a
-    quarter of the steps of the longest batch. Only steps that see at least `longest` positions
-    count, because the start of a text would look like a short span. The means add up to 1 if the
-    window is `longest`. Raises ValueError for a model without attention, or if no step sees
-    `longest` positions.
+    batches: TextBatches or DocumentBatches. longest: the largest distance; by default, the window
+    of the readout, or a quarter of the time steps of the longest batch. Only time steps with at
+    least `longest` positions before them count, because the start of a text would look like a short
+    span. The means add up to 1 if the window is `longest`. Raises ValueError for a model without
+    attention, or if there are no such time steps.
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
@@ -53,13 +53,13 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
 
 
 def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h") -> Array:
-    """Return the norm ‖∂L_T/∂h_t‖ for each distance T − t, starting from 0.
+    """Return an array with the norm ‖∂L_T/∂h_t‖ at each distance T − t = 0, 1, …
 
-    L_T is the loss of the last step of the batch, and h_t is the state of the top layer. With
-    of="c", return ‖∂L_T/∂c_t‖ instead. The gradient flows through the recurrence and, in an
+    L_T is the loss of the last step of the batch, and h_t is the hidden state of the top layer.
+    With of="c", return ‖∂L_T/∂c_t‖ instead. The gradient flows through the recurrence and, in an
     attentive model, through the memory that later steps read. In an LSTM h_t = o_t ∘ tanh(c_t), and
     ∂L/∂h_t holds c_t fixed, so only ∂L/∂c_t contains the gradient along the cell state. Norms are
-    root mean squares over the sequences of the batch.
+    root mean squares over the sequences of the batch. state: the state before the batch, if any.
 
     Raises ValueError if a sequence is padded, if `of` is unknown, or if `of` is "c" but the cell
     has no c.

@@ -15,7 +15,7 @@ RECENT = (5, 15, 35)
 
 
 def check_texts(batches: Any) -> None:
-    """Raise TypeError unless `batches` are batches of a language model."""
+    """Raise TypeError unless `batches` are TextBatches, DocumentBatches or the like."""
     check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
                   "carried")
     for place in batches.order()[:1]:
@@ -31,7 +31,7 @@ def name_of(model: Any) -> str:
 
 
 def in_order(batches: Any) -> Iterator[tuple[Any, bool]]:
-    """Yield each batch, and whether the state after the previous batch is carried to it."""
+    """Yield each batch, with whether it starts from the state that the previous batch ended in."""
     for place in batches.order():
         yield batches.batch(place), batches.carried(place)
 
@@ -47,15 +47,15 @@ def losses_of(model: Any, batches: Any) -> list[Array]:
 
 
 def sums(arrays: Sequence[Array]) -> Array:
-    """Sum each batch's array (T, B) over steps. Return one array with the sums of all rows."""
+    """Sum the array (T, B) of each batch over time steps; return all sums as one array."""
     return np.concatenate([array.sum(0, dtype=float) for array in arrays])
 
 
 def groups_of(batches: Any) -> dict[str, list[Array]]:
     """Group targets by how many tokens ago they last occurred.
 
-    Return {name of a group: [a mask (T, B) of the group's targets for each batch]}. The first group
-    is "all"; a translator's words have no other group.
+    Return {name of a group: [for each batch, a mask (T, B) of the targets in the group]}. The first
+    group is "all", which is the only group for the batches of a translator.
     """
     everything = []
     ago = []
@@ -78,11 +78,11 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
 
 
 def last_seen(inputs: Array, targets: Array, past: Array | None) -> tuple[Array, Array]:
-    """Return how many tokens ago each target last occurred, and the past of the next batch.
+    """Return how many tokens ago each target last occurred, and the `past` for the next batch.
 
-    inputs, targets (T, B). past: the steps before `inputs`, at most RECENT[-1] of them, or None. A
-    target that equals the word just read occurred 1 token ago. The distances (T, B) are inf beyond
-    RECENT, and NaN at padding.
+    inputs, targets (T, B). past: the time steps before `inputs`, at most RECENT[-1] of them, or
+    None. A target that equals the input of its time step occurred 1 token ago. The distances (T, B)
+    are inf beyond RECENT[-1], and NaN at padding.
     """
     before = inputs if past is None else np.concatenate([past, inputs])
     start = len(before) - len(inputs)

@@ -23,11 +23,11 @@ ROWS = 50       # passages read side by side
 
 @dataclass(frozen=True)
 class Passages:
-    """N passages of a text, unchanged and disturbed: some words are replaced by random words.
+    """N passages of a text, and copies in which some words are replaced by random words.
 
     own, disturbed: batches of the unchanged and of the changed passages; each passage is read at
-    once from an empty state. starts: for each passage, the index of the first target after the
-    disturbance. following: the largest number of targets that are measured after the disturbance.
+    once from an empty state. starts: for each passage, the index of the first token after the
+    replaced words. following: the largest number of targets measured from this token on.
     """
 
     own: DocumentBatches
@@ -104,12 +104,12 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 
 @dataclass
 class Recovery:
-    """The increase of the loss after a disturbance, in nats per token.
+    """How much a model's loss increases after words that were replaced, in nats per token.
 
-    loss: the loss of the measured tokens without the disturbance. tokens: the number of
-    these tokens. excess: {distance: increase}, where distance 1 is the first token after the
-    disturbance. mean: the mean increase over all distances. rows: the increase by passage and
-    distance, NaN beyond a passage's end.
+    loss: the loss of the measured tokens in the unchanged passages. tokens: the number of these
+    tokens. excess: {distance: increase}, where distance 1 is the first token after the replaced
+    words. mean: the mean increase over all distances. rows: an array of the increases with a row
+    for each passage and a column for each distance, NaN beyond the end of a passage.
     """
 
     loss: float
@@ -120,10 +120,10 @@ class Recovery:
 
     def more_than(self, first: "Recovery",
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-        """Return the differences of `excess` and `mean` from another model's, paired by passage.
+        """Return (dict, Interval): how much `excess` and `mean` exceed those of another model.
 
-        Raises ValueError if `first`, the Recovery of the other model, was measured on other
-        passages.
+        first: the Recovery of the other model. The differences are paired by passage. Raises
+        ValueError if `first` was measured on other passages.
         """
         check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
@@ -134,10 +134,10 @@ class Recovery:
 
 
 def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recovery:
-    """Evaluate a model on passages with and without the disturbance, and compare −log p.
+    """Evaluate a language model on unchanged and disturbed passages, and compare −log p.
 
-    Only targets after the disturbance are measured; both versions of a passage have the same words
-    there. The intervals of `mean_interval` are over passages.
+    Only targets after the replaced words are measured; there, both versions of a passage have the
+    same words. The confidence intervals are those of `mean_interval` over passages.
     """
     check_methods("model", model, "a language model", "losses")
     check_kind("passages", passages, Passages, "Passages, as returned by disturbed()")

@@ -1,4 +1,4 @@
-"""Measure whether the roles of a state pull the state in different directions.
+"""Measure whether the roles of a hidden state pull the state in different directions.
 
 A state of an attentive language model may be used as query, key, value and for the prediction.
 Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) use separate vectors for key, value and
@@ -43,8 +43,8 @@ def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
 
     L = Σ −log p, without dropout. batches: TextBatches or DocumentBatches. The gradient stays
     within a batch, as in training, so the last state of a batch is never a key or a value. The
-    intervals of `mean_interval` are over the rows of the batches. Raises ValueError for a model
-    without attention over its past.
+    confidence intervals are those of `mean_interval` over the rows of the batches. Raises
+    ValueError for a model without attention over its past.
     """
     check_methods("model", model, "a language model", "forward", "predict_and_grad")
     reader: Any = getattr(model, "reader", None)

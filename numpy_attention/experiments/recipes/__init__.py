@@ -34,7 +34,7 @@ def load_recipes(path: str | Path) -> dict[str, Recipe]:
 
 
 def recipe_with_attention(attention: str | type) -> Recipe:
-    """Return a recipe with Luong's decoder, like `clauses-*`, with this attention.
+    """Return a recipe that trains Luong's decoder with `attention`, like the recipes `clauses-*`.
 
     attention: the name of a score, or a user-defined class.
     """

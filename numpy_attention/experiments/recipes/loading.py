@@ -91,7 +91,10 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:
-    """Merge the entries of a table with the entries of its base table, of the base's base, etc."""
+    """Return the entries of a table, completed from its base table, from the base of that, etc.
+
+    Raises ValueError for an unknown base, and for a table that is based on itself.
+    """
     chain = [name]
     while "base" in tables[chain[-1]]:
         base = str(tables[chain[-1]]["base"])
@@ -119,7 +122,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
 
 
 def figure_of(name: str, text: str) -> Figure:
-    """Split a figure such as "test bleu" into (split, metric). name: the recipe's, for messages."""
+    """Split text such as "test bleu" into (split, metric). name: of the recipe, for messages."""
     split, _, metric = text.partition(" ")
     if not split or not metric or " " in metric:
         raise ValueError(f"recipe {name} has the figure {text!r}; expected a split and a metric, "

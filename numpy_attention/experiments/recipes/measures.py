@@ -38,14 +38,14 @@ def metric_of(low: float, high: float) -> str:
 
 
 def length_edges(names: Iterable[str]) -> list[int]:
-    """Return the edges of the length ranges in names of metrics, such as "bleu_of_1_to_10"."""
+    """Return the edges of the length ranges in names of metrics: 1, 11 for "bleu_of_1_to_10"."""
     found = [tuple(map(int, match.groups())) for match in map(LENGTHS.fullmatch, names) if match]
     return sorted({edge for low, high in found for edge in (low, high + 1)})
 
 
 def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: SingleProcess,
               rng: Generator | None) -> dict[str, float]:
-    """Measure as `Translator.measure` does, and add BLEU for each range of lengths in `wanted`."""
+    """Return the metrics of `Translator.measure`, and BLEU for the length ranges in `wanted`."""
     sources = [pair.source for pair in data]
     found = trained.translate(sources, beam, threads=trained.threads, ranks=ranks)
     known = trained.measure(data, beam, trained.threads, found, ranks, rng)
@@ -60,7 +60,7 @@ def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: 
 
 
 def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, float]:
-    """Measure pointing accuracy on the links of each phenomenon in PHENOMENA."""
+    """Return the pointing accuracy on the links of each phenomenon in PHENOMENA, by metric."""
     weights = trained.attend(data)
     found: dict[str, float] = {}
     for name, metric in PHENOMENA.items():

@@ -19,13 +19,13 @@ Figure = tuple[str, str]        # (split, metric)
 
 @dataclass(frozen=True)
 class Recipe:
-    """An experiment whose figures are recorded. The code that runs it is imported when it runs.
+    """An experiment whose figures are recorded. Its methods import the training code when called.
 
     corpus: the dict of a selection (`data.selection`). model, settings: arguments of
     `Translator.create` or, for a language model, `LanguageModelRun.create`. training: the settings
     of the training; each run replaces the seed. metrics: the figures to record, each as (split,
     metric that `measure` returns). baselines: {figure: (value, source)}, for values that were
-    published or measured elsewhere.
+    published or measured elsewhere. beam: the beam size with which translations are measured.
 
     Raises ValueError for a baseline of a figure that is not recorded.
     """
@@ -68,7 +68,7 @@ class Recipe:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
 
     def load(self, split: str) -> Any:
-        """Load a split of the corpus."""
+        """Load a split of the corpus: a list of Pairs or, for a language model, a Text."""
         from numpy_attention.data.selection import selected
         return selected(self.corpus).load(split)[0]
 
@@ -80,10 +80,10 @@ class Recipe:
     def measure(self, trained: Any, data: Any, wanted: set[str],
                 ranks: SingleProcess = SINGLE_PROCESS,
                 rng: "np.random.Generator | None" = None) -> dict[str, float]:
-        """Return {metric: value} with at least the metrics in `wanted`.
+        """Return {metric: value} with the metrics in `wanted` that the corpus has, and often more.
 
-        data: a split of the corpus. rng: if given, add the ends of the confidence interval of each
-        metric, `…_low` and `…_high`.
+        trained: a run, as from `create`. data: a split of the corpus. rng: if given, add the ends
+        of each metric's confidence interval, `…_low` and `…_high`.
         """
         from numpy_attention.experiments.recipes import measures
         if self.is_language_model:
@@ -106,10 +106,11 @@ def run(
     progress: bool = True,
     ranks: SingleProcess = SINGLE_PROCESS,
 ) -> list[dict[str, Any]]:
-    """Train or resume a run in `folder`, and measure it. Return lines for `recipes.results`.
+    """Train a recipe or resume its run in `folder`, and measure it.
 
+    Return lines for `recipes.results`, in which `threads` is the number of threads of all ranks.
     threads: the number of threads of each rank. With None, the size of a step decides, and a
-    resumed run keeps its number. The `threads` in a line is the number of threads of all ranks.
+    resumed run keeps its number.
 
     Raises ValueError if the folder holds a run with other settings, or for a metric that this
     corpus does not have.

@@ -64,7 +64,7 @@ def check(line: Any) -> Line:
 
 
 def read_file(path: str | Path) -> list[Line]:
-    """Read and check the lines of a file. A ValueError contains the names of file and line."""
+    """Read and check the lines of a file. Raises ValueError with file and line for a bad line."""
     lines = []
     for number, text in enumerate(read_lines(path), 1):
         try:
@@ -100,10 +100,10 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
 
 def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Append the lines that a file does not contain yet, and return them.
+    """Append those of `lines` that the file does not contain yet, and return the appended lines.
 
-    All of these lines are written, or none is. Raises the errors of `check` and `existing_figures`,
-    and OSError if the disk is full.
+    Either all of them are written or none. Raises the errors of `check` and `existing_figures`,
+    ValueError if the file does not end with a newline, and OSError if the disk is full.
     """
     path = as_path(path)
     lines = [check(line) for line in as_list("lines", lines, "results")]
@@ -136,7 +136,7 @@ def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> s
 
     A table shows the mean over seeds, ± the standard deviation. Brackets contain the confidence
     interval, whose ends are averaged over seeds. recipes: {name: Recipe}. Rows are in the order of
-    this dict, and the baselines of its recipes follow each table.
+    this dict, followed by other recipes. The baselines of its recipes follow each table.
     """
     lines = [check(line) for line in as_list("lines", lines, "results")]
     if not lines:
@@ -207,9 +207,9 @@ def _all_of(values: Iterable[int]) -> str:
 
 
 def put_tables(text: str, tables: str) -> str:
-    """Return a document with the tables between its two markers, START and END.
+    """Return `text`, a document, with `tables` between its two markers, START and END.
 
-    Raises ValueError unless each marker occurs once, START first.
+    Raises ValueError unless each marker occurs once, and START comes first.
     """
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):

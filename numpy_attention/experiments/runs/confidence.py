@@ -23,7 +23,7 @@ Generator = np.random.Generator
 
 
 def draws(seed: int) -> Generator:
-    """Return the random generator for the intervals of a run with this seed."""
+    """Return the random generator for the confidence intervals of a run with this seed."""
     return np.random.default_rng([seed, 2])
 
 
@@ -35,10 +35,10 @@ def with_ends(name: str, value: float, ends: tuple[float, float] | None) -> Figu
 
 def of_likelihood(found: Evaluation, rng: Generator | None = None,
                   name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
-    """Return the perplexity per token, or per word if `words` is given.
+    """Return {name: the perplexity per token, or per word if `words` is given}.
 
-    words: the number of words in each row. name: the name of the metric. rng: if given, add a
-    confidence interval; this requires `found.rows`.
+    found: the result of `evaluate`. rng: if given, add the ends of the confidence interval; this
+    requires `found.rows`. words: the number of words in each row.
     """
     perplexity = Evaluation(found.loss, found.tokens if words is None else sum(words)).perplexity
     if rng is None:
@@ -80,10 +80,10 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
 
 def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
                 rng: Generator | None = None) -> Figures:
-    """Measure how well attention weights agree with the gold links of the pairs.
+    """Return how well the attention weights of each pair agree with its gold links.
 
-    Metrics: pointing, near, diagonal, and the alignment error rate, each over the whole text. In
-    the intervals, the weight of a sentence is its number of links.
+    Metrics: pointing, near, diagonal, and the alignment error rate, each over the whole text. All
+    are fractions; in the intervals, a sentence is weighted by the denominator of its fraction.
     """
     links = metrics.links_from_weights(weights, pairs)
     pointed = [(one, pair) for one, pair in zip(weights, pairs) if pair.sure]
@@ -105,10 +105,10 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
 
 def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
           rng: Generator | None) -> Figures:
-    """Return {name: a fraction over the whole text} and, with rng, the ends of its interval.
+    """Return {name: whole} and, with rng, the ends of its confidence interval.
 
-    whole: the fraction. shares, counts: the fraction in each sentence, and the denominator of this
-    fraction.
+    whole: a fraction over the whole text. shares, counts: the fraction in each sentence, and the
+    denominator of this fraction.
     """
     if rng is None or len(counts) == 1:
         return {name: whole}

@@ -29,7 +29,10 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def is_own(value: Any) -> bool:
-    """Return whether a value is {"mine.py:Bilinear": SHA-256, …}, with one digest per file."""
+    """Return whether a value is a dict {"mine.py:Bilinear": SHA-256 of mine.py, …}.
+
+    It has 1 to MOST classes, and classes of the same file have the same digest.
+    """
     if not (isinstance(value, dict) and 0 < len(value) <= MOST):
         return False
     if not all(isinstance(one, str) and DIGEST.fullmatch(one) for one in value.values()):
@@ -44,9 +47,10 @@ OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", 
 
 
 def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
-    """Replace the classes in settings by names. Return the settings and {name: class with file}.
+    """Replace the classes in settings by names. Return the new settings and {name: CustomClass}.
 
-    Raises ValueError for a class of the package, a class without a file, and two files of one name.
+    Raises ValueError for a class of the package, a class without a file, and for two different
+    files with the same name.
     """
     plain = dict(settings)
     own: dict[str, CustomClass] = {}
@@ -64,29 +68,29 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
 
 
 def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) -> dict[str, Any]:
-    """Replace names in settings by classes. own: {name: user-defined class}."""
+    """Return settings in which the names in `own`, {name: CustomClass}, are replaced by classes."""
     return {setting: own[value].kind if isinstance(value, str) and value in own else value
             for setting, value in settings.items()}
 
 
 def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
-    """Return {"mine.py:Bilinear": SHA-256 of mine.py, …} for the user-defined classes."""
+    """Return {"mine.py:Bilinear": SHA-256 of mine.py, …} for `own`, {name: CustomClass}."""
     return {name: one.code.digest for name, one in own.items()}
 
 
 def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
-    """Raise ValueError if `known` contains a class that no setting uses."""
+    """Raise ValueError if `known`, {name of a class: digest}, has a class that no setting uses."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
         raise ValueError(f"it lists user-defined code that no setting uses: {', '.join(unused)}")
 
 
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
-    """Load the classes of a run from the code that the user passes.
+    """Load the user-defined classes of a run from the code that the user passes.
 
-    known: {name of a class: digest of its file}. code: files or classes, or None. folder: the
-    folder of the run, for messages. A file runs only if its digest is the one in `known`. Raises
-    ValueError if a file was not passed or has changed.
+    Return {name: CustomClass}. known: {name of a class: digest of its file at training}. code:
+    files or classes, or None. folder: the folder of the run, for messages. A file runs only if its
+    digest is the one in `known`. Raises ValueError if a file was not passed or has changed.
     """
     if not known:
         return {}
@@ -97,10 +101,10 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
 
 def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomClass],
           folder: str | Path) -> CustomClass:
-    """Return the class of this name from `candidates`.
+    """Return the CustomClass called `name` from `candidates`, which are files and classes.
 
-    known: {name of a class: the digest of its file at training}. folder: the folder of the run.
-    Raises ValueError if there is no such class, or if its file has another digest.
+    known, folder: as in `confirmed`. Raises ValueError if no candidate has this name, or if its
+    file has another digest.
     """
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates

@@ -17,10 +17,11 @@ READING = ("reverse_source", "state", "steps", "unit")
 
 def load_ensemble(kind: type[One], folders: Sequence[str | Path],
                   code: Sequence[str | Path | type] | None = None) -> One:
-    """Load the run of one folder, or a run whose model is the Ensemble of several folders' models.
+    """Load the runs of several folders as one run, whose model is the Ensemble of their models.
 
-    kind: Translator or LanguageModelRun. Name, settings, corpus, training and history are those of
-    the first run. Raises the errors of `load_alike`.
+    With a single folder, its run is returned. kind: Translator or LanguageModelRun. The result has
+    the name, settings, corpus, training and history of the first run. Raises the errors of
+    `load_alike`.
     """
     first, *others = load_alike(kind, folders, "averaged", code)
     if not others:
@@ -32,12 +33,11 @@ def load_ensemble(kind: type[One], folders: Sequence[str | Path],
 
 def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
                code: Sequence[str | Path | type] | None = None) -> list[One]:
-    """Load the runs of these folders, which must read text in the same way.
+    """Load the runs of these folders, which must have the same vocabularies and READING settings.
 
     kind: Translator or LanguageModelRun. done: the purpose, "averaged" or "compared", for messages.
-    code: user-defined code of any run, as in `kind.load`. Raises ValueError if there is no folder,
-    or if the runs have different vocabularies or read text differently. Also raises the errors of
-    `kind.load`.
+    code: the user-defined code of all runs, as in `kind.load`. Raises ValueError if there are no
+    folders, or if the runs differ in vocabularies or READING; also the errors of `kind.load`.
     """
     check_list("folders", folders, "folders of runs")
     if not len(folders):

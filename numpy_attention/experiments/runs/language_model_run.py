@@ -25,11 +25,11 @@ from numpy_attention.validation.arrays import at_least
 
 
 class Word(NamedTuple):
-    """One generated token, with its log p under the model and the attention weights.
+    """A generated token, with its log p under the model and the attention weights.
 
-    weights: one for each of the S positions read before the token, from </s> to the last position.
-    They are NaN for the last position and outside the window or memory of the model. A model
-    without attention has None.
+    weights: one for each of the S positions read before the token, from the initial </s> on. They
+    are NaN for the last position, which is the query, and for positions outside the window or
+    memory of the model. A model without attention has None.
     """
 
     token: str
@@ -91,7 +91,8 @@ class LanguageModelRun(Trained):
     ) -> TextBatches | DocumentBatches:
         """Return the batches of a Text: streams if the state is carried, otherwise documents.
 
-        cut: the largest number of tokens in a document. Streams are not cut.
+        streams: the number of streams, or of documents in a batch; by default the training's batch
+        size. cut: the largest number of tokens in a document. Streams are not cut.
         """
         check_kind("text", text, Text, "a Text")
         at_least(1, streams=streams, cut=cut)
@@ -107,7 +108,7 @@ class LanguageModelRun(Trained):
         return self.batches(text, cut=self.training.cut)
 
     def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:
-        """Return the validation batches of a Text. A short text has fewer streams."""
+        """Return the validation batches of a Text, with fewer streams if the text is short."""
         check_kind("text", text, Text, "a Text")
         return self.batches(text, max(1, min(self.training.batch_size, text.predicted)))
 
@@ -126,8 +127,8 @@ class LanguageModelRun(Trained):
         perplexity_skip_first, in which the first word of a sentence counts as a token but its loss
         is left out, as in Salton et al. 2017.
 
-        rng: if given, add the ends of each perplexity's interval, `…_low` and `…_high`. The
-        intervals are over sentences or windows.
+        rng: if given, add the ends of each perplexity's confidence interval, `…_low` and `…_high`,
+        from a bootstrap over sentences or windows.
         """
         if rng is not None:
             check_generator(rng)
@@ -187,7 +188,7 @@ class LanguageModelRun(Trained):
             for k, choice in enumerate(choices))
 
     def attend(self, tokens: Sequence[str]) -> Array:
-        """Return attention weights (S, S) over a sentence; S is 1 + its number of tokens.
+        """Return attention weights (S, S) over the tokens of a sentence; S is 1 + their number.
 
         Row t belongs to the state that has read </s> and t tokens, and predicts the next token.
         Column s belongs to the state that has read </s> and s tokens. Cells outside the memory are
@@ -219,7 +220,11 @@ class LanguageModelRun(Trained):
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
-        """Return an array with the weights at the positions in memory, and NaN at the others."""
+        """Return the weights as an array over all positions read, NaN outside memory and window.
+
+        weights: over the states in memory, oldest first; if None, None is returned. positions: the
+        number of positions read, the last of which is the query.
+        """
         if weights is None:
             return None
         reach = len(weights)

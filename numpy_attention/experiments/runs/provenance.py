@@ -1,4 +1,4 @@
-"""What a figure depends on in addition to the model: text, seed, threads and libraries.
+"""Record what a figure depends on in addition to the model: text, seed, threads, libraries.
 
 docs/reproducibility.md explains which of these change a figure, and how much. Ranks that train one
 model together compare the same facts before they start.
@@ -27,11 +27,11 @@ SHOWN = 8           # letters of a digest
 
 
 def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
-    """Return a dict of all that the figures of a Translator or LanguageModelRun depend on.
+    """Return a dict of everything on which the figures of `trained` depend.
 
-    text: the sentences of tokens on which the figures are measured. In the dict, "parameters" and
-    "text" are digests (SHA-256) of the parameters in use and of the tokens. docs/reproducibility.md
-    explains which entries change a figure, and how much.
+    trained: a Translator or LanguageModelRun. text: the sentences of tokens on which the figures
+    are measured. In the dict, "parameters" and "text" are the first digits of the SHA-256 of the
+    parameters in use and of the tokens.
     """
     return {
         "parameters": digest(trained.model.vector.tobytes()),
@@ -52,6 +52,7 @@ def check_rank_consistency(
     """Raise ValueError on every rank, with the differences, if a rank differs from rank 0.
 
     trained: a Translator or LanguageModelRun. train, valid: the texts that this rank will read.
+    threads: the number of threads requested for this rank, or None.
     """
     if ranks.count == 1:
         return
@@ -83,7 +84,7 @@ def digest(data: bytes) -> str:
 
 
 def digest_of(text: Iterable[Sequence[str]]) -> str:
-    """Return the digest of sentences of tokens."""
+    """Return the first hexadecimal digits of the SHA-256 of a text, given as lists of tokens."""
     found = hashlib.sha256()
     for sentence in text:
         found.update("\0".join(sentence).encode("utf-8", "surrogatepass") + b"\n\0")
@@ -98,7 +99,7 @@ def blas() -> str:
 
 
 def processor() -> str:
-    """Describe the processor for which kernels are compiled, with a digest of its features.
+    """Describe the processor for which numba compiles kernels, with a digest of its features.
 
     On a processor with another description, an update of the same weights may differ in the last
     digit.

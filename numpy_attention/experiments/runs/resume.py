@@ -27,8 +27,9 @@ COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
     """Return whether `folder` holds a run, after checking that this run can be resumed.
 
-    trained: the Translator or LanguageModelRun to train. Raises ValueError if the run in the folder
-    is of another kind, has other settings, or is from a version that this version cannot read.
+    trained: the Translator or LanguageModelRun to train. threads: if given, the number for all
+    ranks, which must be that of the run. Raises NotADirectoryError if `folder` is a file. Raises
+    ValueError if the run is of another kind, has other settings, or cannot be read by this version.
     """
     check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
@@ -70,9 +71,10 @@ def raise_different(folder: str | Path, what: str) -> NoReturn:
 
 
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:
-    """Return a configuration as one dict of model, settings, training, corpus and vocabularies.
+    """Flatten a configuration to one dict, so that two configurations can be compared.
 
-    A setting that was not saved, because it is new or was not given, has its default.
+    training: the class of its training settings. A setting that was not saved, because it is new or
+    was not given, has its default.
     """
     rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
     model = rest.pop("name")
@@ -88,7 +90,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
-    """Describe the differences between two configurations that prevent resuming a run."""
+    """Describe the differences between two flat configurations that prevent resuming a run."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
         fixed |= {"epochs"}

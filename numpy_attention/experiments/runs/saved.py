@@ -69,15 +69,16 @@ How = TypeVar("How", bound=Training)
 
 
 def kind_in(about: dict[str, Any]) -> str:
-    """Return the kind of run for which a checkpoint was written."""
+    """Return the kind of run that a checkpoint's `about` records, or "plain model" if none."""
     return about.get("about", {}).get("kind", "plain model")
 
 
 def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the configuration in a checkpoint, with the current names of its settings.
+    """Return the configuration in a checkpoint, with the current names of the model's settings.
 
-    vocabularies: names of entries that must contain a vocabulary. Raises ValueError if one is
-    missing, or if the configuration does not match the schema RUN.
+    about: as `checkpoint.load_about` returns it. vocabularies: names of entries that must contain a
+    vocabulary. Raises ValueError if one of them does not, if the configuration does not match the
+    schema RUN, or if it lists a class that no setting uses.
     """
     known = about.get("about", {})
     check(known, RUN, "about")
@@ -87,13 +88,13 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
 
 
 def upgraded(configuration: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration with the current names of the model's settings."""
+    """Return a configuration in which settings renamed in version 0.2.0 have their new names."""
     settings = {RENAMED.get(name, name): value for name, value in configuration["settings"].items()}
     return configuration | {"settings": settings}
 
 
 def training_from(kind: type[How], saved: dict[str, Any]) -> How:
-    """Build a training from its saved settings. Raises ValueError for an unknown setting."""
+    """Build a training of class `kind` from saved fields. Raises ValueError for unknown fields."""
     check_known("training", saved, {one.name for one in fields(kind)}, "this version")
     return kind(**saved)
 
@@ -113,10 +114,10 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
 
 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
-    """Raise ValueError for a setting that does not fit the model.
+    """Raise ValueError for a saved setting that the model called `name` cannot have.
 
-    A setting does not fit if it is unknown, if its type is not that of the default, or if it is a
-    size that exceeds the number of saved parameters.
+    This is a setting that is unknown, that has another type than the default, or that is a size
+    larger than `parameters`, the number of saved parameters.
     """
     defaults = settings_of(name)
     sizes = signature(model_of(name).create).parameters
@@ -127,7 +128,7 @@ def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -
 
 
 def kind_like(default: Any, most: int) -> Schema:
-    """Return the schema of a setting with this default. most: the largest integer allowed."""
+    """Return the Schema of a setting, given its default. most: the largest integer allowed."""
     if isinstance(default, bool):
         return FLAG
     if isinstance(default, int):
@@ -140,8 +141,8 @@ def kind_like(default: Any, most: int) -> Schema:
 class Limited(np.random.Generator):
     """A random generator that raises ValueError if it has to draw far more numbers than were saved.
 
-    This detects settings of a model that is larger than the saved arrays, before memory is
-    allocated for the model.
+    arrays: those of the checkpoint. Building a model with this generator fails, before memory is
+    allocated, if its settings describe a model far larger than these arrays.
     """
 
     def __init__(self, arrays: dict[str, Array]) -> None:
@@ -167,5 +168,5 @@ class Limited(np.random.Generator):
 
 
 def parameters_of(arrays: dict[str, Array]) -> int:
-    """Count the parameters in a checkpoint."""
+    """Count the numbers in the parameters of a checkpoint. arrays: {name: array}."""
     return sum(array.size for name, array in arrays.items() if name.startswith("parameters/"))

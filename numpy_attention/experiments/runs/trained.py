@@ -1,4 +1,4 @@
-"""A model with its vocabularies, settings and training: trained, saved, loaded, resumed."""
+"""A model with its vocabularies, settings and training, which can be trained, saved and loaded."""
 
 import dataclasses
 import sys
@@ -98,7 +98,10 @@ class Trained:
     def _built(cls: type[One], name: str, settings: dict[str, Any], training: Training,
                corpus: dict[str, Any], vocabularies: Sequence[Any],
                vectors: Sequence[str | Path | None]) -> One:
-        """Build an untrained model from checked arguments. vectors: one file per vocabulary."""
+        """Build an untrained run from checked arguments.
+
+        vectors: for each vocabulary, a file of pretrained word vectors or None.
+        """
         if training.freeze_vectors and not any(vectors):
             raise ValueError("freeze_vectors has no effect without pretrained vectors; pass a file "
                              "of vectors, or omit freeze_vectors")
@@ -124,7 +127,11 @@ class Trained:
     def trainer(self, train: Any, valid: Any = None, folder: str | Path | None = None,
                 threads: int | None = None, progress: bool = True,
                 ranks: SingleProcess = SINGLE_PROCESS) -> Trainer:
-        """Return the Trainer that `fit` uses, for user-defined training loops."""
+        """Return the Trainer that `fit` uses, for user-defined training loops.
+
+        threads: the number for all ranks together. The other arguments are those of `fit`. Raises
+        ValueError if a batch has fewer rows than there are ranks.
+        """
         how = self.training
         if how.batch_size < ranks.count:
             raise ValueError(f"{ranks.count} ranks cannot share batches of {how.batch_size} rows; "
@@ -160,10 +167,12 @@ class Trained:
             ranks: SingleProcess = SINGLE_PROCESS) -> One:
         """Train, or resume the training in `folder`, and return self.
 
-        The model keeps the parameters of the best epoch on `valid`, or of the last epoch if there
-        is no `valid`. threads: the number for each rank. Raises ValueError if the folder holds a
-        run with other settings, or if ranks differ. Raises BlockingIOError if another training uses
-        the folder.
+        train, valid: a list of Pairs for a translator, a Text for a language model. The model keeps
+        the parameters of the best epoch on `valid`, or of the last epoch without `valid` or with
+        the setting keep="last". threads: the number for each rank. progress: whether to print.
+
+        Raises ValueError if the folder holds a run with other settings, or if ranks differ. Raises
+        BlockingIOError if another training uses the folder.
         """
         at_least(1, threads=threads)
         check_rank_consistency(ranks, self, train, valid, threads)
@@ -190,7 +199,7 @@ class Trained:
         return self
 
     def selection(self, kind: str | None = None) -> Selection:
-        """Return the training text as a Selection. Raises the errors of `selected`."""
+        """Return the Selection of the training text. kind, and the errors: as in `selected`."""
         return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
@@ -253,12 +262,12 @@ class Trained:
 
 def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
-    """Copy pretrained vectors into the rows of their words. Return facts about them as a dict.
+    """Copy the pretrained vectors of a file into the rows of an embedding. Return facts as a dict.
 
     The facts are the digest of the file, and how many words were found, were found in another case,
     and were skipped. Rows of other words keep their initial values. setting: the name of the
-    setting for the embedding size. Raises ValueError for vectors of another size, and for a file
-    without any of the words; also the errors of `read_vectors`.
+    setting for the embedding size, for messages. Raises ValueError for vectors of another size, and
+    for a file without any of the words; also the errors of `read_vectors`.
     """
     V, size = embedding.E.shape
     given = vector_size(path)
@@ -276,7 +285,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
 
 
 def how_shared(trainer: Trainer) -> str:
-    """Describe the changed number of ranks of a resumed run, or return "" if it is unchanged."""
+    """Describe how a resumed run changes its number of ranks; return "" if it does not."""
     ranks, before = trainer.ranks.count, trainer.ranks_before
     if ranks == before:
         return ""
@@ -298,15 +307,19 @@ def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
 
 
 def run_kind(folder: str | Path) -> str:
-    """Return the kind of a run, "translator" or "writer" (a language model).
+    """Return the kind of the run in a folder, "translator" or "writer" (a language model).
 
-    Raises the errors of `checkpoint.load_about`.
+    A checkpoint of a bare model has the kind "plain model". Raises the errors of
+    `checkpoint.load_about`.
     """
     return kind_in(checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT))
 
 
 def schedule_of(how: Training, steps_of: Callable[[int], int]) -> Schedule:
-    """Return the Schedule that the settings `how` describe. steps_of: converts epochs to steps."""
+    """Return the learning rate schedule that the settings `how` describe.
+
+    steps_of: a function that converts a number of epochs to a number of steps.
+    """
     if how.schedule == "decay":
         return Decay(how.full_epochs, how.divisor)
     if how.schedule == "linear":

@@ -16,7 +16,7 @@ Sentence = Sequence[str]
 
 @dataclass
 class Translation:
-    """One translated sentence: words, log p, and attention weights. Both axes include </s>."""
+    """A translated sentence: its words, log p, and attention weights with </s> on both axes."""
 
     source: list[str]
     target: list[str]
@@ -26,7 +26,7 @@ class Translation:
     finished: bool = True               # False: cut off before </s>, as `longest` says
 
     def unknown_replaced(self) -> list[str]:
-        """Return the target; the source word with the largest weight replaces each <unk>.
+        """Return the target with each <unk> replaced by the source word with the largest weight.
 
         This copies names and numbers (Luong et al. 2015, section 4.2, without their dictionary).
         """
@@ -41,7 +41,7 @@ class Translation:
                                  **options)
 
     def _labels(self) -> tuple[list[str], list[str]]:
-        """Return the tokens for the columns and rows of the weights, including </s>."""
+        """Return two lists of tokens, for the columns and the rows of the weights, with </s>."""
         end = [SPECIAL_TOKENS[EOS]]
         return self.source + end, self.target + end * (len(self.weights) - len(self.target))
 
@@ -53,14 +53,14 @@ class Translation:
 
 
 def check_sentence(sentence: Sentence, name: str) -> None:
-    """Raise TypeError unless a sentence is a list of tokens, ValueError if there are no tokens."""
+    """Raise TypeError unless a sentence is a list of tokens, and ValueError if it is empty."""
     check_tokens(name, sentence)
     if not len(sentence):
         raise ValueError(f"{name} is empty; expected at least one token")
 
 
 def in_source_order(weights: Array) -> Array:
-    """Return the weights (T, S) of a reversed source in its original order, with </s> last."""
+    """Return weights (T, S) over a reversed source in the order of the original, with </s> last."""
     return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
 
 
@@ -68,8 +68,8 @@ def in_words(weights: Array, columns: Sequence[int], rows: Sequence[int]) -> Arr
     """Convert weights (T, S) of ids to weights of words.
 
     The weights are summed over the ids of a source word, and averaged over the ids of a target
-    word. columns (S,), rows (T,): the index of the word to which each id belongs. </s> has the last
-    index.
+    word. columns (S,), rows (T,): the index of the word to which each source or target id belongs.
+    The index of </s> follows that of the last word.
     """
     source = np.eye(max(columns) + 1, dtype=weights.dtype)[columns]         # (S, source words)
     target = np.eye(max(rows) + 1, dtype=weights.dtype)[rows]               # (T, target words)

@@ -46,7 +46,10 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
-    """Build the vocabularies [source, target] of pairs, from words or from subwords."""
+    """Build the vocabularies [source, target] of Pairs.
+
+    They contain words, or subwords if `training.subwords` is set.
+    """
     check_pairs(pairs)
     check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
@@ -138,7 +141,7 @@ class Translator(Trained):
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
-        """Return PairBatches of Pairs, encoded with this translator's vocabularies."""
+        """Return the PairBatches of Pairs. batch_size: by default that of the training."""
         at_least(1, batch_size=batch_size)
         return PairBatches.encode(
             pairs, self.source_vocabulary, self.target_vocabulary,
@@ -164,8 +167,9 @@ class Translator(Trained):
     ) -> list[Translation]:
         """Translate sentences, which are lists of tokens. Return a Translation for each.
 
-        beam: the beam size; 1 is greedy search. threads: the number of threads of each rank. ranks:
-        the processes among which the sentences are divided. Each rank returns all translations.
+        beam: the beam size; 1 is greedy search. length_penalty: as in `beam_search`. batch_size:
+        how many sentences are searched together. threads: the number of threads of each rank.
+        ranks: the processes among which the sentences are divided; each returns all translations.
         unknown: whether <unk> may be generated. Raises the errors of `check_sentence`.
         """
         check_whole("beam", beam, 1, WIDEST)
@@ -196,7 +200,7 @@ class Translator(Trained):
     def hypotheses(
         self, sentence: Sentence, beam: int = 5, length_penalty: float = 1.0
     ) -> list[Translation]:
-        """Return all finished hypotheses of beam search for a sentence, best first."""
+        """Return the Translation of every hypothesis of beam search for a sentence, best first."""
         batch = self._source_batch(sentence)
         found, = beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)
         return [self._translation(sentence, hypothesis, length_penalty) for hypothesis in found]
@@ -209,7 +213,7 @@ class Translator(Trained):
         top_k: int | None = None,
         top_p: float | None = None,
     ) -> Translation:
-        """Sample one translation without <unk>. Arguments are as in `decoding.sampling`."""
+        """Sample one translation without <unk>. The arguments are those of `sampling.sample`."""
         batch = self._source_batch(sentence)
         state = self.model.start(batch.source, batch.source_mask)
         log_probs, weights, state = self.model.next(np.array([BOS]), state)
@@ -226,7 +230,7 @@ class Translator(Trained):
     def attend(self, pairs: Sequence[Pair]) -> list[Array]:
         """Return attention weights (target + 1, source + 1) for each Pair, with </s> last.
 
-        The decoder reads the target of the Pair (teacher forcing).
+        They are weights of words. The decoder reads the target of the Pair (teacher forcing).
         """
         batches = self.batches(pairs)
         found: dict[int, Array] = {}
@@ -251,11 +255,11 @@ class Translator(Trained):
     ) -> dict[str, float]:
         """Evaluate on Pairs. Return {metric: value}.
 
-        found, plain: translations by beam search and by greedy search, if they exist already. rng:
-        if given, add the ends of each metric's interval, `…_low` and `…_high`, as in
-        `runs.confidence`.
+        found, plain: translations of the sources by beam search and by greedy search, if they exist
+        already. rng: if given, add the ends of each metric's confidence interval, `…_low` and
+        `…_high`, as in `runs.confidence`. beam, threads, ranks: as in `translate`.
 
-        Metrics: perplexity, tokens (their number), perplexity_word (different for subwords),
+        Metrics: perplexity, tokens (their number), perplexity_word (differs only for subwords),
         bleu_greedy, exact (the fraction of greedy translations equal to the reference), bleu
         (beam), bleu_13a (tokenizer of sacreBLEU), chrf. Pairs with gold links also have pointing,
         near (within one position), diagonal (of weights along the diagonal) and aer.
@@ -329,7 +333,7 @@ class Translator(Trained):
 
     def _best(self, ids: list[list[int]], beam: int, length_penalty: float,
               unknown: bool) -> list[Hypothesis]:
-        """Return the best Hypothesis for each source (a list of ids), found by beam search."""
+        """Return the best Hypothesis that the search finds for each source, a list of ids."""
         batch = self._batch_to_translate(ids)
         never = [] if unknown else [UNK]
         if beam == 1:
@@ -352,7 +356,7 @@ class Translator(Trained):
             finished=hypothesis.finished)
 
     def _in_words(self, weights: Array, sentence: Sentence, rows: list[int]) -> Array:
-        """Convert weights of ids to weights of words, in the order of the sentence.
+        """Convert weights of ids to weights of words, in the order of the source `sentence`.
 
         rows: for each target id, the index of its word.
         """
