@@ -101,11 +101,12 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
 def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: Axes | None,
                title: str | None, vmax: float | None, bar: bool = True,
                signed: str = "") -> tuple[Axes, float]:
-    """Draw the cells, a colour bar and the tokens; return (Axes, width of a cell in inches).
+    """Draw weights as cells with tokens and a colour bar; return (Axes, inches of a cell's side).
 
-    weights (rows, columns) must be finite; masked cells show the background of the Axes. Without
-    `ax`, the size of a new figure grows with the number of tokens. signed: a name for values that
-    may be negative, which get colours symmetric around 0.
+    weights (rows, columns) must be finite; masked cells show the background of the Axes. columns,
+    rows: the tokens. Without `ax`, the size of a new figure grows with the number of tokens. bar:
+    draw the colour bar. signed: a name for values that may be negative, whose colours are symmetric
+    around 0.
     """
     T, S = weights.shape
     across = inches_of(columns)

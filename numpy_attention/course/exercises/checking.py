@@ -256,10 +256,10 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return {"output": the call that a case makes}, such as {"output": "turn(-2, 8)"}.
+    """Return the call that a case makes, in a dict such as {"output": "turn(-2, 8)"}.
 
-    Arrays are written as "…". Return {} if the case does not call a function of the solution
-    directly.
+    The dict replaces the name "output" in messages. Arrays are written as "…". Return {} if the
+    case does not call a function of the solution directly.
     """
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
@@ -287,7 +287,7 @@ def shape_of(value: Any) -> str:
 
 
 def check_like(found: Any, wanted: Any, name: str = "the returned value") -> None:
-    """Raise Failed if `found`, which is called `name`, has another type or shape than `wanted`."""
+    """Raise Failed if `found` has another type or shape than `wanted`. name: that of `found`."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")

@@ -134,7 +134,10 @@ def kept(array: Any) -> Any:
 
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
-    """Yield lines of text for a step. before: {name: last value} so far, which is updated."""
+    """Yield lines of text for a step: each value, and whether it has changed since the last step.
+
+    before: {name: last value} of the earlier steps; the values of this step are added.
+    """
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None

@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
-    """Return the Change that replaces an expression by the code `text`."""
+    """Return the Change that replaces the expression `node` by the code `text`."""
     return Change(node, what, where, parsed(text))
 
 
