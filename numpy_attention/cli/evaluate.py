@@ -57,7 +57,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
 def own_pairs(options: Namespace, run: Any) -> list[Pair]:
     """Read the pairs of --source and --target, with the links of --alignments.
 
-    options.count_from becomes the index of the first word, 0 or 1, that was used for the links.
+    With --alignments, options.count_from is set to the index of the first word in the links.
     """
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)

@@ -65,7 +65,7 @@ def in_flags(message: str, options: Sequence[Option]) -> str:
 
 def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
-    """Return a message on what did not fit in memory, and for which options to use smaller values.
+    """Return a message that says what did not fit in memory, and which options should be smaller.
 
     error: the exception. values: the values of the command's options. Options are suggested first
     if a length in the shape of the array that did not fit is a multiple of their value.

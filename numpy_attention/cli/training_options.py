@@ -30,7 +30,7 @@ def setting_of(model: str, name: str) -> str:
 
 
 def of_models(name: str, help: str, **more: Any) -> Option:
-    """Return an Option for those translators that have its setting in SMALL_MODEL_DEFAULTS."""
+    """Return the Option `name`, for the translators that have it in SMALL_MODEL_DEFAULTS."""
     defaults = {model: settings[setting_of(model, name)]
                 for model, settings in registry.SMALL_MODEL_DEFAULTS.items()
                 if setting_of(model, name)}

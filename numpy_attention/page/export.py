@@ -195,7 +195,7 @@ def kinds() -> set[str]:
 
 
 def kinds_in(script: str) -> set[str]:
-    """Return the names of the module classes that JavaScript code adds to KINDS of the engine."""
+    """Return the names of the module classes that JavaScript code adds to the object KINDS."""
     return {name for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", script)
             for name in re.findall(r"\w+", names)}
 
@@ -207,8 +207,8 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
     """Raise ValueError if these arrays are too large for a page.
 
-    times: the number of checkpoints, with the final one, whose arrays the page contains. largest:
-    the limit in bytes, by default LARGEST.
+    times: the number of checkpoints, including the final one, whose arrays the page contains.
+    largest: the limit in bytes, by default LARGEST.
     """
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}

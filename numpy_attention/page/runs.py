@@ -75,7 +75,10 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """Read a JavaScript file. Raises ValueError unless it is UTF-8 without </script and <!--."""
+    """Return the text of a JavaScript file. Raises ValueError unless it is UTF-8.
+
+    Also raises ValueError if the text contains </script or <!--, which would end its HTML element.
+    """
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
@@ -177,7 +180,7 @@ def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
     have at least LINKS sure links, the first CANDIDATES of these are compared by the attention of
     the first run. The Pair is chosen in which the largest fraction of linked target words have
     their largest weight on a linked source word. The number of sure links breaks ties. If no Pair
-    has so many links, the first Pair or sentence is chosen.
+    has that many links, the first Pair or sentence is chosen.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]

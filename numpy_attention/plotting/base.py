@@ -47,7 +47,7 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def tokens_by_keyword(function: Draw) -> Draw:
-    """Return a function that also accepts its keyword-only arguments by position, with a warning.
+    """Decorate a function so that it also takes keyword-only arguments by position, with a warning.
 
     In version 1.0 the source tokens came before the target tokens, while the axes of the weights
     are (T, S). With keywords, square weights cannot get the wrong labels. The warning is a
@@ -68,9 +68,10 @@ def tokens_by_keyword(function: Draw) -> Draw:
 
 
 def save(ax_or_figure: Any, path: str | Path) -> Path:
-    """Write the figure as .png, .pdf or .svg, by the suffix of `path`; return the path.
+    """Write a Figure, or the Figure of Axes, as .png, .pdf or .svg; return the path.
 
-    The file is written completely or not at all, and the same data gives the same bytes.
+    The suffix of `path` determines the format. The file is written completely or not at all, and
+    the same data gives the same bytes.
 
     Raises ValueError for another suffix or if there is no figure, FileNotFoundError if the folder
     is missing, and OSError if the file cannot be written.

@@ -26,8 +26,8 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     """Check functions that a notebook or a script defines: check("softmax", softmax_backward).
 
     mine: the functions of the exercise, or the class that has its methods. seconds: the time limit.
-    why: print all evidence. The output is that of the command `numpy-attention exercise check`.
-    Returns the Verdict. Raises ValueError if the exercise is unknown or the functions have other
+    why: print all evidence. The printed report is that of `numpy-attention exercise check`; the
+    Verdict is returned. Raises ValueError if the exercise is unknown or the functions have other
     names, and TypeError if the source of a function cannot be read.
     """
     exercise = find_exercise(name)

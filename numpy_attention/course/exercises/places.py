@@ -16,8 +16,8 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
     """Find known mistakes in a user's file. Return (mistakes, place, whether the place is certain).
 
-    mistakes: descriptions of known mistakes that have the user's numbers. tree: the user's file.
-    first_wrong: the number of the line that computes the first wrong gradient, or None.
+    mistakes: descriptions of known mistakes that have the same signature as the user's code. tree:
+    the user's file. first_wrong: the line that computes the first wrong gradient, or None.
 
     The place is a line number, or the name of a function from which a line is missing. If the file
     contains the wrong line of a curated mistake, only this mistake is returned. Its line is the

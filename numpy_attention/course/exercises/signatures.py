@@ -129,7 +129,7 @@ def weights_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def agree(ours: Numbers, others: Numbers) -> bool:
-    """Return whether two signatures are equal up to rounding. Those with NaN or ∞ are not."""
+    """Return whether two signatures are equal up to rounding, and all their numbers are finite."""
     if ours.keys() != others.keys():
         return False
     mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
@@ -144,7 +144,7 @@ def computed(exercise: Exercise) -> list[Mistake]:
     """Compute the signatures of the mistakes of an exercise, and return the Mistakes, each once.
 
     Mutations that raise, run too long, or have the signature of the solution are left out. Raises
-    ValueError if a curated mistake does so.
+    ValueError if this happens with a curated mistake.
     """
     right = signature(exercise, exercise.right)
     found: list[Mistake] = []

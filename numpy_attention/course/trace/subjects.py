@@ -38,9 +38,10 @@ class Subject(NamedTuple):
 
 def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
-    """Return the Subject (the run to trace) for a model or two functions. Arguments as in `traced`.
+    """Return the Subject (the run to trace) for a model or for two functions.
 
-    Raises TypeError if a pass is missing, or if the type or the number of the inputs is wrong.
+    inputs: the arguments `sentence` of `traced`, which also describes the other arguments. Raises
+    TypeError if a pass is missing, or if the type or the number of the inputs is wrong.
     """
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)

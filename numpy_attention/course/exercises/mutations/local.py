@@ -196,7 +196,7 @@ def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for an expression 1 - y, which may be in a derivative.
+    """Yield (description, replacement) for an expression 1 - y, a factor of many derivatives.
 
     Examples are tanh' = 1 - t² with y = t², and σ' = s (1 - s) with y = s.
     """
@@ -275,9 +275,9 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for a slice: bounds shifted by one, or another end cut off.
+    """Yield (description, replacement) for a slice: shifted bounds, or the other end cut off.
 
-    Another end is cut off if x[1:] replaces x[:-1], or the reverse.
+    The other end is cut off if x[1:] replaces x[:-1], or the reverse.
     """
     value = ast.unparse(node.value)
     lower = ast.unparse(index.lower) if index.lower else ""
