@@ -93,7 +93,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """Return a word of the command line, with a former name replaced by the current name."""
+    """Return a word of the command line. Replace a former name by the current one, and say so."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word

@@ -126,8 +126,8 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
     """Return a model's words and attention weights for an example, as {name: table}.
 
     A table is {words, rows, columns, weights}, where rows and columns are the labels of the
-    weights; NaN becomes None. "own" is a translator's translation, and "reference" the target of
-    the Pair. For a language model, "own" is the sentence that it reads.
+    weights, and NaN becomes None. The words of the table "own" are a translator's translation, or
+    the sentence that a language model reads. Those of "reference" are the target of the Pair.
     """
     def table(words: Sequence[str], rows: list[str], columns: list[str],
               weights: Array) -> dict[str, Any]:

@@ -88,9 +88,10 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 
 
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
-    """Return the curated mistakes of a line that sums a bias gradient over the batch: array.sum(0).
+    """Return the curated mistakes of a line with array.sum(0), the gradient of a bias.
 
-    array: the name of the array that is summed. name: the name of the bias in the descriptions.
+    array: the name of the array that is summed over the batch. name: the name of the bias in the
+    descriptions.
     """
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]

@@ -147,7 +147,7 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 
 
 def after(exercise: Exercise, mine: str) -> str:
-    """Return the text to print after a first pass of an exercise. mine: the user's code.
+    """Return the text to print when an exercise is first passed. mine: the user's code.
 
     The text has a diff with the solution, the reasons for the solution's form, and a mistake that
     no gradient check would see.

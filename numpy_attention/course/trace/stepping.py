@@ -113,9 +113,9 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """Return the line at which the function of `root`, the outermost Call, computes a value.
+    """Return the line of the function of `root`, the outermost Call, that computes a value.
 
-    If a called function computes the value, this is the line of the call. entry: the value.
+    If a called function computes the value, return the line of this call. entry: the value.
     """
     if entry.call is root:
         return entry.place.line

@@ -129,7 +129,7 @@ def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list
 
 
 def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
-    """Return recorded values as one array of this shape (T, S), or None if their sizes differ.
+    """Return recorded values as one array (T, S), or None if their sizes do not fit `shape`.
 
     The values are recorded for all target words at once, or word by word. over_heads: a function
     that combines the heads, np.sum or np.mean.

@@ -29,7 +29,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A mutation that is not applied yet: `other` replaces `node` in a function's syntax tree."""
+    """A Mutation that is not applied yet: `other` is to replace `node` in a syntax tree."""
 
     node: ast.AST
     what: str
